@@ -1,0 +1,38 @@
+from .adapter import (
+    Adapter as Adapter,
+    ChatReply as ChatReply,
+    ChatRequest as ChatRequest,
+    HistoryKeeper as HistoryKeeper,
+    Session as Session,
+    WireTimes as WireTimes,
+)
+from .conversation import (
+    CANNOT_ANSWER as CANNOT_ANSWER,
+    Conversation as Conversation,
+    Passage as Passage,
+    Turn as Turn,
+)
+from .errors import (
+    AdapterConnectionError as AdapterConnectionError,
+    AdapterError as AdapterError,
+    AdapterRateLimitedError as AdapterRateLimitedError,
+    AdapterRefusedError as AdapterRefusedError,
+    AdapterReplyError as AdapterReplyError,
+    AdapterTimeoutError as AdapterTimeoutError,
+    DatasetError as DatasetError,
+    ReplayError as ReplayError,
+    ScenarioError as ScenarioError,
+)
+from .evidence import Drift as Drift, Mention as Mention, MentionDrift as MentionDrift, Reading as Reading
+from .history import Exchange as Exchange, Played as Played
+from .plugins import load_object as load_object
+from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
+from .record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
+from .scorers.scorer import Scorer as Scorer, Unscored as Unscored
+from .templating import (
+    Template as Template,
+    TextTemplate as TextTemplate,
+    template_variables as template_variables,
+)
+
+__version__: str

@@ -1,0 +1,81 @@
+"""
+The protocols between the player and a system under test.
+
+An adapter is built once per system from its ``settings``; it opens one session per conversation;
+a session is asked one question at a time. An adapter that holds something open (a connection
+pool) is also an async context manager, entered before the first session and left after the last.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from replay.conversation import Conversation, Passage
+from replay.history import Exchange
+from replay.record import Usage
+
+HistoryKeeper = Literal["client", "server"]
+"""Who keeps the conversation's history: the caller sends it each time, or the system has a session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """One question put to a system."""
+
+    question: str
+    history: tuple[Exchange, ...]
+    """Oldest first. Empty for an adapter whose system keeps the history itself."""
+    depth: int
+    """1 for the conversation's first turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireTimes:
+    """Moments of a request, read from ``time.perf_counter``."""
+
+    sent: float
+    done: float
+    first_byte: float | None = None
+    first_token: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """What a system answered."""
+
+    text: str
+    passages: tuple[Passage, ...] = ()
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    times: WireTimes | None = None
+    """Left out by adapters without a wire; the player then times the call to ``ask``."""
+
+
+class Session(Protocol):
+    """One conversation with a system."""
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        """
+        Put one question and wait for the whole answer.
+
+        The caller sets the deadline by cancelling; an adapter sets none of its own.
+
+        Raises:
+            AdapterError: no answer came; the subclass says why.
+        """
+        ...
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """A way to reach one kind of system."""
+
+    @property
+    def history(self) -> HistoryKeeper: ...
+
+    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
+        """Open a session for *conversation*; its gold answers and standalone questions are not the
+        system's to see, its passages and background are."""
+        ...

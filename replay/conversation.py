@@ -1,0 +1,58 @@
+"""
+Conversations as they were recorded or written: what is asked, and what a right answer is.
+
+Plain data; imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CANNOT_ANSWER = "CANNOTANSWER"
+"""QuAC's mark of a question that the passage doesn't answer (Choi et al., 2018, section 2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A text that holds, or could hold, an answer."""
+
+    id: str
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One recorded question and what is known about its answer."""
+
+    id: str
+    question: str
+    gold_answers: tuple[str, ...] = ()
+    """Reference answers, the recorded one first; empty when unknown: such a turn is asked but unscored."""
+    standalone: str | None = None
+    """The question rewritten to need no context, if the data set has one."""
+    gold_passages: tuple[str, ...] = ()
+    """Ids of the passages that hold the answer."""
+    fact: str | None = None
+    """The knowledge a grounded answer should use (Topical-Chat)."""
+
+    @property
+    def gold_answer(self) -> str | None:
+        """The recorded answer, the one that stands in the gold history; None when unknown."""
+        return self.gold_answers[0] if self.gold_answers else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Turns in order (depth 1 is ``turns[0]``) and what surrounds them."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    title: str = ""
+    section: str = ""
+    background: str = ""
+    passages: tuple[Passage, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever else the data set says of the conversation; JSON values."""

@@ -1,0 +1,81 @@
+"""
+The protocol of a coreference resolver, and the document it reads.
+
+A resolver is a plain, deterministic function over a batch of documents: the result for one document
+never depends on the others, on hash seeds or on batch sizes. It runs in a worker process
+(``replay.coreference.service``), never on the event loop.
+
+A resolver that only knows clusters (F-coref, LingMess) implements ``Resolver``. One that knows what
+each mention of the question means, perhaps as a distribution, also implements ``MentionReader``;
+for the others ``replay.coreference.clusters`` derives the readings from the clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from replay.evidence import Reading
+from replay.history import Exchange
+
+QUESTION_MARK = "<Q>"
+"""Stands before the question in a document's text, as in the published program (Li et al., 2022)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A question with the history it is read in."""
+
+    question: str
+    turns: tuple[Exchange, ...] = ()
+    """The last *window* exchanges, oldest first."""
+    title: str = ""
+    section: str = ""
+    background: str = ""
+
+    def text(self) -> str:
+        """``[title. section. background] question answer ... <Q> question``, joined by single spaces."""
+        return self.context() + self.question
+
+    def context(self) -> str:
+        """The document's text up to where the question starts."""
+        heading = [f"{part.strip()}." for part in (self.title, self.section) if part.strip()]
+        background = [self.background.strip()] if self.background.strip() else []
+        said = [part.strip() for turn in self.turns for part in (turn.question, turn.answer) if part.strip()]
+        return " ".join([*heading, *background, *said, QUESTION_MARK, ""])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Span:
+    """Character offsets in a document's text, end exclusive."""
+
+    start: int
+    end: int
+
+
+Cluster = tuple[Span, ...]
+"""Spans that refer to the same thing, in document order."""
+
+
+@runtime_checkable
+class Resolver(Protocol):
+    """Finds which expressions of a document refer to the same thing."""
+
+    @property
+    def signature(self) -> str:
+        """Name and version, with every setting that can change a result, as in ``embedded-1``."""
+        ...
+
+    def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
+        """The clusters of each document, ordered by their first span."""
+        ...
+
+
+@runtime_checkable
+class MentionReader(Protocol):
+    """A resolver that says of each mention in the question what it refers to."""
+
+    def read(self, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
+        """Readings of the question's mentions for each document, in order of position."""
+        ...

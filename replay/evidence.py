@@ -1,0 +1,66 @@
+"""
+What each mention of a question refers to, and whether that changed: the evidence kept in every record.
+
+The comparison itself lives in ``replay.coreference``; these are the plain results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+MentionKind = Literal["he", "she", "they", "it", "this", "this-noun", "the-noun", "other"]
+"""Pronouns by their class; a bare demonstrative; a demonstrative noun phrase ("that album");
+a definite noun phrase with a general noun ("the band"); anything a resolver links beside these."""
+
+MentionState = Literal["same", "drifted", "lost", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """An expression in a question that may refer to something said before."""
+
+    start: int
+    end: int
+    """Character offsets in the question, end exclusive."""
+    text: str
+    kind: MentionKind
+    possessive: bool = False
+    """Whether a possessive is needed in its place ("her voice", not "saw her")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one mention refers to in one history."""
+
+    mention: Mention
+    antecedent: str | None
+    """The best antecedent's text; None when the resolver leaves the mention alone."""
+    source: str = ""
+    """Where the antecedent was found, in the resolver's words ("title", "name", "clause", ...)."""
+    distribution: tuple[tuple[float, str], ...] = ()
+    """(probability, antecedent text), most probable first, where the resolver has one; the
+    probabilities sum to at most 1, the rest being "refers to nothing before"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionDrift:
+    """One mention read in both histories."""
+
+    gold: Reading
+    predicted: Reading
+    state: MentionState
+    """``same``: the readings share a content word. ``drifted``: they share none. ``lost``: only the
+    gold history gives one. ``open``: the gold history gives none, so nothing is claimed."""
+    overlap: float
+    """Word F1 of the two antecedents after normalization, in [0, 1]; 0 when either is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """Verdict on one question under the system's own history."""
+
+    valid: bool
+    mentions: tuple[MentionDrift, ...]
+    mode: str
+    """The rule that gave the verdict: ``strict`` or ``evalconvqa``."""

@@ -1,0 +1,47 @@
+"""What a system is shown of the conversation so far, and what really happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replay.conversation import Conversation, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One question and its answer, as a system sees them in its history."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One turn behind us."""
+
+    turn: Turn
+    asked: str
+    """The question as it was really put; equal to ``turn.question`` unless a policy edited it."""
+    answer: str | None
+    """What stands in the system's own history: its answer, or the gold answer standing in for a
+    failed ask. None when the turn left no trace there (filtered out)."""
+
+
+def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
+    """
+    Recorded questions with gold answers before *depth* (1-based).
+
+    A turn whose gold answer is unknown is left out: there is nothing to show for it, and a
+    predicted answer must never stand in a gold history.
+    """
+    return tuple(
+        Exchange(question=turn.question, answer=turn.gold_answer)
+        for turn in conversation.turns[: depth - 1]
+        if turn.gold_answer is not None
+    )
+
+
+def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
+    """Questions as really asked, with the answers the system really gave."""
+    return tuple(Exchange(question=p.asked, answer=p.answer) for p in played if p.answer is not None)

@@ -1,0 +1,58 @@
+"""
+The protocol of a policy: what history the system sees, and how the next question is put.
+
+Policies from Li et al., *Ditch the Gold Standard* (ACL 2022), section 5, and a thesis on evaluating
+conversational QA (``augment``); see each file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from replay.conversation import Conversation
+from replay.evidence import Drift
+from replay.history import Exchange, Played
+from replay.record import Edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTurn:
+    """The next turn as a policy wants it played."""
+
+    question: str
+    history: tuple[Exchange, ...]
+    """What the system is shown; not sent where the system keeps the history itself."""
+    edit: Edit
+    """``filtered`` means: don't ask this question."""
+    drift: Drift | None = None
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Decides how each turn is played. Stateless: everything it needs comes with the call."""
+
+    @property
+    def history(self) -> Literal["gold", "own", "either"]:
+        """
+        Which answers stand in the history that the policy is defined for.
+
+        ``gold`` can't be had where the system keeps the history; ``either`` prefers gold but works
+        with the system's own, because the gold information travels in the question.
+        """
+        ...
+
+    @property
+    def signature(self) -> str:
+        """The policy's name with every setting that can change a number."""
+        ...
+
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+        """
+        Plan the turn at *depth* (1-based), *played* being all turns before it, in order.
+
+        Raises:
+            ResolverError: the histories could not be compared.
+        """
+        ...

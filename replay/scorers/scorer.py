@@ -1,0 +1,57 @@
+"""
+The protocol of a scorer: per-turn observations, and how any set of them becomes one number.
+
+``observe`` does the costly part once per turn; ``combine`` is cheap and takes any subset or resample,
+so that one pass gives the total, each depth, each system and every bootstrap sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, runtime_checkable
+
+from replay.record import TurnRecord
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unscored:
+    """Why a turn has no score: never 0, never NaN, never silently dropped."""
+
+    reason: str
+
+
+@runtime_checkable
+class Scorer(Protocol[S]):
+    """One metric. *S* is a JSON value: the statistic kept for each turn."""
+
+    def observe(self, records: Sequence[TurnRecord]) -> Sequence[S | Unscored]:
+        """One observation per record, in order; batched, and independent of the batch."""
+        ...
+
+    def combine(self, observed: Iterable[S]) -> float:
+        """
+        The metric over any non-empty multiset of observations, independent of their order.
+
+        Raises:
+            ValueError: *observed* is empty.
+        """
+        ...
+
+    def signature(self) -> str:
+        """Every setting that can move the number, as in ``f1:squad+max``."""
+        ...
+
+
+@runtime_checkable
+class MeanScorer(Protocol):
+    """
+    Marks a scorer whose observations are floats and whose ``combine`` is their mean.
+
+    Its bootstrap is then a matrix product instead of a thousand calls of ``combine``.
+    """
+
+    @property
+    def is_mean(self) -> bool: ...
