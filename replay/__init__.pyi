@@ -25,9 +25,12 @@ from .errors import (
 )
 from .evidence import Drift as Drift, Mention as Mention, MentionDrift as MentionDrift, Reading as Reading
 from .history import Exchange as Exchange, Played as Played
+from .launch import resume as resume, resume_async as resume_async, run as run, run_async as run_async
 from .plugins import load_object as load_object
+from .policies.gold import GoldPolicy as GoldPolicy
 from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
 from .record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
+from .runs import Run as Run, score as score
 from .scorers.scorer import Scorer as Scorer, Unscored as Unscored
 from .templating import (
     Template as Template,

@@ -60,7 +60,12 @@ Cluster = tuple[Span, ...]
 
 @runtime_checkable
 class Resolver(Protocol):
-    """Finds which expressions of a document refer to the same thing."""
+    """
+    Finds which expressions of a document refer to the same thing.
+
+    Building one is cheap, since the main process does it too, to check the settings and to know the
+    signature; weights are loaded with the first call of ``resolve``, which happens in a worker.
+    """
 
     @property
     def signature(self) -> str:

@@ -1,0 +1,1 @@
+"""How load reaches a system: today the politeness limit; arrivals, ramps and think time belong here too."""

@@ -1,0 +1,276 @@
+"""
+Builds what a scenario names: readers, systems, policies, scorers, the coreference service.
+
+Everything is built before anything is asked, so that every fault of a scenario is known at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from replay.adapter import Adapter
+from replay.conversation import Conversation
+from replay.coreference.drift import DriftDetector
+from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.datasets.loading import expand, read_conversations
+from replay.datasets.reader import Reader
+from replay.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
+from replay.load.politeness import PolitenessLimit
+from replay.player import AskSettings, System
+from replay.plugins import Kind, build, load
+from replay.policies.policy import Policy
+from replay.scenario import (
+    Choice,
+    DataSection,
+    DriftSection,
+    PluginChoice,
+    ScenarioFile,
+    SystemSection,
+    located,
+)
+from replay.scorers.scorer import Scorer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """A scenario's parts, ready to play."""
+
+    file: ScenarioFile
+    reader: Reader | None
+    """None where each file's format is to be found out."""
+    paths: tuple[Path, ...]
+    systems: tuple[System, ...]
+    service: CoreferenceService
+    policies: Mapping[str, Policy]
+    """By label, in the scenario's order."""
+    scorers: Mapping[str, Scorer[Any]]
+    """By label, in the scenario's order."""
+
+    @property
+    def ask_settings(self) -> AskSettings:
+        play = self.file.scenario.play
+        return AskSettings(
+            timeout_s=play.timeout_s,
+            attempts=play.attempts,
+            backoff_s=play.backoff_s,
+            retry_budget_s=play.retry_budget_s,
+            on_failure=play.on_failure,
+            seed=self.file.scenario.seed,
+        )
+
+    def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
+        """The scenario's conversations, read as they are needed."""
+        limit = self.file.scenario.data.limit
+        return read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=limit)
+
+
+class _Builder:
+    """Builds parts and collects faults instead of stopping at the first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.faults: list[Fault] = []
+
+    def fault(self, path: str, message: str) -> None:
+        self.faults.append(Fault(path=path, message=message))
+
+    def plugin(
+        self,
+        kind: Kind,
+        name: str,
+        settings: Mapping[str, Any],
+        protocol: type[T],
+        *,
+        name_at: str,
+        settings_at: str,
+        provided: Mapping[str, Any] | None = None,
+    ) -> T | None:
+        try:
+            factory = load(kind, name, self.folder)
+            made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
+        except ScenarioError as error:
+            self.faults += error.faults
+            return None
+        except PluginError as error:
+            self.fault(name_at, str(error))
+            return None
+        if not isinstance(made, protocol):
+            missing = ", ".join(n for n in _members(protocol) if not hasattr(made, n))
+            self.fault(name_at, f'"{name}" gives no {protocol.__name__.lower()}: it lacks {missing}')
+            return None
+        return made
+
+    def system(self, section: SystemSection, at: str) -> System | None:
+        adapter = self.plugin(
+            "adapters",
+            section.adapter,
+            section.settings,
+            Adapter,  # type: ignore[type-abstract]
+            name_at=f"{at}.adapter",
+            settings_at=f"{at}.settings",
+        )
+        if adapter is None:
+            return None
+        limit = PolitenessLimit(section.limit.asks, section.limit.per_s) if section.limit else None
+        return System(name=section.name, adapter=adapter, limit=limit)
+
+    def service(self, drift: DriftSection) -> CoreferenceService | None:
+        choice = ResolverChoice(name=drift.resolver, settings=drift.settings, folder=self.folder)
+        try:
+            service = CoreferenceService(choice, workers=drift.nlp_workers)
+        except ScenarioError as error:
+            self.faults += error.faults
+            return None
+        except ReplayError as error:
+            self.fault("drift.resolver", str(error))
+            return None
+        return service
+
+    def choice(self, kind: Kind, choice: Choice, protocol: type[T], at: str, **provided: Any) -> T | None:
+        return self.plugin(
+            kind,
+            choice.name,
+            choice.settings,
+            protocol,
+            name_at=at,
+            settings_at=f"{at}.{choice.name}",
+            provided=provided,
+        )
+
+    def reader(self, data: DataSection) -> Reader | None:
+        if data.format is None:
+            if data.settings:
+                self.fault("data.settings", "needs data.format, since settings belong to one reader")
+            return None
+        return self.plugin(
+            "readers",
+            data.format,
+            data.settings,
+            Reader,  # type: ignore[type-abstract]
+            name_at="data.format",
+            settings_at="data.settings",
+        )
+
+    def paths(self, data: DataSection) -> tuple[Path, ...]:
+        try:
+            return tuple(expand(data.paths, self.folder))
+        except DatasetError as error:
+            self.fault("data.path", str(error))
+            return ()
+
+    def unlike(self, names: list[str], at: str) -> None:
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self.fault(f"{at}[{index}]", f'"{name}" is there twice; results are kept by name')
+
+
+def _members(protocol: type) -> list[str]:
+    return sorted(n for n in dir(protocol) if not n.startswith("_"))
+
+
+def assemble(file: ScenarioFile) -> Assembly:
+    """
+    Build everything *file* names.
+
+    Raises:
+        ScenarioError: something can't be built, or two parts don't go together; all faults at once.
+    """
+    scenario = file.scenario
+    builder = _Builder(file.folder)
+    systems = [builder.system(s, f"systems[{i}]") for i, s in enumerate(scenario.systems)]
+    builder.unlike([s.name for s in scenario.systems], "systems")
+    service = builder.service(scenario.drift)
+    policies: dict[str, Policy] = {}
+    if service:
+        drift = scenario.drift
+        detector = DriftDetector(
+            service=service, window=drift.window, background=drift.background, mode=drift.mode
+        )
+        for index, choice in enumerate(scenario.policies):
+            policy = builder.choice("policies", choice, Policy, f"policies[{index}]", detector=detector)  # type: ignore[type-abstract]
+            if policy:
+                policies[choice.label] = policy
+    builder.unlike([c.label for c in scenario.policies], "policies")
+    scorers: dict[str, Scorer[Any]] = {}
+    for index, choice in enumerate(scenario.scorers):
+        scorer = builder.choice("scorers", choice, Scorer, f"scorers[{index}]")
+        if scorer:
+            scorers[choice.label] = scorer
+    builder.unlike([c.label for c in scenario.scorers], "scorers")
+    reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
+    _check_history(builder, file, systems, policies)
+    if builder.faults or service is None:
+        raise ScenarioError(file.source, located(builder.faults, file.lines))
+    return Assembly(
+        file=file,
+        reader=reader,
+        paths=paths,
+        systems=tuple(system for system in systems if system),
+        service=service,
+        policies=policies,
+        scorers=scorers,
+    )
+
+
+def _check_history(
+    builder: _Builder, file: ScenarioFile, systems: list[System | None], policies: Mapping[str, Policy]
+) -> None:
+    """A history that the system keeps can't be chosen by anyone else."""
+    keepers = [s.name for s in systems if s and s.adapter.history == "server"]
+    for name in keepers:
+        for index, choice in enumerate(file.scenario.policies):
+            policy = policies.get(choice.label)
+            if policy and policy.history == "gold":
+                builder.fault(
+                    f"policies[{index}]",
+                    f'"{choice.label}" shows the system gold answers as its history, but "{name}" keeps its '
+                    'own history; leave the policy out or use "augment", which puts the gold information '
+                    "into the question",
+                )
+        if file.scenario.play.on_failure == "gold":
+            builder.fault(
+                "play.on_failure",
+                f'"gold" puts the gold answer in a failed one\'s place, but "{name}" keeps its own history; '
+                'use "stop"',
+            )
+
+
+def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
+    """
+    What is wrong with the plug-ins and their settings in a scenario that has other faults as well.
+
+    Only sections that are sound in themselves are looked at; the others are reported already.
+    """
+    builder = _Builder(folder)
+    for index, item in enumerate(_list(raw.get("systems"))):
+        if system := _sound(SystemSection, item):
+            builder.system(system, f"systems[{index}]")
+    if (data := _sound(DataSection, raw.get("data"))) is not None:
+        builder.reader(data)
+        builder.paths(data)
+    if "drift" in raw and (drift := _sound(DriftSection, raw["drift"])):
+        builder.service(drift)
+    kinds: tuple[tuple[Kind, dict[str, Any]], ...] = (("policies", {"detector": None}), ("scorers", {}))
+    for kind, provided in kinds:
+        for index, item in enumerate(_list(raw.get(kind))):
+            if choice := _sound(PluginChoice, item):
+                builder.choice(kind, choice, object, f"{kind}[{index}]", **provided)
+    return builder.faults
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _sound(kind: Any, value: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None

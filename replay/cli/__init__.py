@@ -1,0 +1,66 @@
+"""
+The command line: one small file per verb.
+
+Exit codes: 0 fine, 1 a run or a resolver failed, 2 bad usage or input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from replay.cli.export import export
+from replay.cli.init import init
+from replay.cli.plugins import plugins
+from replay.cli.report import report
+from replay.cli.resume import resume
+from replay.cli.run import run
+from replay.cli.score import score
+from replay.cli.serve import serve
+from replay.cli.validate import validate
+from replay.errors import InputError, PluginError, ReplayError
+
+app = typer.Typer(
+    name="replay",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (init, validate, run, resume, score, report, export, serve, plugins):
+    app.command(verb.__name__)(verb)
+
+
+@app.callback(invoke_without_command=True)
+def _about(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+) -> None:
+    """Replay conversations against a chat system and score every turn by depth."""
+    if version:
+        from replay import __version__
+
+        typer.echo(f"convreplay {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Entry point of ``replay``; an error of ours ends as one message, never as a traceback."""
+    try:
+        app()
+    except (InputError, PluginError) as error:
+        sys.exit(_say(error, code=2))
+    except ReplayError as error:
+        sys.exit(_say(error, code=1))
+    except BrokenPipeError:
+        # Whoever read our output went away (`replay export ... | head`); nothing is wrong with that.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _say(error: ReplayError, *, code: int) -> int:
+    sys.stderr.write(f"{error}\n")
+    return code

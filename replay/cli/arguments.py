@@ -1,0 +1,31 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a shipped scenario.")
+]
+RunArgument = Annotated[
+    Path | None, typer.Argument(metavar="[RUN]", help="A run's folder; left out, the newest in --runs.")
+]
+RunsOption = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="The folder that holds the runs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
+
+RUNS = Path("runs")
+
+
+def run_folder(run: Path | None, runs: Path) -> Path:
+    """
+    The run that was named, or the newest one.
+
+    Raises:
+        RunError: none was named and there is none.
+    """
+    from replay.runs import newest_run
+
+    return newest_run(runs) if run is None else run

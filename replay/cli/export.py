@@ -1,0 +1,71 @@
+"""``replay export``: a run's tables for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replay.cli.arguments import RUNS, RunArgument, RunsOption, run_folder
+
+if TYPE_CHECKING:
+    from replay.conversation import Conversation
+
+
+class Table(StrEnum):
+    """What can be exported."""
+
+    TURNS = "turns"
+    CONVERSATIONS = "conversations"
+
+
+class Format(StrEnum):
+    """How it can be written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+def export(
+    run: RunArgument = None,
+    runs: RunsOption = RUNS,
+    table: Annotated[
+        Table, typer.Option("--table", help="turns: one row each; conversations: as the native data format.")
+    ] = Table.TURNS,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="Found out from --out if left out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
+    ] = None,
+) -> None:
+    """Write a run's turns, or the conversations it replayed, for other programs."""
+    from replay.errors import InputError
+    from replay.report.export import export_turns
+    from replay.runs import Run
+
+    suffix = out.suffix.removeprefix(".") if out else "csv"
+    chosen = format or next((f for f in Format if f == suffix), None)
+    if chosen is None:
+        raise InputError(f'"{out}" doesn\'t say which format it wants; add --format csv, jsonl or parquet')
+    found = Run(run_folder(run, runs))
+    if table is Table.CONVERSATIONS:
+        if chosen is not Format.JSONL:
+            raise InputError("conversations are nested, so they can only be written with --format jsonl")
+        _export_conversations(found.conversations(), out)
+    else:
+        export_turns(*found.scored(), out, chosen.value)
+
+
+def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:
+    from replay.datasets.native import native_line
+
+    lines = "".join(f"{native_line(one)}\n" for one in conversations)
+    if out is None:
+        typer.echo(lines, nl=False)
+    else:
+        out.write_text(lines, "utf-8")

@@ -1,0 +1,29 @@
+"""``replay init``: write a commented scenario to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    path: Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario file to write.")] = Path(
+        "scenario.yaml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Write a commented scenario to start from; it runs as it is."""
+    from replay.errors import InputError
+    from replay.shipped import starter_scenario
+
+    if path.exists() and not force:
+        raise InputError(f'"{path}" is there already; choose another name, or add --force')
+    try:
+        written = starter_scenario(path)
+    except OSError as error:
+        raise InputError(f'"{path}" can\'t be written: {error.strerror}') from error
+    for file in written:
+        typer.echo(f"wrote {file}")
+    typer.echo(f"next: replay validate {path}, then replay run {path}")

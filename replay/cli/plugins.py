@@ -1,0 +1,35 @@
+"""``replay plugins``: what is installed that a scenario can name."""
+
+from __future__ import annotations
+
+import typer
+
+from replay.cli.arguments import JsonOption
+
+
+def plugins(as_json: JsonOption = False) -> None:
+    """List the adapters, readers, policies, resolvers and scorers that a scenario can name."""
+    from replay.plugins import KINDS, available
+
+    rows = [
+        {
+            "kind": kind,
+            "name": name,
+            "object": entry.value,
+            "package": f"{entry.dist.name} {entry.dist.version}" if entry.dist else "",
+        }
+        for kind in KINDS
+        for name, entry in available(kind).items()
+    ]
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*rows[0], box=None) if rows else Table()
+    for row in rows:
+        table.add_row(*row.values())
+    Console().print(table)

@@ -1,0 +1,74 @@
+"""Live progress: one changing line on a terminal, plain lines now and then when piped."""
+
+from __future__ import annotations
+
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.status import Status
+
+from replay.player import Play
+from replay.record import TurnRecord
+
+PLAIN_EVERY_S = 5.0
+
+
+class Progress:
+    """Counts what the engine tells it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = Status("starting", console=console) if console.is_terminal else None
+        self._begun = monotonic()
+        self._said = monotonic()
+        self._turns = 0
+        self._invalid = 0
+        self._failed = 0
+        self._plays = 0
+        self._last_error = ""
+
+    def __enter__(self) -> Self:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+        if self._turns:
+            self._console.print(self._line(), highlight=False, markup=False)
+
+    def recorded(self, record: TurnRecord) -> None:
+        self._turns += 1
+        self._invalid += record.drift is not None and not record.drift.valid
+        if record.failed:
+            self._failed += 1
+            self._last_error = record.error or record.outcome
+        self._tell()
+
+    def played(self, play: Play) -> None:
+        self._plays += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        now = monotonic()
+        if self._status:
+            if now - self._said >= 0.1:
+                self._said = now
+                self._status.update(self._line())
+        elif now - self._said >= PLAIN_EVERY_S:
+            self._said = now
+            self._console.print(self._line(), highlight=False, markup=False)
+
+    def _line(self) -> str:
+        rate = self._turns / max(monotonic() - self._begun, 1e-9)
+        parts = [f"{self._plays} conversations played", f"{self._turns} turns ({rate:.0f}/s)"]
+        if self._invalid:
+            parts.append(f"{self._invalid} invalid questions")
+        if self._failed:
+            parts.append(f"{self._failed} failed, last: {self._last_error[:80]}")
+        return ", ".join(parts)

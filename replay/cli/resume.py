@@ -1,0 +1,14 @@
+"""``replay resume``: go on with a run that was interrupted or killed."""
+
+from __future__ import annotations
+
+from replay.cli.arguments import RUNS, JsonOption, RunArgument, RunsOption, run_folder
+
+
+def resume(run: RunArgument = None, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """Go on with a run that was interrupted or killed; no finished turn is asked again."""
+    from replay.cli.playing import play_and_report
+    from replay.launch import resume_async
+
+    folder = run_folder(run, runs)
+    play_and_report(lambda progress: resume_async(folder, observer=progress), runs, as_json=as_json)

@@ -1,0 +1,33 @@
+"""``replay run``: play a scenario and show its depth table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from replay.cli.arguments import RUNS, JsonOption, RunsOption, ScenarioArgument
+
+
+def run(
+    scenario: ScenarioArgument,
+    runs: RunsOption = RUNS,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Conversations at most, whatever the scenario says.")
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Skip, count and report conversations that can't be read.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on."""
+    from replay.cli.playing import play_and_report
+    from replay.launch import load_scenario, run_async
+    from replay.scenario import with_data
+
+    file = load_scenario(scenario)
+    changes = {"limit": limit} if limit else {}
+    changes |= {"skip_bad": True} if skip_bad else {}
+    if changes:
+        file = with_data(file, changes)
+    play_and_report(lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json)

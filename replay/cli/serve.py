@@ -1,0 +1,57 @@
+"""``replay serve``: offer an adapter as a chat server on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="An adapter's name, as in a scenario.")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8080,
+    host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting of the adapter; may be given several times."
+        ),
+    ] = None,
+    delay_s: Annotated[float, typer.Option("--delay", min=0.0, help="Seconds added to every answer.")] = 0.0,
+    capacity: Annotated[
+        int | None, typer.Option("--capacity", min=1, help="Questions answered at a time; others queue.")
+    ] = None,
+) -> None:
+    """
+    Offer an adapter as a chat server: OpenAI-compatible, and with sessions kept by the server.
+
+    POST /v1/chat/completions takes Chat Completions; POST /chat keeps the history itself.
+    """
+    import asyncio
+
+    import yaml
+
+    from replay.adapter import Adapter
+    from replay.errors import InputError, PluginError
+    from replay.plugins import build, load
+    from replay.serving import serve as serve_adapter
+
+    settings = {}
+    for one in setting or []:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise InputError(f'--set {one}: "KEY=VALUE" is expected')
+        settings[key] = yaml.safe_load(value)
+    folder = Path.cwd()
+    made = build(load("adapters", adapter, folder), settings, folder=folder, key_path="--set")
+    if not isinstance(made, Adapter):
+        raise PluginError(f'"{adapter}" is not an adapter')
+    try:
+        asyncio.run(serve_adapter(made, host, port, name=adapter, delay_s=delay_s, capacity=capacity))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except OSError as error:
+        raise InputError(
+            f"{host}:{port} can't be used: {error.strerror or error}; try another --port"
+        ) from error

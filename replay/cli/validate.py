@@ -1,0 +1,48 @@
+"""``replay validate``: everything that can be known about a scenario before anything is asked."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from replay.cli.arguments import ScenarioArgument
+
+
+def validate(
+    scenario: ScenarioArgument,
+    data: Annotated[bool, typer.Option("--data/--no-data", help="Read all of the data as well.")] = True,
+) -> None:
+    """Check a scenario and its data without asking any system anything; list every fault."""
+    from replay.assembly import assemble
+    from replay.errors import DatasetError, InputError
+    from replay.launch import load_scenario
+
+    file = load_scenario(scenario)
+    assembly = assemble(file)
+    faults: list[DatasetError] = []
+    conversations = turns = 0
+    if data:
+        for conversation in assembly.conversations(faults.append):
+            conversations += 1
+            turns += len(conversation.turns)
+    skip_bad = file.scenario.data.skip_bad
+    if faults and not skip_bad:
+        listed = "\n".join(f"  {fault}" for fault in faults[:20])
+        more = f"\n  ... and {len(faults) - 20} more" if len(faults) > 20 else ""
+        raise InputError(
+            f"{file.source}: {len(faults)} conversations can't be read (--skip-bad goes on without them)\n"
+            f"{listed}{more}"
+        )
+    typer.echo(f"{file.source}: fine")
+    if data:
+        bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
+        typer.echo(f"  data      {conversations} conversations, {turns} turns{bad}")
+    for system in assembly.systems:
+        typer.echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
+        if local := getattr(system.adapter, "local_code", None):
+            typer.echo(f"            runs local code: {local}")
+    for label, policy in assembly.policies.items():
+        typer.echo(f"  policy    {label}: {policy.signature}")
+    for scorer in assembly.scorers.values():
+        typer.echo(f"  scorer    {scorer.signature()}")

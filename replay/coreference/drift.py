@@ -1,0 +1,118 @@
+"""
+Has the question changed its meaning? Builds the gold and the predicted document and compares them.
+
+Li et al. (ACL 2022), section 5.1: resolve the question once after the gold history and once after the
+system's own, and compare what its mentions refer to. Two rules are offered, as ``mode``:
+
+- ``strict`` compares mention by mention (``replay.coreference.strict``). The gold document holds the
+  recorded questions with the gold answers, so that it depends on the data set alone and is resolved
+  once for all systems and policies.
+- ``evalconvqa`` is the published program's rule over whole clusters (``replay.coreference.evalconvqa``).
+  As there, the really asked questions stand on both sides, and with turns that were filtered out
+  missing from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.conversation import Conversation
+from replay.coreference import evalconvqa, strict
+from replay.coreference.resolver import Document
+from replay.coreference.rewriting import rewrite
+from replay.coreference.service import CoreferenceService
+from replay.evidence import Drift, Reading
+from replay.history import Exchange, Played
+
+DriftMode = Literal["strict", "evalconvqa"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """What drift did to one question, and the question that would mend it."""
+
+    drift: Drift
+    rewritten: str
+    """The question with each mention put as what it refers to in the gold history; equal to the
+    recorded question where no mention can be put better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftDetector:
+    """Compares a conversation's gold history with a system's own, question by question."""
+
+    service: CoreferenceService
+    window: int = 2
+    """How many exchanges before the question both documents hold."""
+    background: bool = True
+    """Whether title, section and background stand before them."""
+    mode: DriftMode = "strict"
+
+    @property
+    def signature(self) -> str:
+        """Every setting that can change a verdict."""
+        background = "" if self.background else "|background:no"
+        return f"coref:{self.service.signature}|drift:{self.mode}|window:{self.window}{background}"
+
+    async def gold_readings(self, conversation: Conversation, depth: int) -> tuple[Reading, ...]:
+        """
+        What each mention of the question at *depth* refers to in the recorded conversation.
+
+        Raises:
+            ResolverError: the resolver failed.
+        """
+        return await self.service.read(self._recorded_document(conversation, depth))
+
+    async def assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
+        """
+        Judge the question at *depth* (1-based) after the turns in *played*.
+
+        Raises:
+            ResolverError: the resolver failed.
+        """
+        if self.mode == "evalconvqa":
+            return await self._assess_as_published(conversation, depth, played)
+        question = conversation.turns[depth - 1].question
+        gold_document = self._recorded_document(conversation, depth)
+        predicted_document = self._own_document(conversation, question, played)
+        gold = await self.service.read(gold_document)
+        # Equal documents need no second look: the verdict on them is "valid" by law.
+        predicted = (
+            gold if predicted_document == gold_document else await self.service.read(predicted_document)
+        )
+        return Assessment(drift=strict.compare(gold, predicted), rewritten=rewrite(question, gold))
+
+    async def _assess_as_published(
+        self, conversation: Conversation, depth: int, played: Sequence[Played]
+    ) -> Assessment:
+        question = conversation.turns[depth - 1].question
+        asked = [p for p in played if p.answer is not None]
+        gold_turns = tuple(Exchange(question=p.asked, answer=p.turn.gold_answer or "") for p in asked)
+        gold_document = self._document(conversation, question, gold_turns)
+        predicted_document = self._own_document(conversation, question, played)
+        gold = await self.service.clusters(gold_document)
+        predicted = await self.service.clusters(predicted_document)
+        return Assessment(
+            drift=evalconvqa.compare(gold_document, gold, predicted_document, predicted),
+            rewritten=evalconvqa.rewrite_from_clusters(gold_document, gold),
+        )
+
+    def _recorded_document(self, conversation: Conversation, depth: int) -> Document:
+        recorded = conversation.turns[: depth - 1]
+        turns = tuple(Exchange(question=t.question, answer=t.gold_answer or "") for t in recorded)
+        return self._document(conversation, conversation.turns[depth - 1].question, turns)
+
+    def _own_document(self, conversation: Conversation, question: str, played: Sequence[Played]) -> Document:
+        turns = tuple(Exchange(question=p.asked, answer=p.answer) for p in played if p.answer is not None)
+        return self._document(conversation, question, turns)
+
+    def _document(self, conversation: Conversation, question: str, turns: tuple[Exchange, ...]) -> Document:
+        return Document(
+            question=question,
+            turns=turns[len(turns) - min(self.window, len(turns)) :],
+            title=conversation.title if self.background else "",
+            section=conversation.section if self.background else "",
+            background=conversation.background if self.background else "",
+        )

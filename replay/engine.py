@@ -1,0 +1,106 @@
+"""
+Plays conversations side by side, each in order, and hands every record to the sink.
+
+Knows nothing of scorers, judges and reports: what was answered does not depend on how it is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from time import perf_counter
+from typing import Protocol
+
+from replay.loop_lag import LagSummary, LoopLag
+from replay.player import AskSettings, Play, Player, RecordSink, System
+from replay.record import TurnRecord
+
+
+class Observer(Protocol):
+    """Told what happens, for progress displays; must return at once."""
+
+    def recorded(self, record: TurnRecord) -> None: ...
+
+    def played(self, play: Play) -> None: ...
+
+
+class _Told:
+    """A sink that tells the observer after the record is durable."""
+
+    def __init__(self, sink: RecordSink, observer: Observer) -> None:
+        self._sink = sink
+        self._observer = observer
+
+    async def write(self, record: TurnRecord) -> None:
+        await self._sink.write(record)
+        self._observer.recorded(record)
+
+
+async def play_all(
+    plays: Iterator[Play],
+    *,
+    systems: tuple[System, ...],
+    settings: AskSettings,
+    sink: RecordSink,
+    concurrency: int,
+    observer: Observer | None = None,
+    clock: Callable[[], float] = perf_counter,
+) -> LagSummary:
+    """
+    Play everything that *plays* yields, at most *concurrency* conversations at a time.
+
+    *plays* is advanced in a thread, one step at a time, since it may read files. Returns how far the
+    event loop lagged behind while the run went on.
+
+    Raises:
+        ReplayError: the run could not go on; what was answered until then is in the sink.
+    """
+    sink = _Told(sink, observer) if observer else sink
+    player = Player(settings, sink, clock=clock, start=clock())
+    source = _InTurn(plays)
+
+    async def keep_playing() -> None:
+        async for play in source:
+            await player.play(play)
+            if observer:
+                observer.played(play)
+
+    async with AsyncExitStack() as stack:
+        for system in systems:
+            for managed in (system.limit, system.adapter):
+                if hasattr(managed, "__aenter__"):
+                    await stack.enter_async_context(managed)  # type: ignore[arg-type]
+        async with LoopLag() as lag:
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for _ in range(concurrency):
+                        tasks.create_task(keep_playing())
+            except BaseExceptionGroup as group:
+                # What went wrong first is what the caller can act on; the rest hangs on as its cause.
+                raise _first(group) from group
+    return lag.summary()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+class _InTurn:
+    """Lets many tasks draw from one iterator that may block."""
+
+    def __init__(self, items: Iterator[Play]) -> None:
+        self._items = items
+        self._turn = asyncio.Lock()
+
+    def __aiter__(self) -> AsyncIterator[Play]:
+        return self
+
+    async def __anext__(self) -> Play:
+        async with self._turn:
+            # StopIteration can't cross a future, hence the default.
+            item = await asyncio.to_thread(next, self._items, None)
+        if item is None:
+            raise StopAsyncIteration
+        return item

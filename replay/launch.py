@@ -1,0 +1,193 @@
+"""
+Starts runs and goes on with interrupted ones: from a scenario to a scored run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from replay import __version__
+from replay.assembly import Assembly, assemble
+from replay.engine import Observer, play_all
+from replay.errors import DatasetError, RunError
+from replay.player import Play, is_over
+from replay.runs import Run, score_into
+from replay.scenario import ScenarioFile, parse_scenario, read_scenario
+from replay.shipped import find_scenario
+from replay.store.store import RunStore
+
+AnyScenario = str | Path | ScenarioFile | Mapping[str, Any]
+"""A path, a shipped scenario's name, a scenario already read, or its content as a mapping."""
+
+
+def load_scenario(scenario: AnyScenario) -> ScenarioFile:
+    """
+    Read *scenario*; the paths in a mapping start from the working directory.
+
+    Raises:
+        InputError: there is no such file, or it has faults.
+    """
+    if isinstance(scenario, ScenarioFile):
+        return scenario
+    if isinstance(scenario, Mapping):
+        import yaml
+
+        text = yaml.safe_dump(dict(scenario), sort_keys=False, allow_unicode=True)
+        return parse_scenario(text, source="scenario", folder=Path.cwd())
+    return read_scenario(scenario if isinstance(scenario, Path) else find_scenario(scenario))
+
+
+async def run_async(
+    scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None
+) -> Run:
+    """
+    Play *scenario* into a new folder below *runs*, score it, and return the run.
+
+    Cancelling keeps what was answered; ``resume_async`` goes on from there.
+
+    Raises:
+        InputError: the scenario or its data has faults.
+        PluginError: a plug-in can't be used.
+        ResolverError: coreference failed for good; the run can be resumed.
+    """
+    assembly = assemble(load_scenario(scenario))
+    store = _new_store(assembly, Path(runs))
+    try:
+        await _play(assembly, store, observer)
+    finally:
+        await asyncio.to_thread(store.close)
+    return Run(store.folder)
+
+
+async def resume_async(folder: str | Path, *, observer: Observer | None = None) -> Run:
+    """
+    Go on with the run in *folder*: no finished turn is asked again.
+
+    A half-played conversation goes on after its last durable turn, or starts again from its first
+    where the system kept the history, since that session is gone.
+
+    Raises:
+        RunError: there is no such run, another process is writing it, or its data has changed.
+        InputError, PluginError, ResolverError: as for ``run_async``.
+    """
+    assembly = assemble(Run(folder).scenario())
+    store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
+    try:
+        store.add_event("resumed", {"version": __version__})
+        await _play(assembly, store, observer)
+    finally:
+        await asyncio.to_thread(store.close)
+    return Run(folder)
+
+
+def run(scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None) -> Run:
+    """``run_async`` for a program without an event loop."""
+    return asyncio.run(run_async(scenario, runs=runs, observer=observer))
+
+
+def resume(folder: str | Path, *, observer: Observer | None = None) -> Run:
+    """``resume_async`` for a program without an event loop."""
+    return asyncio.run(resume_async(folder, observer=observer))
+
+
+def _new_store(assembly: Assembly, runs: Path) -> RunStore:
+    file, scenario = assembly.file, assembly.file.scenario
+    facts = {
+        "scenario": {"text": file.text, "source": file.source, "folder": str(file.folder)},
+        "name": scenario.name,
+        "seed": scenario.seed,
+        "begun": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "version": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "systems": [system.name for system in assembly.systems],
+        "policies": {label: policy.signature for label, policy in assembly.policies.items()},
+    }
+    stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    for attempt in range(1, 1000):
+        folder = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
+        if not folder.exists():
+            return RunStore.create(folder, facts, scenario.play.durability)
+    raise RunError(f'"{runs}" holds too many runs called "{stem}"')
+
+
+async def _play(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:
+    scenario = assembly.file.scenario
+    plays = _Plays(assembly, store)
+    try:
+        async with assembly.service:
+            lag = await play_all(
+                plays,
+                systems=assembly.systems,
+                settings=assembly.ask_settings,
+                sink=store,
+                concurrency=scenario.play.concurrency,
+                observer=observer,
+            )
+    except asyncio.CancelledError:
+        store.add_event("interrupted", {})
+        raise
+    store.add_event("loop-lag", lag)
+    store.set_fact("finished", True)
+    # Scoring reads what was just written: wait for the writer to be through with it.
+    await store.flush()
+    await asyncio.to_thread(score_into, store, scenario.scorers)
+
+
+class _Plays(Iterator[Play]):
+    """What is still to be played, conversation by conversation, so that their gold side is resolved once."""
+
+    def __init__(self, assembly: Assembly, store: RunStore) -> None:
+        self._assembly = assembly
+        self._store = store
+        self._resuming = store.count_records() > 0
+        self._known = store.conversation_lengths()
+        self._plays = self._all()
+
+    def __next__(self) -> Play:
+        return next(self._plays)
+
+    def _all(self) -> Iterator[Play]:
+        on_bad = self._count_bad if self._assembly.file.scenario.data.skip_bad else None
+        count = 0
+        for position, conversation in enumerate(self._assembly.conversations(on_bad)):
+            known = self._known.get(conversation.id)
+            if known is not None and known != len(conversation.turns):
+                raise RunError(
+                    f'conversation "{conversation.id}" had {known} turns when the run began and has '
+                    f"{len(conversation.turns)} now; the data has changed, so begin a new run"
+                )
+            if known is None:
+                self._store.add_conversation(position, conversation)
+            count += 1
+            for system in self._assembly.systems:
+                for name, policy in self._assembly.policies.items():
+                    play = Play(system=system, policy_name=name, policy=policy, conversation=conversation)
+                    rest = self._rest(play) if self._resuming else play
+                    if rest is not None:
+                        yield rest
+        if count == 0:
+            raise DatasetError(
+                "holds no conversation to play", path=", ".join(map(str, self._assembly.paths))
+            )
+
+    def _rest(self, play: Play) -> Play | None:
+        """What of *play* is still to be done; None when nothing is."""
+        place = (play.conversation.id, play.system.name, play.policy_name)
+        records = self._store.records_of(*place)
+        if is_over(play.conversation, records, self._assembly.ask_settings.on_failure):
+            return None
+        if records and play.system.adapter.history == "server":
+            self._store.forget(*place)
+            records = ()
+        return replace(play, records=records)
+
+    def _count_bad(self, error: DatasetError) -> None:
+        self._store.add_event("bad-conversation", {"message": str(error)})

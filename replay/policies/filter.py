@@ -1,0 +1,41 @@
+"""
+``filter``: an invalid question is not asked, only counted.
+
+The published program's default (princeton-nlp/EvalConvQA), described nowhere in the paper. A skipped
+turn leaves no trace in the system's history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.conversation import Conversation
+from replay.coreference.drift import DriftDetector
+from replay.history import Played, own_history
+from replay.policies.policy import PlannedTurn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterPolicy:
+    """Own answers in the history; an invalid question is skipped."""
+
+    detector: DriftDetector
+
+    @property
+    def history(self) -> Literal["own"]:
+        return "own"
+
+    @property
+    def signature(self) -> str:
+        return f"filter|{self.detector.signature}"
+
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+        drift = (await self.detector.assess(conversation, depth, played)).drift
+        return PlannedTurn(
+            question=conversation.turns[depth - 1].question,
+            history=own_history(played),
+            edit="kept" if drift.valid else "filtered",
+            drift=drift,
+        )

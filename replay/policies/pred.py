@@ -1,0 +1,43 @@
+"""
+``pred``: the recorded question after the system's own answers (Auto-Pred; Li et al., ACL 2022, section 4).
+
+Nothing is mended, but drift is measured: how many recorded questions no longer make sense is the
+figure that this policy is run for (23 % in the paper, table 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.conversation import Conversation
+from replay.coreference.drift import DriftDetector
+from replay.history import Played, own_history
+from replay.policies.policy import PlannedTurn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredPolicy:
+    """Own answers in the history, questions as recorded."""
+
+    detector: DriftDetector
+    detect: bool = True
+    """Whether drift is measured; without it a stress test spends nothing on coreference."""
+
+    @property
+    def history(self) -> Literal["own"]:
+        return "own"
+
+    @property
+    def signature(self) -> str:
+        return f"pred|{self.detector.signature}" if self.detect else "pred"
+
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+        assessment = await self.detector.assess(conversation, depth, played) if self.detect else None
+        return PlannedTurn(
+            question=conversation.turns[depth - 1].question,
+            history=own_history(played),
+            edit="kept",
+            drift=assessment.drift if assessment else None,
+        )

@@ -1,0 +1,54 @@
+"""
+``replace``: an invalid question gives way to the data set's standalone form (Auto-Replace; Li et al.,
+ACL 2022, section 5).
+
+The standalone questions are written by people (CANARD for QuAC), so this is the upper bound for what
+rewriting can mend. Where the data set has none, the question is asked as recorded and marked
+``not-found``, as in the published program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.conversation import Conversation
+from replay.coreference.drift import DriftDetector
+from replay.history import Played, own_history
+from replay.policies.policy import PlannedTurn
+from replay.record import Edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacePolicy:
+    """Own answers in the history; an invalid question is replaced by its standalone form."""
+
+    detector: DriftDetector
+    always: bool = False
+    """Replace every question, valid or not."""
+
+    @property
+    def history(self) -> Literal["own"]:
+        return "own"
+
+    @property
+    def signature(self) -> str:
+        return f"replace{'+always' if self.always else ''}|{self.detector.signature}"
+
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+        turn = conversation.turns[depth - 1]
+        drift = (await self.detector.assess(conversation, depth, played)).drift
+        question, edit = turn.question, _edit(turn.standalone, turn.question, self.always or not drift.valid)
+        if edit == "replaced":
+            assert turn.standalone is not None
+            question = turn.standalone
+        return PlannedTurn(question=question, history=own_history(played), edit=edit, drift=drift)
+
+
+def _edit(standalone: str | None, recorded: str, wanted: bool) -> Edit:
+    if not wanted:
+        return "kept"
+    if standalone is None:
+        return "not-found"
+    return "kept" if standalone == recorded else "replaced"

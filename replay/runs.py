@@ -1,0 +1,248 @@
+"""
+A run that has been played, or is still being played: its records, its scores, its depth table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from replay.conversation import Conversation
+from replay.errors import RunError
+from replay.plugins import build, load
+from replay.record import TurnRecord
+from replay.scenario import Choice, ScenarioFile, parse_scenario
+from replay.scorers.scorer import Scorer, Unscored
+from replay.store.store import DATABASE, RunStore, StoredScore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from replay.loop_lag import LagSummary
+    from replay.report.report import Report
+    from replay.statistics.depth_table import DepthTable
+    from replay.statistics.score_column import ScoreColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """How far a run has come."""
+
+    records: int
+    skipped_conversations: int
+    """Conversations of the data that could not be read and were skipped."""
+    finished: bool
+    lag: LagSummary | None
+    """The event loop's lag in the run's last session."""
+
+
+class Run:
+    """A run's folder, read afresh at every call, so that a run in progress can be looked at."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """
+        Raises:
+            RunError: there is no run in *folder*, or it comes from another version.
+        """
+        self.folder = Path(folder)
+        with self._opened():
+            pass
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    @contextmanager
+    def _opened(self) -> Iterator[RunStore]:
+        store = RunStore(self.folder)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def _fact(self, key: str) -> Any:
+        with self._opened() as store:
+            return store.fact(key)
+
+    def scenario(self) -> ScenarioFile:
+        """The scenario as it was when the run began."""
+        facts = self._fact("scenario")
+        return parse_scenario(facts["text"], source=facts["source"], folder=Path(facts["folder"]))
+
+    def state(self) -> RunState:
+        """How far the run has come."""
+        from replay.loop_lag import LagSummary
+
+        with self._opened() as store:
+            lags = store.events("loop-lag")
+            return RunState(
+                records=store.count_records(),
+                skipped_conversations=len(store.events("bad-conversation")),
+                finished=bool(store.fact("finished")),
+                lag=msgspec.convert(lags[-1], LagSummary) if lags else None,
+            )
+
+    def records(self) -> list[TurnRecord]:
+        """Every record, by conversation in the data's order, system, policy and depth."""
+        with self._opened() as store:
+            return list(store.records())
+
+    def conversations(self) -> list[Conversation]:
+        """The conversations as the run met them, in the data's order."""
+        with self._opened() as store:
+            return list(store.conversations())
+
+    def signatures(self) -> dict[str, str]:
+        """Signature by policy label, and under ``data`` the conversations' count and content hash."""
+        digest, count = hashlib.sha256(), 0
+        with self._opened() as store:
+            for data in store.conversation_texts():
+                digest.update(data.encode("utf-8", "surrogatepass"))
+                count += 1
+            policies: Mapping[str, str] = store.fact("policies")
+            version = store.fact("version")
+        data = f"conversations:{count}|sha256:{digest.hexdigest()[:12]}"
+        return {"data": data} | {
+            label: f"policy:{signature}|convreplay:{version}" for label, signature in policies.items()
+        }
+
+    def scorers(self) -> dict[str, Scorer[Any]]:
+        """The scorers whose observations the run holds, by label, in order."""
+        stored = self._fact("scorers") or []
+        folder = Path(self._fact("scenario")["folder"])
+        return build_scorers([msgspec.convert(one, _StoredScorer) for one in stored], folder)
+
+    def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
+        """All records, and the scores of each, by the scorer's label."""
+        from replay.statistics.score_column import ScoreColumn
+
+        scorers = self.scorers()
+        with self._opened() as store:
+            records = list(store.records())
+            columns = {}
+            for label, scorer in scorers.items():
+                stored = {(s.conversation, s.system, s.policy, s.depth): s for s in store.scores(label)}
+                observed = [
+                    _observed(stored.get((r.conversation, r.system, r.policy, r.depth))) for r in records
+                ]
+                columns[label] = ScoreColumn(scorer=scorer, observed=observed)
+        return records, columns
+
+    def report(self, *, resamples: int = 1000) -> Report:
+        """All that a report of the run shows, with *resamples* bootstrap samples for the intervals."""
+        from replay.report.report import Report
+        from replay.statistics.paired import policy_gaps
+
+        records, columns = self.scored()
+        lag = self.state().lag
+        return Report(
+            table=self._table(records, columns, resamples),
+            gaps=tuple(policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"))),
+            loop_lag_s=None if lag is None else lag.p99_s,
+            signatures=self.signatures(),
+        )
+
+    def depth_table(self, *, resamples: int = 1000) -> pd.DataFrame:
+        """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
+        return self._table(*self.scored(), resamples).to_frame()
+
+    def turns(self) -> pd.DataFrame:
+        """One row per turn with the columns of ``replay.report.turn_rows.turn_columns``."""
+        from replay.report.turn_rows import turns_frame
+
+        return turns_frame(*self.scored())
+
+    def _table(
+        self, records: Sequence[TurnRecord], columns: Mapping[str, ScoreColumn], resamples: int
+    ) -> DepthTable:
+        from replay.statistics.depth_table import depth_table
+
+        with self._opened() as store:
+            lengths, seed = store.conversation_lengths(), store.fact("seed")
+        return depth_table(records, columns, lengths, resamples=resamples, seed=seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredScorer:
+    """A scorer as the run keeps it."""
+
+    label: str
+    name: str
+    settings: dict[str, Any]
+
+
+def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Scorer[Any]]:
+    """
+    Build scorers by label.
+
+    Raises:
+        PluginError: a scorer can't be found.
+        ScenarioError: its settings don't fit.
+    """
+    return {
+        one.label: build(load("scorers", one.name, folder), one.settings, folder=folder, key_path=one.label)
+        for one in stored
+    }
+
+
+def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
+    """
+    Score a run's records anew, without asking any system anything.
+
+    With the scorers of its scenario, or with *choices* in their place.
+
+    Raises:
+        RunError: there is no such run, or another process is writing it.
+        PluginError, ScenarioError: a scorer can't be built.
+    """
+    run = Run(folder)
+    if choices is None:
+        choices = run.scenario().scenario.scorers
+    store = RunStore(run.folder, write=True)
+    try:
+        score_into(store, choices)
+    finally:
+        store.close()
+    return run
+
+
+def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
+    """Score every record in *store* with the scorers of *choices*; earlier scores give way."""
+    kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
+    scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
+    records = list(store.records())
+    for label, scorer in scorers.items():
+        observed = scorer.observe(records)
+        store.replace_scores(label, [_stored(r, value) for r, value in zip(records, observed, strict=True)])
+    store.set_fact("scorers", kept)
+    store.add_event("scored", {label: scorer.signature() for label, scorer in scorers.items()})
+
+
+def _stored(record: TurnRecord, value: Any) -> StoredScore:
+    unscored = value.reason if isinstance(value, Unscored) else None
+    shown = None if unscored is not None else value
+    return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)
+
+
+def _observed(stored: StoredScore | None) -> Any:
+    if stored is None:
+        return Unscored(reason="not scored yet")
+    return stored.value if stored.unscored is None else Unscored(reason=stored.unscored)
+
+
+def newest_run(runs: Path) -> Path:
+    """
+    The folder of the run in *runs* that was begun last.
+
+    Raises:
+        RunError: there is none.
+    """
+    found = [path.parent for path in runs.glob(f"*/{DATABASE}")]
+    if not found:
+        raise RunError(f'there is no run in "{runs}"; name a run\'s folder, or make one with `replay run`')
+    return max(found, key=lambda folder: (folder / DATABASE).stat().st_ctime)

@@ -1,0 +1,242 @@
+"""
+The scenario file: what to replay, against which systems, under which policies, scored how.
+
+Checked as a whole: a scenario reports all its faults at once, each with its line and key path. What
+belongs to a plug-in (``settings``) is checked against the plug-in itself by ``replay.assembly``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from replay.errors import Fault, ScenarioError
+from replay.plugins import faults_of
+from replay.yaml_lines import Lines, parse
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+class DataSection(_Section):
+    """Which conversations."""
+
+    path: str | tuple[str, ...]
+    """A file or glob pattern, or several, relative to the scenario's folder."""
+    format: str | None = None
+    """A reader's name; found out where that is safe when left out."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """The reader's settings."""
+    limit: int | None = Field(default=None, ge=1)
+    """Conversations at most, the first ones in file order."""
+    skip_bad: bool = False
+    """Skip, count and report conversations that can't be read, instead of stopping."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (self.path,) if isinstance(self.path, str) else self.path
+
+
+class LimitSection(_Section):
+    """A system's politeness limit."""
+
+    asks: int = Field(ge=1)
+    per_s: float = Field(gt=0)
+
+
+class SystemSection(_Section):
+    """A system under test."""
+
+    name: str = Field(min_length=1)
+    adapter: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    limit: LimitSection | None = None
+
+
+class Choice(_Section):
+    """A plug-in by name, with settings; written as ``name`` or ``{name: {setting: value}}``."""
+
+    name: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """How it is called in records and tables: ``replace``, ``replace(always=True)``."""
+        if not self.settings:
+            return self.name
+        return f"{self.name}({','.join(f'{key}={value}' for key, value in self.settings.items())})"
+
+
+def _choice(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, settings),) = value.items()
+        if isinstance(name, str) and (settings is None or isinstance(settings, Mapping)):
+            return {"name": name, "settings": settings or {}}
+    if isinstance(value, (Choice, Mapping)) and (
+        isinstance(value, Choice) or set(value) == {"name", "settings"}
+    ):
+        return value
+    raise ValueError("a name, or {name: {setting: value}}, is expected here")
+
+
+PluginChoice = Annotated[Choice, BeforeValidator(_choice)]
+
+
+class DriftSection(_Section):
+    """How drift is judged."""
+
+    resolver: str = "embedded"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    window: int = Field(default=2, ge=0)
+    background: bool = True
+    mode: Literal["strict", "evalconvqa"] = "strict"
+    nlp_workers: int = Field(default=1, ge=0, le=64)
+    """Worker processes; 0 resolves in the main process, which disturbs the latencies."""
+
+
+class PlaySection(_Section):
+    """How conversations are played."""
+
+    concurrency: int = Field(default=8, ge=1)
+    """Conversations at a time."""
+    timeout_s: float = Field(default=60.0, gt=0)
+    attempts: int = Field(default=4, ge=1)
+    backoff_s: float = Field(default=0.5, ge=0)
+    retry_budget_s: float = Field(default=60.0, ge=0)
+    on_failure: Literal["stop", "gold"] = "stop"
+    durability: Literal["process", "power"] = "process"
+
+
+class Scenario(_Section):
+    """A whole scenario file."""
+
+    name: str = Field(min_length=1, max_length=100)
+    data: DataSection
+    systems: tuple[SystemSection, ...] = Field(min_length=1)
+    policies: tuple[PluginChoice, ...] = Field(min_length=1)
+    scorers: tuple[PluginChoice, ...] = (
+        Choice(name="em"),
+        Choice(name="f1"),
+        Choice(name="bleu1"),
+        Choice(name="rouge_l"),
+    )
+    drift: DriftSection = DriftSection()
+    play: PlaySection = PlaySection()
+    seed: int = 0
+    """For retry jitter and bootstrap resamples."""
+
+    @field_validator("name")
+    @classmethod
+    def _fit_for_a_folder(cls, name: str) -> str:
+        if not re.fullmatch(r"[\w.-]+( [\w.-]+)*", name):
+            raise ValueError(
+                "letters, digits, spaces and . - _ are allowed, since the run's folder is named for it"
+            )
+        return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """A scenario with where it came from."""
+
+    scenario: Scenario
+    text: str
+    """As written; kept in the run."""
+    source: str
+    """The file's path, for messages."""
+    folder: Path
+    """What relative paths start from."""
+    lines: Lines
+
+
+def read_scenario(path: Path) -> ScenarioFile:
+    """
+    Read the scenario file at *path*.
+
+    Raises:
+        ScenarioError: it can't be read or has faults; all of them at once, those of plug-in settings
+            included.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ScenarioError(str(path), [Fault(path="", message=f"can't be read: {reason}")]) from error
+    return parse_scenario(text, source=str(path), folder=path.resolve().parent)
+
+
+def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
+    """
+    The scenario in *text*; *source* names it in messages, *folder* is what its paths start from.
+
+    Raises:
+        ScenarioError: it has faults; all of them at once.
+    """
+    value, lines, faults = parse(text)
+    if not faults and not isinstance(value, Mapping):
+        faults.append(Fault(path="", message="a scenario is a mapping with name, data, systems and policies"))
+    if not isinstance(value, Mapping):
+        raise ScenarioError(source, faults)
+    try:
+        scenario = Scenario.model_validate(value)
+    except ValidationError as error:
+        from replay.assembly import settings_faults  # assembly builds what this module describes
+
+        faults += faults_of(error, Scenario, "")
+        faults += settings_faults(value, folder)
+        raise ScenarioError(source, located(faults, lines)) from error
+    if faults:
+        raise ScenarioError(source, located(faults, lines))
+    return ScenarioFile(scenario=scenario, text=text, source=source, folder=folder, lines=lines)
+
+
+def located(faults: list[Fault], lines: Lines) -> list[Fault]:
+    """*faults* with their lines, in file order."""
+    with_lines = [
+        fault if fault.line else Fault(path=fault.path, message=fault.message, line=lines.of(fault.path))
+        for fault in faults
+    ]
+    return sorted(with_lines, key=lambda fault: fault.line or 0)
+
+
+def with_data(file: ScenarioFile, changes: Mapping[str, Any]) -> ScenarioFile:
+    """
+    *file* with *changes* to its ``data`` section, in the text as well, so that a run of it can resume.
+
+    Raises:
+        ScenarioError: the changes don't fit.
+    """
+    import yaml
+
+    content = yaml.safe_load(file.text)
+    content["data"] = {**content["data"], **changes}
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    return parse_scenario(text, source=file.source, folder=file.folder)
+
+
+def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
+    """
+    Plug-in choices from a command line, each written as in a scenario: a name or a YAML mapping.
+
+    Raises:
+        ScenarioError: a text is neither.
+    """
+    choices = []
+    for text in texts:
+        value, _, faults = parse(text)
+        try:
+            choices.append(Choice.model_validate(_choice(value)))
+        except (ValidationError, ValueError):
+            expected = "a name, or {name: {setting: value}}, is expected"
+            faults = faults or [Fault(path=text, message=expected)]
+        if faults:
+            raise ScenarioError(option, faults)
+    return choices

@@ -1,0 +1,250 @@
+"""
+A run's database: created, opened for reading, or opened by the one process that writes it.
+
+SQLite in WAL mode. A record is durable against a killed process once ``write`` returns; with
+``durability="power"`` against a power cut too (the disk is synced at every commit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple
+
+from replay.conversation import Conversation
+from replay.errors import RunError
+from replay.record import TurnRecord
+from replay.store import schema
+from replay.store.writer import Writer
+
+Durability = Literal["process", "power"]
+DATABASE = "run.db"
+
+
+class StoredScore(NamedTuple):
+    """One turn's observation, or why there is none."""
+
+    conversation: str
+    system: str
+    policy: str
+    depth: int
+    value: Any
+    unscored: str | None
+
+
+class RunStore:
+    """Reads a run's database; a writable one also writes it. Close it when done."""
+
+    def __init__(self, folder: Path, *, write: bool = False, durability: Durability = "process") -> None:
+        """
+        Open the run in *folder*.
+
+        Raises:
+            RunError: there is no run, another process writes it, or its version is not ours.
+        """
+        self.folder = folder
+        path = folder / DATABASE
+        if not path.is_file():
+            raise RunError(f'there is no run in "{folder}" (no {DATABASE}); `replay run` makes one')
+        self._lock = _lock(folder) if write else None
+        self._reading = threading.RLock()
+        self._connection = schema.connect(str(path))
+        try:
+            self._check_version(path)
+        except BaseException:
+            self._connection.close()
+            _unlock(self._lock)
+            raise
+        synchronous = "FULL" if durability == "power" else "NORMAL"
+        self._writer = Writer(str(path), synchronous=synchronous) if write else None
+
+    def _check_version(self, path: Path) -> None:
+        try:
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise RunError(f'"{path}" is not a run\'s database: {error}') from error
+        if version != schema.VERSION:
+            raise RunError(
+                f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
+                f"use the convreplay that wrote it{', or a newer one' if version > schema.VERSION else ''}"
+            )
+
+    @classmethod
+    def create(cls, folder: Path, facts: Mapping[str, Any], durability: Durability = "process") -> RunStore:
+        """
+        Make a new run in *folder*, which must not exist yet, and open it for writing.
+
+        Raises:
+            RunError: the folder exists or can't be made.
+        """
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise RunError(f"the run's folder \"{folder}\" can't be made: {error.strerror}") from error
+        connection = schema.connect(str(folder / DATABASE))
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(f"BEGIN; {schema.TABLES} PRAGMA user_version={schema.VERSION}; COMMIT;")
+            rows = [(key, schema.to_json(value)) for key, value in facts.items()]
+            connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
+        finally:
+            connection.close()
+        return cls(folder, write=True, durability=durability)
+
+    def close(self) -> None:
+        """
+        Commit what is queued and let go of the run.
+
+        Raises:
+            RunError: something could not be written.
+        """
+        try:
+            if self._writer:
+                self._writer.close()
+        finally:
+            self._connection.close()
+            _unlock(self._lock)
+
+    # Reading -----------------------------------------------------------------------------------------
+
+    def _rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        """Rows of a query, a thousand at a time, so that other threads get the connection between."""
+        with self._reading:
+            cursor = self._connection.execute(sql, tuple(values))
+        while True:
+            with self._reading:
+                rows = cursor.fetchmany(1000)
+            if not rows:
+                return
+            yield from rows
+
+    def fact(self, key: str) -> Any:
+        """What the run table says of *key*; None when nothing."""
+        for (value,) in self._rows("SELECT value FROM run WHERE key = ?", [key]):
+            return schema.from_json(value, object)
+        return None
+
+    def conversation_lengths(self) -> dict[str, int]:
+        """Turns of each conversation, in the order of the data."""
+        return dict(self._rows("SELECT id, turns FROM conversation ORDER BY position"))
+
+    def conversations(self) -> Iterator[Conversation]:
+        """The conversations, as the data set had them when the run met them, in order."""
+        return (schema.from_json(data, Conversation) for data in self.conversation_texts())
+
+    def conversation_texts(self) -> Iterator[str]:
+        """The same, as the JSON that is stored."""
+        for (data,) in self._rows("SELECT data FROM conversation ORDER BY position"):
+            yield data
+
+    def records(self) -> Iterator[TurnRecord]:
+        """All records by conversation, system, policy and depth."""
+        order = (
+            " JOIN conversation c ON c.id = t.conversation ORDER BY c.position, t.system, t.policy, t.depth"
+        )
+        return map(schema.row_record, self._rows(schema.SELECT_RECORDS + order))
+
+    def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
+        """One conversation as played by one system under one policy, by depth."""
+        where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
+        values = [schema.to_bytes(conversation), system, policy]
+        return tuple(map(schema.row_record, self._rows(schema.SELECT_RECORDS + where, values)))
+
+    def count_records(self) -> int:
+        (count,) = next(self._rows("SELECT count(*) FROM turn"))
+        return int(count)
+
+    def scores(self, scorer: str) -> Iterator[StoredScore]:
+        """All observations of one scorer."""
+        columns = "conversation, system, policy, depth, value, unscored"
+        for row in self._rows(f"SELECT {columns} FROM score WHERE scorer = ?", [scorer]):
+            stored = StoredScore(*row)
+            yield (
+                stored
+                if stored.value is None
+                else stored._replace(value=schema.from_json(stored.value, object))
+            )
+
+    def events(self, kind: str) -> list[Any]:
+        """The data of all events of one kind, oldest first."""
+        rows = self._rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
+        return [schema.from_json(data, object) for (data,) in rows]
+
+    # Writing -----------------------------------------------------------------------------------------
+
+    @property
+    def _writing(self) -> Writer:
+        assert self._writer is not None, "the run was opened for reading"
+        return self._writer
+
+    async def write(self, record: TurnRecord) -> None:
+        """
+        Store *record* and return when it is durable; cancelling the wait doesn't take it back.
+
+        Raises:
+            RunError: the database can't be written.
+        """
+        await self._writing.write(schema.INSERT_RECORD, schema.record_row(record))
+
+    def add_conversation(self, position: int, conversation: Conversation) -> None:
+        """Keep *conversation*; one that is already there stays as it was."""
+        sql = "INSERT OR IGNORE INTO conversation VALUES (?, CAST(? AS TEXT), ?, ?)"
+        self._writing.post(sql, schema.conversation_row(position, conversation))
+
+    def forget(self, conversation: str, system: str, policy: str) -> None:
+        """Drop a half-played conversation that has to start again, since the system kept its history."""
+        sql = "DELETE FROM turn WHERE conversation = CAST(? AS TEXT) AND system = ? AND policy = ?"
+        self._writing.post(sql, [schema.to_bytes(conversation), system, policy])
+
+    async def flush(self) -> None:
+        """
+        Wait until everything posted so far is committed.
+
+        Raises:
+            RunError: something could not be written.
+        """
+        await asyncio.to_thread(self._writing.flush)
+
+    def set_fact(self, key: str, value: Any) -> None:
+        self._writing.post("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, schema.to_json(value)])
+
+    def replace_scores(self, scorer: str, scores: Iterable[StoredScore]) -> None:
+        """Put *scores* in the place of all that *scorer* observed before."""
+        self._writing.post("DELETE FROM score WHERE scorer = ?", [scorer])
+        columns = "scorer, conversation, system, policy, depth, value, unscored"
+        sql = f"INSERT INTO score ({columns}) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
+        for s in scores:
+            value = None if s.unscored is not None else schema.to_json(s.value)
+            where = (schema.to_bytes(s.conversation), s.system, s.policy, s.depth)
+            self._writing.post(sql, (scorer, *where, value, s.unscored))
+
+    def add_event(self, kind: str, data: Any) -> None:
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        sql = "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)"
+        self._writing.post(sql, [at, kind, schema.to_json(data)])
+
+
+def _lock(folder: Path) -> IO[bytes]:
+    """Hold the run for this process; the system lets go of it if we die."""
+    handle = (folder / "lock").open("ab")
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        handle.close()
+        raise RunError(
+            f'another process is writing the run in "{folder}"; wait for it, or stop it first'
+        ) from error
+    return handle
+
+
+def _unlock(handle: IO[bytes] | None) -> None:
+    if handle is not None:
+        handle.close()

@@ -1,0 +1,140 @@
+"""What must hold of every verdict and every policy, whatever the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from replay.conversation import Conversation, Turn
+from replay.history import Played
+from replay.policies.augment import AugmentPolicy
+from replay.policies.filter import FilterPolicy
+from replay.policies.gold import GoldPolicy
+from replay.policies.pred import PredPolicy
+from replay.policies.replace import ReplacePolicy
+from replay.policies.rewrite import RewritePolicy
+from tests.samples import SINGER, Fake, detector, play
+
+NAMES = ["Ann Lee", "Bob Stone", "the Tin Lanterns", "Port Ellis", "Blue Harbour", "the album", "1987"]
+ANSWERS = st.one_of(
+    st.sampled_from([*NAMES, "I don't know.", "CANNOTANSWER", ""]),
+    st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).map(
+        lambda p: f"{p[0]} went with {p[1]} in 1990."
+    ),
+    st.text(max_size=40),
+)
+QUESTIONS = st.one_of(
+    st.sampled_from(
+        [
+            "Who was she?",
+            "What did he do with it?",
+            "Did they like that album?",
+            "Where was her band in that year?",
+            "Why?",
+            "Who is Ann Lee?",
+            "Was this true of them?",
+        ]
+    ),
+    st.text(min_size=1, max_size=40),
+)
+CONVERSATIONS = st.lists(st.tuples(QUESTIONS, ANSWERS), min_size=1, max_size=5).map(
+    lambda turns: Conversation(
+        id="c",
+        title="Ann Lee",
+        turns=tuple(Turn(id=str(n), question=q, gold_answers=(a,)) for n, (q, a) in enumerate(turns)),
+    )
+)
+
+
+@given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(["strict", "evalconvqa"]))
+def test_identical_histories_are_always_valid(talk, window, mode):
+    async def check():
+        async with detector(window=window, mode=mode) as drift:
+            for depth in range(1, len(talk.turns) + 1):
+                played = [
+                    Played(turn=t, asked=t.question, answer=t.gold_answers[0])
+                    for t in talk.turns[: depth - 1]
+                ]
+                assessment = await drift.assess(talk, depth, played)
+                assert assessment.drift.valid
+
+    asyncio.run(check())
+
+
+@given(talk=CONVERSATIONS, data=st.data())
+@settings(max_examples=50)
+def test_gold_and_augment_never_show_a_predicted_answer(talk, data):
+    marked = [f"PREDICTED {n}" for n in range(len(talk.turns))]
+
+    async def check():
+        async with detector() as drift:
+            for policy in (GoldPolicy(), AugmentPolicy(detector=drift)):
+                system = Fake(*marked)
+                await play(system, policy, talk)
+                seen = [e.answer for r in system.requests for e in r.history] + [
+                    r.question for r in system.requests
+                ]
+                assert not any("PREDICTED" in text for text in seen)
+
+    asyncio.run(check())
+
+
+@given(talk=CONVERSATIONS, data=st.data())
+@settings(max_examples=50)
+def test_the_same_replies_give_the_same_records_to_the_byte(talk, data):
+    answers = data.draw(st.lists(ANSWERS, min_size=len(talk.turns), max_size=len(talk.turns)))
+
+    async def records(workers):
+        found = []
+        async with detector() as drift:
+            for policy in (PredPolicy, RewritePolicy, ReplacePolicy, AugmentPolicy, FilterPolicy):
+                found += await play(Fake(*answers), policy(detector=drift), talk)
+        return found
+
+    # repr, since generated text may hold what JSON can't
+    assert repr(asyncio.run(records(0))) == repr(asyncio.run(records(0)))
+
+
+async def _verdicts(workers: int, together: bool) -> bytes:
+    async with detector(workers=workers) as drift:
+        answers = [("It is a song.", "x", "y", "z"), ("Bob Stone did.", "There.", "Ann Lee did.", "No.")]
+        plays = [play(Fake(*a), RewritePolicy(detector=drift), SINGER) for a in answers * 3]
+        if together:
+            found = await asyncio.gather(*plays)
+        else:
+            found = [await one for one in plays]
+    return msgspec.json.encode(found)
+
+
+async def test_the_verdict_does_not_depend_on_workers_or_on_what_else_is_asked():
+    alone = await _verdicts(0, together=False)
+    assert await _verdicts(0, together=True) == alone
+    assert await _verdicts(1, together=True) == alone
+    assert await _verdicts(2, together=True) == alone
+
+
+_PROGRAM = """
+import asyncio
+from tests.laws.test_drift_laws import _verdicts
+print(asyncio.run(_verdicts(0, together=True)).decode())
+"""
+
+
+@pytest.mark.parametrize("mode", ["strict"])
+def test_the_verdict_does_not_depend_on_the_hash_seed(mode):
+    outputs = set()
+    for seed in ("0", "1", "4242"):
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, env=env, check=True, timeout=60
+        )
+        outputs.add(done.stdout)
+    (only,) = outputs
+    assert json.loads(only)

@@ -1,0 +1,107 @@
+"""Imports go one way; the picture in the code is the picture in the documentation."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+DATA = {
+    "errors",
+    "conversation",
+    "history",
+    "evidence",
+    "record",
+    "adapter",
+    "plugins",
+    "templating",
+    "yaml_lines",
+}
+LAYERS = [
+    DATA,
+    {"datasets", "coreference", "scorers"},
+    {"policies", "load", "loop_lag"},
+    {"player"},
+    {"engine", "store"},
+]
+"""Each layer may import itself and those before it."""
+AFTER_THE_RUN = {"statistics", "report"}
+"""May import data, scorers and themselves."""
+
+
+def imports(path: Path) -> set[str]:
+    """The parts of ``replay`` that a file imports, TYPE_CHECKING ones and late ones included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module] if node.module != "replay" else [f"replay.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {n.split(".")[1] for n in names if n.startswith("replay.")}
+        found |= {"replay_adapters" for n in names if n.split(".")[0] == "replay_adapters"}
+    return found - {"__version__"}
+
+
+def part_files() -> dict[str, list[Path]]:
+    parts: dict[str, list[Path]] = {}
+    for path in sorted((ROOT / "replay").rglob("*.py")):
+        part = path.relative_to(ROOT / "replay").parts[0].removesuffix(".py")
+        parts.setdefault(part, []).append(path)
+    return parts
+
+
+PARTS = part_files()
+
+
+@pytest.mark.parametrize("number", range(len(LAYERS)))
+def test_a_layer_imports_only_itself_and_those_before_it(number):
+    allowed = set().union(*LAYERS[: number + 1])
+    for part in LAYERS[number]:
+        for path in PARTS[part]:
+            assert imports(path) <= allowed, path
+
+
+def test_statistics_and_reports_know_records_and_scorers_but_nothing_that_plays():
+    for part in AFTER_THE_RUN:
+        for path in PARTS[part]:
+            assert imports(path) <= DATA | AFTER_THE_RUN | {"scorers"}, path
+
+
+def test_data_imports_nothing_of_ours_that_is_not_data():
+    assert imports(ROOT / "replay" / "conversation.py") == set()
+
+
+def test_nothing_in_replay_imports_the_built_in_adapters():
+    """They come in by the same door as a third party's."""
+    for paths in PARTS.values():
+        for path in paths:
+            assert "replay_adapters" not in imports(path), path
+
+
+def test_adapters_import_only_what_replay_exports():
+    for path in sorted((ROOT / "adapters").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert not node.module.startswith("replay."), f"{path}: {node.module}"
+
+
+HEAVY = ("aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score")
+
+
+def test_help_loads_nothing_heavy():
+    """`replay --help` has to answer at once; a stress test never loads torch."""
+    program = (
+        "import sys\n"
+        "from replay.cli import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Replay conversations" in done.stdout
+    assert done.stderr.strip() == "[]"

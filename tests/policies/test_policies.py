@@ -1,0 +1,131 @@
+"""What each policy shows the system, and how it puts the question."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.history import Exchange
+from replay.policies.augment import AugmentPolicy
+from replay.policies.filter import FilterPolicy
+from replay.policies.gold import GoldPolicy
+from replay.policies.pred import PredPolicy
+from replay.policies.replace import ReplacePolicy
+from replay.policies.rewrite import RewritePolicy
+from tests.samples import SINGER, Fake, conversation, detector, play
+
+ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
+"""Answers that name nobody, so that "she" and "her" have nothing left to refer to."""
+
+
+def shown(system: Fake) -> list[tuple[Exchange, ...]]:
+    return [request.history for request in system.requests]
+
+
+async def test_gold_shows_gold_answers_and_nothing_else():
+    system = Fake(*ASTRAY)
+    records = await play(system, GoldPolicy(), SINGER)
+    assert shown(system)[-1] == tuple(
+        Exchange(question=t.question, answer=t.gold_answers[0]) for t in SINGER.turns[:-1]
+    )
+    assert all(r.edit == "kept" and r.drift is None for r in records)
+
+
+async def test_gold_leaves_out_a_turn_whose_gold_answer_is_unknown():
+    talk = conversation(("One?", "1"), ("Two?", None), ("Three?", "3"))
+    system = Fake("a", "b", "c")
+    await play(system, GoldPolicy(), talk)
+    assert shown(system)[-1] == (Exchange(question="One?", answer="1"),)
+
+
+async def test_pred_shows_own_answers_and_keeps_every_question():
+    system = Fake(*ASTRAY)
+    async with detector() as drift:
+        records = await play(system, PredPolicy(detector=drift), SINGER)
+    assert shown(system)[-1] == tuple(
+        Exchange(question=t.question, answer=a) for t, a in zip(SINGER.turns[:-1], ASTRAY, strict=False)
+    )
+    assert all(r.edit == "kept" for r in records)
+    assert [r.drift is not None and r.drift.valid for r in records][:2] == [True, False]
+
+
+async def test_pred_can_leave_drift_alone():
+    async with detector() as drift:
+        records = await play(Fake(*ASTRAY), PredPolicy(detector=drift, detect=False), SINGER)
+        assert drift.service.resolved == 0
+    assert all(r.drift is None for r in records)
+
+
+async def test_rewrite_mends_an_invalid_question_and_keeps_the_rewritten_one_in_the_history():
+    system = Fake(*ASTRAY)
+    async with detector() as drift:
+        records = await play(system, RewritePolicy(detector=drift), SINGER)
+    assert [r.edit for r in records][:2] == ["kept", "rewritten"]
+    assert records[1].recorded == "Where was she born?"
+    assert records[1].asked == "Where was Alice Okafor born?"
+    assert system.requests[2].history[1].question == "Where was Alice Okafor born?"
+    (evidence,) = records[1].drift.mentions
+    assert evidence.gold.antecedent == "Alice Okafor"
+    assert evidence.predicted.antecedent != "Alice Okafor"
+    assert evidence.state in ("lost", "drifted")
+
+
+async def test_rewrite_leaves_valid_questions_alone():
+    async with detector() as drift:
+        right = [t.gold_answers[0] for t in SINGER.turns]
+        records = await play(Fake(*right), RewritePolicy(detector=drift), SINGER)
+    assert all(r.edit == "kept" and r.drift.valid for r in records)
+
+
+async def test_replace_asks_the_standalone_question_of_the_data():
+    async with detector() as drift:
+        records = await play(Fake(*ASTRAY), ReplacePolicy(detector=drift), SINGER)
+    assert (records[1].edit, records[1].asked) == ("replaced", "Where was the singer Alice Okafor born?")
+    assert (records[0].edit, records[0].asked) == ("kept", SINGER.turns[0].question)
+
+
+async def test_replace_says_where_the_data_has_no_standalone_question():
+    bare = conversation(*((t.question, t.gold_answers[0]) for t in SINGER.turns), title=SINGER.title)
+    async with detector() as drift:
+        records = await play(Fake(*ASTRAY), ReplacePolicy(detector=drift), bare)
+    assert (records[1].edit, records[1].asked) == ("not-found", "Where was she born?")
+
+
+async def test_replace_always_needs_no_drift():
+    right = [t.gold_answers[0] for t in SINGER.turns]
+    async with detector() as drift:
+        records = await play(Fake(*right), ReplacePolicy(detector=drift, always=True), SINGER)
+    assert [r.asked for r in records] == [t.standalone for t in SINGER.turns]
+
+
+async def test_filter_does_not_ask_an_invalid_question():
+    system = Fake(*ASTRAY)
+    async with detector() as drift:
+        records = await play(system, FilterPolicy(detector=drift), SINGER)
+    skipped = [r for r in records if r.edit == "filtered"]
+    assert skipped
+    assert all(r.outcome == "skipped" and r.answer is None and r.attempts == 0 for r in skipped)
+    asked = [request.question for request in system.requests]
+    assert not {r.recorded for r in skipped} & set(asked)
+    assert all(e.question in asked for e in system.requests[-1].history)
+
+
+async def test_augment_puts_the_gold_reading_into_every_question():
+    system = Fake(*ASTRAY)
+    async with detector() as drift:
+        records = await play(system, AugmentPolicy(detector=drift), SINGER)
+    assert records[1].edit == "augmented"
+    assert records[1].asked == "Where was Alice Okafor born?"
+    assert system.requests[1].history[0].answer == SINGER.turns[0].gold_answers[0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "history"),
+    [(PredPolicy, "own"), (RewritePolicy, "own"), (ReplacePolicy, "own"), (FilterPolicy, "own")],
+)
+async def test_each_policy_says_whose_answers_it_shows(policy, history):
+    async with detector(window=3) as drift:
+        made = policy(detector=drift)
+        assert made.history == history
+        assert "window:3" in made.signature
+        assert "coref:embedded" in made.signature
+    assert GoldPolicy().history == "gold"

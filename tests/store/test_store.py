@@ -1,0 +1,206 @@
+"""The run's database."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.conversation import Conversation, Passage, Turn
+from replay.errors import RunError
+from replay.evidence import Drift, Mention, MentionDrift, Reading
+from replay.record import Timing, TurnRecord, Usage
+from replay.store import schema
+from replay.store.store import DATABASE, RunStore, StoredScore
+
+
+def record(conversation="c1", depth=1, policy="pred", **changes) -> TurnRecord:
+    facts = {
+        "system": "s",
+        "policy": policy,
+        "conversation": conversation,
+        "depth": depth,
+        "turn": f"{conversation}#{depth}",
+        "recorded": "Where was she born?",
+        "asked": "Where was Mira born?",
+        "edit": "rewritten",
+        "drift": None,
+        "outcome": "answered",
+        "answer": "There.",
+    }
+    return TurnRecord(**{**facts, **changes})
+
+
+def full_record() -> TurnRecord:
+    mention = Mention(start=10, end=13, text="she", kind="she")
+    gold = Reading(mention=mention, antecedent="Mira", source="name", distribution=((0.9, "Mira"),))
+    lost = Reading(mention=mention, antecedent=None)
+    return record(
+        drift=Drift(
+            valid=False,
+            mode="strict",
+            mentions=(MentionDrift(gold=gold, predicted=lost, state="lost", overlap=0.0),),
+        ),
+        error="e",
+        gold_answers=("a", "b"),
+        gold_passages=("p",),
+        passages=(Passage(id="p", text="t", title="x"),),
+        usage=Usage(prompt_tokens=3, completion_tokens=None),
+        cost_usd=0.25,
+        attempts=2,
+        timing=Timing(scheduled_s=0.0, sent_s=0.5, done_s=1.5, first_byte_s=1.0),
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "runs" / "one"
+
+
+async def stored(folder, *records) -> list[TurnRecord]:
+    store = RunStore.create(folder, {})
+    try:
+        for position, conversation in enumerate(dict.fromkeys(r.conversation for r in records)):
+            store.add_conversation(position, Conversation(id=conversation, turns=()))
+        await asyncio.gather(*(store.write(r) for r in records))
+    finally:
+        store.close()
+    store = RunStore(folder)
+    try:
+        return list(store.records())
+    finally:
+        store.close()
+
+
+async def test_a_record_comes_back_as_it_was(folder):
+    assert await stored(folder, full_record()) == [full_record()]
+
+
+texts = st.text(st.characters(codec=None), max_size=30)  # lone surrogates and NUL included
+
+
+@given(text=texts, other=texts)
+def test_any_text_survives_the_way_through_a_row(text, other):
+    """A server can send lone surrogates as JSON escapes, and a data set can hold NUL."""
+    sent = record(answer=text, asked=other, gold_answers=(text, other))
+    connection = schema.connect(":memory:")
+    connection.executescript(schema.TABLES)
+    connection.execute(schema.INSERT_RECORD, schema.record_row(sent))
+    (row,) = connection.execute(schema.SELECT_RECORDS)
+    connection.close()
+    assert schema.row_record(row) == sent
+
+
+@given(text=texts)
+def test_any_conversation_survives_the_way_through_json(text):
+    sent = Conversation(id=text, turns=(Turn(id="1", question=text),), metadata={"x": [1, text]})
+    assert schema.from_json(schema.to_json(sent), Conversation) == sent
+
+
+async def test_a_record_is_durable_when_write_returns(folder):
+    store = RunStore.create(folder, {})
+    try:
+        await store.write(record())
+        other = sqlite3.connect(folder / DATABASE)
+        assert other.execute("SELECT count(*) FROM turn").fetchone() == (1,)
+        other.close()
+    finally:
+        store.close()
+
+
+async def test_a_cancelled_wait_does_not_take_the_record_back(folder):
+    store = RunStore.create(folder, {})
+    try:
+        task = asyncio.create_task(store.write(record()))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    finally:
+        store.close()
+    store = RunStore(folder)
+    assert store.count_records() == 1
+    store.close()
+
+
+async def test_records_come_in_the_order_of_the_data(folder):
+    sent = [record("z", 2), record("a", 1), record("z", 1), record("z", 1, policy="gold")]
+    found = await stored(folder, *sent)
+    assert [(r.conversation, r.policy, r.depth) for r in found] == [
+        ("z", "gold", 1),
+        ("z", "pred", 1),
+        ("z", "pred", 2),
+        ("a", "pred", 1),
+    ]
+
+
+async def test_the_same_turn_twice_is_an_error_and_not_a_second_row(folder):
+    store = RunStore.create(folder, {})
+    await store.write(record())
+    with pytest.raises(RunError, match="can't be written"):
+        await store.write(record())
+    with pytest.raises(RunError):
+        await store.write(record(depth=2))
+    with pytest.raises(RunError):
+        store.close()
+    store = RunStore(folder)
+    assert store.count_records() == 1
+    store.close()
+
+
+def test_a_second_writer_is_refused_and_the_first_goes_on(folder):
+    first = RunStore.create(folder, {})
+    with pytest.raises(RunError, match="another process"):
+        RunStore(folder, write=True)
+    first.close()
+    RunStore(folder, write=True).close()
+
+
+def test_reading_needs_no_lock(folder):
+    first = RunStore.create(folder, {"name": "x"})
+    second = RunStore(folder)
+    assert second.fact("name") == "x"
+    second.close()
+    first.close()
+
+
+def test_a_database_of_another_version_is_refused_with_a_sentence(folder):
+    RunStore.create(folder, {}).close()
+    connection = sqlite3.connect(folder / DATABASE)
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    with pytest.raises(RunError, match=r"version 999.*newer"):
+        RunStore(folder)
+
+
+def test_a_folder_without_a_run_says_so(tmp_path):
+    with pytest.raises(RunError, match="there is no run"):
+        RunStore(tmp_path)
+
+
+def test_a_file_that_is_no_database_says_so(tmp_path):
+    (tmp_path / DATABASE).write_text("not a database at all, but long enough to be looked at" * 30)
+    with pytest.raises(RunError, match="not a run's database"):
+        RunStore(tmp_path)
+
+
+async def test_scores_replace_earlier_ones(folder):
+    store = RunStore.create(folder, {})
+    store.replace_scores("f1", [StoredScore("c", "s", "p", 1, 0.5, None)])
+    again = [StoredScore("c", "s", "p", 1, 0.75, None), StoredScore("c", "s", "p", 2, None, "skipped")]
+    store.replace_scores("f1", again)
+    await store.flush()
+    assert list(store.scores("f1")) == again
+    store.close()
+
+
+async def test_a_conversation_that_starts_again_leaves_no_old_turn(folder):
+    store = RunStore.create(folder, {})
+    await store.write(record())
+    await store.write(record("c2"))
+    store.forget("c1", "s", "pred")
+    await store.flush()
+    assert store.records_of("c1", "s", "pred") == ()
+    assert len(store.records_of("c2", "s", "pred")) == 1
+    store.close()
