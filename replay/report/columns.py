@@ -1,0 +1,116 @@
+"""
+Columns of plain text cells, and the widest way to put them that still fits a terminal.
+
+Not a table of rich's, which would squeeze numbers into several lines: what doesn't fit goes into a
+further block below, with the first column repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+GAP = "  "
+NONE = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How much room a table takes."""
+
+    whole: bool
+    """Interval bounds without decimals: ``52.3 [48, 56]``, not ``52.3 [48.1, 56.4]``."""
+    sparse: bool
+    """Leave out columns that say nothing in any row."""
+
+
+LAYOUTS = (
+    Layout(whole=False, sparse=False),
+    Layout(whole=False, sparse=True),
+    Layout(whole=True, sparse=True),
+)
+"""From the widest to the narrowest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextColumn:
+    """A heading and one cell for every row."""
+
+    head: str
+    cells: tuple[str, ...]
+    left: bool = False
+    """Set flush left; numbers are flush right."""
+
+    @property
+    def width(self) -> int:
+        return max(map(cell_len, (self.head, *self.cells)))
+
+    def padded(self) -> list[str]:
+        """Heading and cells, all of the column's width."""
+        room = [(text, " " * (self.width - cell_len(text))) for text in (self.head, *self.cells)]
+        return [text + space if self.left else space + text for text, space in room]
+
+
+def fitting(width: int, put: Callable[[Layout], Sequence[Sequence[TextColumn]]]) -> Layout:
+    """The layout whose tables take the fewest blocks at *width*; of several the one that says most."""
+    return min(LAYOUTS, key=lambda layout: max(len(_blocks(columns, width)) for columns in put(layout)))
+
+
+def table_lines(columns: Sequence[TextColumn], *, width: int, total: bool) -> list[str]:
+    """
+    The lines of a table, in as many blocks below each other as *width* asks for.
+
+    *total* sets the last row apart. No line ends in a space.
+    """
+    lines: list[str] = []
+    for block in _blocks(columns, width):
+        rule = "-" * _width(block)
+        head, *rows = (GAP.join(cells).rstrip() for cells in zip(*(c.padded() for c in block), strict=True))
+        if total:
+            rows.insert(-1, rule)
+        lines += ["", head, rule, *rows] if lines else [head, rule, *rows]
+    return lines
+
+
+def score_cells(
+    values: Sequence[tuple[float | None, float | None, float | None]],
+    *,
+    percent: bool,
+    whole: bool,
+    signed: bool = False,
+) -> tuple[str, ...]:
+    """
+    Cells for (value, low, high), the values' points aligned.
+
+    Per cent have one decimal, other scores three significant digits; *signed* shows a plus too.
+    """
+
+    def number(value: float, whole: bool = False) -> str:
+        kind = f"{'+' if signed else ''}.{(0 if whole else 1) if percent else (2 if whole else 3)}"
+        text = format(100 * value if percent else value, kind + ("f" if percent else "g"))
+        return text if any(digit in text for digit in "123456789") else text.replace("-", "")
+
+    heads = [NONE if value is None else number(value) for value, _, _ in values]
+    ranges = [
+        "" if low is None or high is None else f"[{number(low, whole)}, {number(high, whole)}]"
+        for _, low, high in values
+    ]
+    width = max(map(len, heads), default=0)
+    return tuple(
+        f"{head.rjust(width)} {between}".rstrip() for head, between in zip(heads, ranges, strict=True)
+    )
+
+
+def _width(columns: Sequence[TextColumn]) -> int:
+    return sum(column.width for column in columns) + len(GAP) * (len(columns) - 1)
+
+
+def _blocks(columns: Sequence[TextColumn], width: int) -> list[list[TextColumn]]:
+    blocks = [[columns[0]]]
+    for column in columns[1:]:
+        if len(blocks[-1]) > 1 and _width([*blocks[-1], column]) > width:
+            blocks.append([columns[0]])
+        blocks[-1].append(column)
+    return blocks

@@ -1,0 +1,126 @@
+"""
+Turns as a file for other programs: CSV, JSON lines or Parquet.
+
+Texts are written exactly as they were asked and answered. In particular an answer that starts with
+``=``, ``+``, ``-`` or ``@`` stays as it is in CSV, where a spreadsheet may take it for a formula: open
+such a file with its columns imported as text, or use one of the other formats. CSV can't tell an empty
+text from a missing one; ``outcome`` tells whether there was an answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from replay.errors import PluginError
+from replay.record import TurnRecord
+from replay.report.turn_rows import encodable, turn_columns, turn_rows
+from replay.statistics.score_column import ScoreColumn
+
+Format = Literal["csv", "jsonl", "parquet"]
+Scores = Mapping[str, ScoreColumn]
+
+ROW_GROUP = 5000
+"""Turns that a Parquet file is written by, and that are held in memory for it."""
+
+
+def export_turns(
+    records: Iterable[TurnRecord], scores: Scores, target: Path | IO[bytes] | None, kind: Format
+) -> int:
+    """
+    Write one row per record and return their number.
+
+    *scores* are columns over *records*, by name; there may be none. *target* is a file, a binary
+    stream, which is left open, or None for standard output. The columns are those of
+    ``turn_columns``; what has an inner structure is nested in JSON lines and JSON text in the other
+    formats. Text is UTF-8, and half of a surrogate pair, which UTF-8 can't hold, is written as
+    ``\\udc80``. Records are read one by one, never all at once.
+
+    Raises:
+        PluginError: Parquet is asked for but pyarrow is not installed.
+        OSError: the file can't be written.
+    """
+    if kind == "parquet":
+        _pyarrow()  # before the file is there
+    write = _WRITERS[kind]
+    if isinstance(target, Path):
+        with target.open("wb") as stream:
+            return write(records, scores, stream)
+    return write(records, scores, target or sys.stdout.buffer)
+
+
+def _write_csv(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:
+    count = 0
+    with _text(stream) as text:
+        writer = csv.DictWriter(text, list(turn_columns(scores)))  # as RFC 4180: CRLF, quotes doubled
+        writer.writeheader()
+        for row in turn_rows(records, scores, nested=False):
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def _write_jsonl(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:
+    count = 0
+    with _text(stream) as text:
+        for row in turn_rows(records, scores, nested=True):
+            text.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def _write_parquet(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:
+    pyarrow, parquet = _pyarrow()
+    types = {
+        "text": pyarrow.string(),
+        "json": pyarrow.string(),
+        "whole": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "flag": pyarrow.bool_(),
+    }
+    # Said beforehand, because a column's type must not depend on which cells happen to be missing.
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in turn_columns(scores).items()])
+    count = 0
+    rows = map(encodable, turn_rows(records, scores, nested=False))
+    with parquet.ParquetWriter(stream, schema) as writer:
+        while some := list(islice(rows, ROW_GROUP)):
+            writer.write_table(pyarrow.Table.from_pylist(some, schema=schema))
+            count += len(some)
+    return count
+
+
+_WRITERS: Mapping[Format, Callable[[Iterable[TurnRecord], Scores, IO[bytes]], int]] = {
+    "csv": _write_csv,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
+}
+
+
+@contextmanager
+def _text(stream: IO[bytes]) -> Iterator[IO[str]]:
+    # Inside a JSON string the escape of half a surrogate pair even means the same.
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow.parquet  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise PluginError(
+            'writing Parquet needs pyarrow, which is not installed; try pip install "convreplay[parquet]", '
+            "or export as csv or jsonl"
+        ) from error
+    return pyarrow, pyarrow.parquet

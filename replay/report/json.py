@@ -1,0 +1,26 @@
+"""
+The report for machines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay import __version__
+from replay.report.notes import notes
+from replay.report.report import Report
+
+SCHEMA = 1
+"""Goes up when a key changes its meaning or goes away, not when one is added."""
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """What the text shows, with nothing left out or rounded, as plain values; scores are shares."""
+    return {
+        "schema": SCHEMA,
+        "convreplay": __version__,
+        "depth_table": report.table.to_json(),
+        "gaps": [gap.to_json() for gap in report.gaps],
+        "notes": notes(report),
+        "signatures": dict(report.signatures),
+    }

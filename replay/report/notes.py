@@ -1,0 +1,120 @@
+"""
+What a reader of a depth table should know beside its numbers, in words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from replay.report.report import Report
+from replay.statistics.depth_table import DepthTable, GroupTable
+
+FEW_CONVERSATIONS = 5
+"""Below this many conversations a depth's numbers say little, and its interval is too narrow."""
+LAG_SHARE = 0.1
+"""Of the median latency; a loop that lags by more disturbs the latencies it measures."""
+
+
+def notes(report: Report) -> list[str]:
+    """Plain sentences, each after the groups it is about; a group without anything to say has none."""
+    table = report.table
+    facts: list[Callable[[GroupTable], Iterable[str]]] = [
+        _failures,
+        _skipped,
+        _not_found,
+        _unreached,
+        _unscored,
+        _few_conversations,
+    ]
+    said: list[str] = []
+    for fact in facts:
+        who: dict[str, list[GroupTable]] = {}
+        for group in table.groups:
+            for sentence in fact(group):
+                who.setdefault(sentence, []).append(group)
+        said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
+    return said + ([] if report.loop_lag_s is None else _loop_lag(table, report.loop_lag_s))
+
+
+def _names(groups: list[GroupTable], table: DepthTable) -> str:
+    if len(groups) == len(table.groups) > 1:
+        return "all"
+    one_system = len({group.group.system for group in table.groups}) == 1
+    return "; ".join(group.group.policy if one_system else str(group.group) for group in groups)
+
+
+def _failures(group: GroupTable) -> Iterable[str]:
+    if group.total.failed:
+        yield f"{_turns(group.total.failed)} failed ({_listed(group.total.failures)})."
+
+
+def _skipped(group: GroupTable) -> Iterable[str]:
+    if group.total.skipped:
+        yield f"{_turns(group.total.skipped)} filtered out: the question was invalid and was not asked."
+
+
+def _not_found(group: GroupTable) -> Iterable[str]:
+    if count := group.total.not_found:
+        asked = "question was" if count == 1 else "questions were"
+        yield f"{count} invalid {asked} asked as recorded: the data has no standalone form."
+
+
+def _unreached(group: GroupTable) -> Iterable[str]:
+    if group.total.unreached:
+        yield f"{_turns(group.total.unreached)} never asked: the conversation or the run stopped before."
+
+
+def _unscored(group: GroupTable) -> Iterable[str]:
+    by_reasons: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for name, score in group.total.scores.items():
+        by_reasons.setdefault(tuple(score.unscored.items()), []).append(name)
+    for reasons, names in by_reasons.items():
+        if reasons:
+            count = sum(times for _, times in reasons)
+            yield f"{_turns(count)} without {', '.join(names)} ({_listed(dict(reasons))})."
+
+
+def _few_conversations(group: GroupTable) -> Iterable[str]:
+    few = [row for row in group.depths if 0 < row.conversations < FEW_CONVERSATIONS]
+    depths = [row.depth for row in few if row.depth is not None]
+    if depths:
+        where = f"depth {depths[0]}" if len(depths) == 1 else f"depths {_ranges(depths)}"
+        yield f"fewer than {FEW_CONVERSATIONS} conversations at {where}; read little into them."
+
+
+def _loop_lag(table: DepthTable, loop_lag_s: float) -> list[str]:
+    medians = [(group, group.total.latency_p50_s) for group in table.groups]
+    slower = [(group, m) for group, m in medians if m is not None and loop_lag_s > LAG_SHARE * m]
+    if not slower:
+        return []
+    where = ", ".join(f"{_names([group], table)} {_milliseconds(median)}" for group, median in slower)
+    return [
+        f"the event loop lagged by {_milliseconds(loop_lag_s)}, more than {LAG_SHARE:.0%} of the median "
+        f"latency ({where}); latencies may be too high by as much."
+    ]
+
+
+def _milliseconds(duration_s: float) -> str:
+    return f"{1000 * duration_s:.3g} ms"
+
+
+def _turns(count: int) -> str:
+    return f"{count:,} turn{'' if count == 1 else 's'}"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{times:,} {what}" for what, times in Counter(counts).most_common())
+
+
+def _ranges(depths: list[int]) -> str:
+    """``1, 4 to 6`` for 1, 4, 5, 6."""
+    runs: list[list[int]] = []
+    for depth in depths:
+        if runs and runs[-1][-1] == depth - 1:
+            runs[-1].append(depth)
+        else:
+            runs.append([depth])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)

@@ -1,0 +1,24 @@
+"""
+What a report of a run is made from, however it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from replay.statistics.depth_table import DepthTable
+from replay.statistics.paired import PairedDifference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Numbers and what is needed to read them."""
+
+    table: DepthTable
+    gaps: tuple[PairedDifference, ...] = ()
+    """Differences on the same turns, as ``policy_gaps`` gives them."""
+    loop_lag_s: float | None = None
+    """How late the event loop was during the run; None where that isn't known."""
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """Of what moved the numbers beside the scorers, by name: policies, data."""

@@ -1,0 +1,103 @@
+"""
+How an answer's text is read before it is compared: normalization, words, and answers that decline.
+
+The normalization is that of SQuAD v1.1's ``evaluate-v1.1.py`` (Rajpurkar et al., 2016), which QuAC and
+CoQA took over. The rule over several references is that of QuAC's scorer (Choi et al., 2018).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal, assert_never
+
+from replay.conversation import CANNOT_ANSWER
+
+Tokens = Literal["plain", "squad"]
+"""``plain``: lower-case runs of letters and digits, for ASCII text those of the rouge-score package
+without its stemmer. ``squad``: the words of the SQuAD-normalized text, so without articles."""
+
+DECLINING_PATTERNS = (r"CANNOTANSWER\.?", r"I don['’]t know\.?")
+"""Whole answers that say the question can't be answered: regular expressions, case ignored."""
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PLAIN_WORDS = re.compile(r"[^\W_]+")
+
+
+def normalize(text: str) -> str:
+    """
+    *text* in lower case, without ASCII punctuation, articles and extra white space.
+
+    ``normalize("The U.S.-led war")`` is ``"usled war"``: punctuation goes before words are told
+    apart, as in the original.
+    """
+    bare = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def words(text: str, tokens: Tokens) -> list[str]:
+    """
+    The words of *text*, in order.
+
+    A phrase in a script written without spaces counts as one word under either setting.
+    """
+    match tokens:
+        case "plain":
+            return _PLAIN_WORDS.findall(text.lower())
+        case "squad":
+            return normalize(text).split()
+    assert_never(tokens)
+
+
+def declines(text: str, patterns: Sequence[str]) -> bool:
+    """Whether the whole of *text*, white space around it aside, matches one of *patterns* or QuAC's mark."""
+    stripped = text.strip()
+    return stripped == CANNOT_ANSWER or _any_of(tuple(patterns)).fullmatch(stripped) is not None
+
+
+def quac_references(gold_answers: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
+    """
+    The references that an answer is held against, by the rule of QuAC's scorer.
+
+    If as many references decline as answer, or more, the question counts as unanswerable and
+    ``CANNOTANSWER`` is the only reference; otherwise those that decline are dropped. Empty only if
+    *gold_answers* is.
+    """
+    if not gold_answers:
+        return ()
+    answering = tuple(answer for answer in gold_answers if not declines(answer, patterns))
+    return answering if 2 * len(answering) > len(gold_answers) else (CANNOT_ANSWER,)
+
+
+def check_patterns(patterns: Sequence[str]) -> None:
+    """
+    Make sure that *patterns* can be used.
+
+    Raises:
+        ValueError: one is not a regular expression; the message says which, and why.
+    """
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f'declining: "{pattern}" is not a regular expression ({error})') from error
+
+
+def patterns_signature(patterns: Sequence[str]) -> str:
+    """``default``, ``quac`` for none beside QuAC's mark, or a short digest of other patterns."""
+    if tuple(patterns) == DECLINING_PATTERNS:
+        return "default"
+    if not patterns:
+        return "quac"
+    return hashlib.sha256("\n".join(patterns).encode()).hexdigest()[:8]
+
+
+@lru_cache(maxsize=64)
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    if not patterns:
+        return re.compile(r"(?!)")  # matches nothing
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)

@@ -1,0 +1,98 @@
+"""
+Percentile intervals from a bootstrap over conversations.
+
+The turns of one conversation are not independent: a wrong answer early on spoils what follows. So
+whole conversations are drawn with replacement, with all their turns (the cluster bootstrap: Field &
+Welsh, *Bootstrapping clustered data*, JRSS B 69, 2007), and the interval is read off the resampled
+values' percentiles (Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13).
+
+One draw serves every number of a table: resample 17 holds the same conversations for every system,
+policy, depth and score, so that differences between them are paired. How many turns a depth has is
+then itself random, as it is in the data; a resample in which a cell has no turn at all says nothing
+about that cell and is left out of its percentiles.
+
+With few conversations such an interval is too narrow (two conversations give three different
+resamples), and where all observations are equal it has no width at all. It doesn't say anything about
+what the system would answer if it were asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+S = TypeVar("S")
+Matrix = NDArray[np.float64]
+
+
+def cluster_weights(clusters: int, *, resamples: int, seed: int) -> Matrix:
+    """
+    How often each cluster is drawn in each resample: shape (*resamples*, *clusters*), rows sum to *clusters*.
+
+    The same arguments give the same matrix.
+
+    Raises:
+        ValueError: *resamples* or *clusters* is negative.
+    """
+    if resamples < 0 or clusters < 0:
+        raise ValueError(f"resamples ({resamples}) and clusters ({clusters}) can't be negative")
+    if clusters == 0:
+        return np.zeros((resamples, 0))
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples).astype(np.float64)
+
+
+def resampled_means(sums: Matrix, counts: Matrix, weights: Matrix) -> Matrix:
+    """
+    Means of many cells at once, in each resample; NaN where a resample has no observation of a cell.
+
+    *sums* and *counts* have the shape (clusters, cells), *weights* (resamples, clusters); the result
+    (resamples, cells).
+    """
+    totals = weights @ np.hstack([sums, counts])
+    cells = sums.shape[1]
+    with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN we promise
+        means: Matrix = totals[:, :cells] / totals[:, cells:]
+    return means
+
+
+def cluster_bootstrap(
+    clusters: Sequence[Sequence[S]], combine: Callable[[Iterable[S]], float], weights: Matrix
+) -> Matrix:
+    """
+    *combine* of each resample of *clusters*, a sequence of observations each: shape (resamples,).
+
+    NaN where a resample has no observation. For a mean, ``resampled_means`` gives the same faster.
+    """
+    values = np.full(len(weights), np.nan)
+    for row, weight in enumerate(weights):
+        drawn = [
+            observation
+            for observations, times in zip(clusters, weight, strict=True)
+            for observation in list(observations) * int(times)
+        ]
+        if drawn:
+            values[row] = combine(drawn)
+    return values
+
+
+def percentile_interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float] | None:
+    """
+    The central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
+
+    Rounded to twelve digits, since the last ones depend on how a matrix product was summed up.
+
+    Raises:
+        ValueError: *confidence* is not between 0 and 1.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence} is not between 0 and 1")
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return None
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(known, [tail, 1 - tail])
+    return float(f"{low:.12g}"), float(f"{high:.12g}")

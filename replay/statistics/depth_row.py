@@ -1,0 +1,111 @@
+"""
+One row of a depth table: what happened to the turns of one depth.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from replay.record import TurnRecord
+from replay.statistics.estimate import Estimate
+
+COUNTS = (
+    "depth",
+    "turns",
+    "conversations",
+    "skipped",
+    "failed",
+    "unreached",
+    "judged",
+    "invalid",
+    "invalid_share",
+    "edited",
+    "edited_share",
+    "not_found",
+    "latency_p50_s",
+    "latency_p95_s",
+)
+"""The single values of a row, in the order of tables and files: all but scores and kinds of failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthRow:
+    """The turns of one depth, or of all, of one system under one policy."""
+
+    depth: int | None
+    """None for all depths together."""
+    turns: int
+    """Turns asked: answered or failed."""
+    conversations: int
+    """Conversations with such a turn."""
+    skipped: int
+    """Turns that the ``filter`` policy did not ask."""
+    unreached: int
+    """Turns of the data that were never planned: their conversation stopped before, or the run did."""
+    failures: Mapping[str, int]
+    """Turns asked without getting an answer, by outcome."""
+    judged: int
+    """Turns with a drift verdict, skipped ones included."""
+    invalid: int
+    """Those of them whose recorded question no longer means the same."""
+    edited: int
+    """Turns asked with another question than recorded."""
+    not_found: int
+    """Invalid questions asked as recorded because the data has no standalone form."""
+    latency_p50_s: float | None
+    latency_p95_s: float | None
+    """Percentiles over the answered turns; None if there are none."""
+    scores: Mapping[str, Estimate]
+
+    @property
+    def failed(self) -> int:
+        """Turns asked without getting an answer."""
+        return sum(self.failures.values())
+
+    @property
+    def invalid_share(self) -> float | None:
+        """Invalid questions among those judged; None where the policy doesn't compare histories."""
+        return self.invalid / self.judged if self.judged else None
+
+    @property
+    def edited_share(self) -> float | None:
+        """Edited questions among those asked; None if none was asked."""
+        return self.edited / self.turns if self.turns else None
+
+    def counts(self) -> dict[str, Any]:
+        """Everything but the scores, as plain values."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+
+def depth_row(
+    records: Sequence[TurnRecord], depth: int | None, planned: int, scores: Mapping[str, Estimate]
+) -> DepthRow:
+    """
+    The row of *records*, all of one system and policy and of *depth* (None: of any).
+
+    *planned* is the number of turns that the data has there.
+    """
+    asked = [record for record in records if record.outcome != "skipped"]
+    verdicts = [record.drift.valid for record in records if record.drift is not None]
+    latencies = [r.timing.latency_s for r in asked if r.outcome == "answered" and r.timing is not None]
+    p50, p95 = np.quantile(latencies, [0.5, 0.95]) if latencies else (None, None)
+    return DepthRow(
+        depth=depth,
+        turns=len(asked),
+        conversations=len({record.conversation for record in asked}),
+        skipped=len(records) - len(asked),
+        unreached=planned - len(records),
+        failures=dict(sorted(Counter(record.outcome for record in asked if record.failed).items())),
+        judged=len(verdicts),
+        invalid=verdicts.count(False),
+        edited=sum(record.edit in ("rewritten", "replaced", "augmented") for record in asked),
+        not_found=sum(record.edit == "not-found" for record in asked),
+        latency_p50_s=None if p50 is None else float(p50),
+        latency_p95_s=None if p95 is None else float(p95),
+        scores=scores,
+    )

@@ -1,0 +1,209 @@
+"""
+The depth table: every number of a run for each system, policy and turn depth.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from replay.record import TurnRecord
+from replay.statistics.bootstrap import cluster_weights
+from replay.statistics.depth_row import COUNTS, DepthRow, depth_row
+from replay.statistics.estimate import Estimate, conversation_clusters, estimate_cells
+from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.score_column import ScoreColumn, check_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTable:
+    """One system under one policy."""
+
+    group: Group
+    depths: tuple[DepthRow, ...]
+    """Depth 1 first, up to the longest conversation of the data."""
+    total: DepthRow
+
+    @property
+    def rows(self) -> tuple[DepthRow, ...]:
+        """By depth, then the total."""
+        return (*self.depths, self.total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A score of the table."""
+
+    signature: str
+    percent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthTable:
+    """Numbers by system, policy and depth, and how they came about."""
+
+    groups: tuple[GroupTable, ...]
+    columns: Mapping[str, Column]
+    """The scores by name, in the order in which they are shown."""
+    conversations: int
+    """Conversations with a record, the ones that are resampled."""
+    resamples: int
+    seed: int
+    confidence: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole table as plain values for JSON; the row of all depths has depth null."""
+        return {
+            "columns": {
+                name: {"signature": c.signature, "percent": c.percent} for name, c in self.columns.items()
+            },
+            "interval": {
+                "method": "percentile bootstrap over conversations",
+                "conversations": self.conversations,
+                "resamples": self.resamples,
+                "seed": self.seed,
+                "confidence": self.confidence,
+            },
+            "groups": [
+                {
+                    "system": group.group.system,
+                    "policy": group.group.policy,
+                    "rows": [
+                        {
+                            **row.counts(),
+                            "failures": dict(row.failures),
+                            "scores": {name: score.to_json() for name, score in row.scores.items()},
+                        }
+                        for row in group.rows
+                    ],
+                }
+                for group in self.groups
+            ],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """
+        One row per system, policy and depth; the depth of the row of all depths is missing.
+
+        A score ``f1`` has the columns ``f1``, ``f1_low``, ``f1_high`` and ``f1_scored``, as shares.
+        """
+        import pandas as pd
+
+        columns = ["system", "policy", *COUNTS]
+        columns += [f"{name}{part}" for name in self.columns for part in _SCORE_PARTS]
+        rows = [
+            (
+                group.group.system,
+                group.group.policy,
+                *(row.counts()[name] for name in COUNTS),
+                *(value for name in self.columns for value in _flat(row.scores[name])),
+            )
+            for group in self.groups
+            for row in group.rows
+        ]
+        frame = pd.DataFrame(rows, columns=columns)
+        kinds = {name: "float64" if name.endswith(("_share", "_s")) else "Int64" for name in COUNTS}
+        for name in self.columns:
+            kinds |= {f"{name}{part}": "float64" for part in _SCORE_PARTS}
+            kinds[f"{name}_scored"] = "Int64"
+        return frame.astype(kinds)
+
+
+_SCORE_PARTS = ("", "_low", "_high", "_scored")
+
+
+def _flat(score: Estimate) -> tuple[float | None, ...]:
+    return score.value, score.low, score.high, score.scored
+
+
+def depth_table(
+    records: Sequence[TurnRecord],
+    scores: Mapping[str, ScoreColumn],
+    conversations: Mapping[str, int],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> DepthTable:
+    """
+    The depth table of *records*; the same for any order of them.
+
+    *scores* are columns over *records*, by name. *conversations* gives the number of turns of every
+    conversation that was to be played, also of those without a record. With ``resamples=0`` there are
+    no intervals.
+
+    Raises:
+        ValueError: a column doesn't fit the records, a turn is recorded twice for a system and policy,
+            or a record's conversation or depth is not among *conversations*.
+    """
+    check_columns(records, scores)
+    _check_depths(records, conversations)
+    order = sorted(range(len(records)), key=lambda i: (records[i].conversation, records[i].depth))
+    clusters, played = conversation_clusters(records)
+    weights = cluster_weights(played, resamples=resamples, seed=seed)
+
+    groups = groups_in_order(map(group_of, records))
+    depths = [*range(1, max(conversations.values(), default=0) + 1), None]
+    keys = [(group, depth) for group in groups for depth in depths]
+    cells: dict[tuple[Group, int | None], list[int]] = {key: [] for key in keys}
+    for index in order:
+        group = group_of(records[index])
+        cells[group, records[index].depth].append(index)
+        cells[group, None].append(index)
+
+    estimates = {
+        name: estimate_cells(
+            column, list(cells.values()), clusters=clusters, weights=weights, confidence=confidence
+        )
+        for name, column in scores.items()
+    }
+    planned = _turns_by_depth(conversations)
+    rows = {
+        (group, depth): depth_row(
+            [records[index] for index in cells[group, depth]],
+            depth,
+            planned[depth],
+            {name: estimates[name][position] for name in scores},
+        )
+        for position, (group, depth) in enumerate(keys)
+    }
+    return DepthTable(
+        groups=tuple(
+            GroupTable(
+                group=group,
+                depths=tuple(rows[group, depth] for depth in depths if depth is not None),
+                total=rows[group, None],
+            )
+            for group in groups
+        ),
+        columns={
+            name: Column(signature=c.scorer.signature(), percent=c.percent) for name, c in scores.items()
+        },
+        conversations=played,
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+    )
+
+
+def _check_depths(records: Sequence[TurnRecord], conversations: Mapping[str, int]) -> None:
+    for record in records:
+        length = conversations.get(record.conversation)
+        if length is None or not 1 <= record.depth <= length:
+            known = "is not among the conversations" if length is None else f"has {length} turns"
+            raise ValueError(
+                f'turn {record.depth} of conversation "{record.conversation}" is recorded, but it {known}'
+            )
+
+
+def _turns_by_depth(conversations: Mapping[str, int]) -> dict[int | None, int]:
+    """How many turns the data has at each depth, and in all."""
+    turns: dict[int | None, int] = Counter(
+        depth for length in conversations.values() for depth in range(1, length + 1)
+    )
+    return {**turns, None: sum(conversations.values())}

@@ -1,0 +1,39 @@
+"""
+What a table has one block of rows for: a system under a policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from replay.record import TurnRecord
+
+# From the history that tests usually show to the one that deployment does, then what mends it.
+_POLICY_ORDER = ("gold", "pred", "rewrite", "replace", "augment", "filter")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One system under one policy."""
+
+    system: str
+    policy: str
+
+    def __str__(self) -> str:
+        return f"{self.system}, {self.policy}"
+
+
+def group_of(record: TurnRecord) -> Group:
+    """The group that *record* belongs to."""
+    return Group(record.system, record.policy)
+
+
+def groups_in_order(groups: Iterable[Group]) -> list[Group]:
+    """Each group once: by system, then policies in the order in which they are read, then by name."""
+    return sorted(dict.fromkeys(groups), key=_rank)
+
+
+def _rank(group: Group) -> tuple[str, int, str]:
+    known = group.policy in _POLICY_ORDER
+    return group.system, _POLICY_ORDER.index(group.policy) if known else len(_POLICY_ORDER), group.policy

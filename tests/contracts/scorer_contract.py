@@ -1,0 +1,116 @@
+"""
+What every scorer must keep. A scorer's test class inherits this one and gives the fixture ``scorer``.
+
+A scorer that needs more of a record than answer and references also overrides ``records``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from replay.record import TurnRecord
+from replay.scorers.scorer import MeanScorer, Scorer, Unscored
+from tests.scorers.turns import skipped_turn, turn
+
+
+class ScorerContract:
+    @pytest.fixture
+    def scorer(self) -> Scorer[Any]:
+        raise NotImplementedError("say which scorer is tested")
+
+    @pytest.fixture
+    def records(self) -> Sequence[TurnRecord]:
+        """Turns of every kind, at least two of which the scorer scores, differently."""
+        return [
+            turn("Paris", "Paris", depth=1),
+            turn("the city of London", "London, England", "it was London", depth=2),
+            turn("CANNOTANSWER", "CANNOTANSWER", depth=3),
+            turn("", "Rome", depth=4),
+            turn("Übergrößenträger ☃ \ud800 'tis", "☃", depth=5),
+            turn("something", depth=6),
+            turn(None, "Rome", depth=7),
+            turn(None, "Rome", depth=8, outcome="refused"),
+            skipped_turn("Rome", depth=9),
+        ]
+
+    def test_satisfies_the_protocol(self, scorer):
+        assert isinstance(scorer, Scorer)
+
+    def test_there_is_one_observation_per_record(self, scorer, records):
+        observed = scorer.observe(records)
+
+        assert len(observed) == len(records)
+        assert len({str(o) for o in observed if not isinstance(o, Unscored)}) >= 2
+        assert list(scorer.observe([])) == []
+
+    def test_an_observation_does_not_depend_on_its_batch(self, scorer, records):
+        alone = [scorer.observe([record])[0] for record in records]
+
+        assert list(scorer.observe(records)) == alone
+        assert list(scorer.observe(records[::-1])) == alone[::-1]
+
+    def test_an_observation_does_not_depend_on_system_or_policy(self, scorer, records):
+        others = [replace(record, system="other", policy="gold", conversation="c9") for record in records]
+
+        assert list(scorer.observe(others)) == list(scorer.observe(records))
+
+    def test_a_turn_that_was_not_answered_is_unscored_and_says_why(self, scorer):
+        turns = [
+            turn(None, "Rome"),
+            turn(None, "Rome", outcome="connection-failed"),
+            skipped_turn("Rome"),
+        ]
+
+        reasons = [o.reason for o in scorer.observe(turns) if isinstance(o, Unscored)]
+        assert reasons == ["not answered: timed-out", "not answered: connection-failed", "skipped"]
+
+    def test_observations_are_json_values(self, scorer, records):
+        """They are stored with the run and combined later."""
+        scored = [o for o in scorer.observe(records) if not isinstance(o, Unscored)]
+
+        assert json.loads(json.dumps(scored, allow_nan=False)) == scored
+
+    def test_the_order_of_observations_does_not_matter(self, scorer, records):
+        scored = [o for o in scorer.observe(records) if not isinstance(o, Unscored)] * 3
+
+        assert scorer.combine(scored) == scorer.combine(scored[::-1]) == scorer.combine(iter(scored))
+        assert math.isfinite(scorer.combine(scored))
+
+    def test_repeating_all_observations_changes_nothing(self, scorer, records):
+        """A bootstrap draws some of them several times."""
+        scored = [o for o in scorer.observe(records) if not isinstance(o, Unscored)]
+
+        assert scorer.combine(scored * 5) == pytest.approx(scorer.combine(scored))
+
+    def test_nothing_can_not_be_combined(self, scorer):
+        with pytest.raises(ValueError, match="observation"):
+            scorer.combine([])
+
+    def test_a_scorer_that_says_so_is_a_mean(self, scorer, records):
+        if not (isinstance(scorer, MeanScorer) and scorer.is_mean):
+            pytest.skip("not a mean")
+        scored = [o for o in scorer.observe(records) if not isinstance(o, Unscored)]
+
+        assert all(isinstance(o, float) for o in scored)
+        assert scorer.combine(scored) == pytest.approx(sum(scored) / len(scored))
+
+    def test_the_signature_is_one_word_and_stays(self, scorer, records):
+        signature = scorer.signature()
+        scorer.observe(records)
+
+        assert signature == scorer.signature()
+        assert signature
+        assert not any(character.isspace() for character in signature)
+
+    def test_works_after_a_trip_to_another_process(self, scorer, records):
+        copy = pickle.loads(pickle.dumps(scorer))
+
+        assert copy.signature() == scorer.signature()
+        assert list(copy.observe(records)) == list(scorer.observe(records))

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from replay.report.columns import TextColumn, score_cells, table_lines
+from replay.report.report import Report
+from replay.report.text import print_report
+from replay.scorers.exact_match import ExactMatch
+from replay.statistics.depth_table import depth_table
+from replay.statistics.score_column import ScoreColumn
+from tests.report.sample_report import report
+from tests.scorers.turns import turn
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def printed(shown: Report, width: int) -> str:
+    out = io.StringIO()
+    print_report(shown, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [140, 100, 60])
+def test_the_report_is_the_one_agreed_on(width):
+    """After a wanted change, run once with UPDATE_GOLDEN=1 and read what changed."""
+    found = printed(report(), width)
+    file = GOLDEN / f"report_{width}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(found, encoding="utf-8")
+
+    assert found == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [140, 100, 60, 50])
+def test_no_line_of_a_table_is_wider_than_the_terminal_or_ends_in_a_space(width):
+    lines = printed(report(signatures={}), width).split("Signatures")[0].splitlines()
+
+    assert max(map(len, lines)) <= width
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_only_ascii_is_printed():
+    assert printed(report(), 80).isascii()
+
+
+def test_names_are_never_markup():
+    table = depth_table([turn(system="[red]x[/blue]")], {}, {"c1": 1})
+
+    assert "[red]x[/blue], pred" in printed(Report(table=table), 80)
+
+
+def test_a_run_without_turns_says_so():
+    assert printed(Report(table=depth_table([], {}, {})), 80) == "No turn has been asked yet.\n"
+
+
+def test_a_score_that_is_no_share_is_not_shown_in_per_cent():
+    column = ScoreColumn(scorer=ExactMatch(), observed=[1234.5, 0.00123], percent=False)
+    table = depth_table([turn(depth=1), turn(depth=2)], {"ms": column}, {"c1": 2})
+    found = printed(Report(table=table), 80)
+
+    assert "1.23e+03" in found
+    assert "0.00123" in found
+    assert "no score is in per cent" in found
+
+
+def test_signed_cells_have_no_negative_nothing():
+    cells = score_cells([(-0.0001, -0.012, 0.004), (None, None, None)], percent=True, whole=True, signed=True)
+
+    assert cells == ("0.0 [-1, +0]", "  -")
+
+
+def test_wide_characters_take_two_cells():
+    columns = [TextColumn(head="a", cells=("日本", "x")), TextColumn(head="b", cells=("1", "2"))]
+
+    assert table_lines(columns, width=80, total=False) == ["   a  b", "-------", "日本  1", "   x  2"]

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.scorers.answer_text import (
+    DECLINING_PATTERNS,
+    declines,
+    normalize,
+    patterns_signature,
+    quac_references,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "normalized"),
+    [
+        ("The Eiffel Tower!", "eiffel tower"),
+        ("an  apple,\n a\tpear", "apple pear"),
+        ("U.S.-led", "usled"),
+        ("theatre", "theatre"),
+        ("the-end", "theend"),  # punctuation goes first, so "the" is no longer a word
+        ("«Ça ira» – the song", "«ça ira» – song"),  # only ASCII punctuation, as in the original
+        (" ", ""),
+    ],
+)
+def test_text_is_normalized_as_in_squad(text, normalized):
+    assert normalize(text) == normalized
+
+
+@given(st.text())
+def test_normalizing_again_changes_little(text):
+    """Removing punctuation can't be undone; only an article may appear by it, as in "a.n"."""
+    once = normalize(text)
+    assert set(normalize(once).split()) <= set(once.split())
+
+
+def test_plain_words_are_those_of_rouge_score():
+    """On ASCII text; rouge-score drops other letters altogether."""
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    text = "It's the U.S. Navy's 2nd_best (A-4)..."
+    assert words(text, "plain") == DefaultTokenizer(use_stemmer=False).tokenize(text)
+
+
+def test_plain_words_keep_letters_beyond_ascii():
+    assert words("Ça coûte 5 €", "plain") == ["ça", "coûte", "5"]
+
+
+@pytest.mark.parametrize(
+    "answer", ["CANNOTANSWER", " CANNOTANSWER\n", "cannotanswer.", "I don't know", "i don’t know."]
+)
+def test_declining_answers_are_recognized(answer):
+    assert declines(answer, DECLINING_PATTERNS)
+
+
+@pytest.mark.parametrize("answer", ["", "I don't know him", "They said CANNOTANSWER", "know"])
+def test_only_whole_answers_decline(answer):
+    assert not declines(answer, DECLINING_PATTERNS)
+
+
+def test_the_mark_of_quac_always_declines():
+    assert declines("CANNOTANSWER", [])
+    assert not declines("cannotanswer", [])
+    assert declines("No idea, sorry", [r"no idea\b.*", "unknown"])
+
+
+@pytest.mark.parametrize(
+    ("gold", "left"),
+    [
+        ([], ()),
+        (["a", "b"], ("a", "b")),
+        (["a", "CANNOTANSWER", "b"], ("a", "b")),
+        (["a", "CANNOTANSWER"], ("CANNOTANSWER",)),  # a tie counts as unanswerable
+        (["CANNOTANSWER", "a", "I don't know."], ("CANNOTANSWER",)),
+        (["I don't know."], ("CANNOTANSWER",)),
+    ],
+)
+def test_references_are_chosen_as_in_quac(gold, left):
+    assert quac_references(gold, DECLINING_PATTERNS) == left
+
+
+def test_patterns_are_told_apart_by_their_signature():
+    signatures = [patterns_signature(p) for p in (DECLINING_PATTERNS, (), ("no",), ("no", "nope"))]
+
+    assert signatures[:2] == ["default", "quac"]
+    assert len(set(signatures)) == 4

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.scorers.token_f1 import TokenF1, token_f1
+from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import turn
+
+PHRASES = st.lists(st.sampled_from(["The", "a", "cat", "sat", "SAT,", "mat.", "☃", "I don't know", ""])).map(
+    " ".join
+)
+
+
+class TestTokenF1KeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return TokenF1()
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score"),
+    [
+        ("in the city of Paris", ["Paris, France"], 1 / 3),  # precision 1/4, recall 1/2
+        ("cat cat dog", ["cat"], 1 / 2),  # a word counts as often as both have it: 1/3, 1
+        ("cat", ["dog", "the cat"], 1),  # the best reference
+        ("", ["cat"], 0),
+        ("The.", ["an"], 1),  # nothing is left of either
+        ("CANNOTANSWER", ["CANNOTANSWER"], 1),
+        ("I don't know.", ["CANNOTANSWER"], 1),
+        ("I don't know.", ["I don't like it"], 0),  # shares words, but declines
+        ("I don't like it", ["CANNOTANSWER", "I don't like it"], 0),
+        ("CANNOTANSWER", ["CANNOTANSWER", "cat", "dog"], 0),
+    ],
+)
+def test_words_in_common_count(answer, gold, score):
+    assert token_f1(answer, gold) == pytest.approx(score)
+
+
+@given(PHRASES, PHRASES)
+def test_f1_is_symmetric_and_between_0_and_1(one, other):
+    assert token_f1(one, [other]) == token_f1(other, [one])
+    assert 0 <= token_f1(one, [other]) <= 1
+
+
+@given(st.text() | PHRASES)
+def test_equal_texts_score_1(text):
+    assert token_f1(text, [text]) == 1
+
+
+@given(PHRASES, st.lists(st.sampled_from(["cat", "the mat", "sat on", "dog"]), min_size=1), st.randoms())
+def test_the_order_of_references_does_not_matter(answer, gold, random):
+    shuffled = random.sample(gold, len(gold))
+
+    assert token_f1(answer, shuffled) == token_f1(answer, gold)
+    assert token_f1(answer, gold) == max(token_f1(answer, [one]) for one in gold)
+
+
+def test_without_a_gold_answer_there_is_no_f1():
+    with pytest.raises(ValueError, match="no gold answer"):
+        token_f1("cat", [])
+
+
+def test_the_scorer_means_over_turns():
+    scorer = TokenF1()
+    observed = scorer.observe([turn("in the city of Paris", "Paris, France"), turn("x", "x")])
+
+    assert scorer.combine(observed) == pytest.approx((1 / 3 + 1) / 2)
+    assert scorer.signature() == "f1:squad+max|declining:default"
