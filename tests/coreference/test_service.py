@@ -1,0 +1,174 @@
+"""The resolver behind worker processes, batches and a cache."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from replay.coreference.resolver import Document
+from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.errors import PluginNotFoundError, ResolverError, ScenarioError
+from replay.history import Exchange
+
+
+def document(n: int) -> Document:
+    return Document(question=f"Did he like it {n}?", turns=(Exchange(question="Who?", answer="Bob Stone."),))
+
+
+@pytest.fixture
+def resolvers(tmp_path):
+    """Resolvers of a user's own, that note each batch, die or fail as told."""
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent(
+            """
+            import os
+            from pathlib import Path
+
+            class Noting:
+                signature = "noting-1"
+                def __init__(self, folder: Path):
+                    self.folder = folder
+                def resolve(self, documents):
+                    with (self.folder / "batches").open("a") as file:
+                        file.write(f"{len(documents)}\\n")
+                    if any("fail" in d.question for d in documents):
+                        raise ValueError("no such luck")
+                    deadly = self.folder / "deadly"
+                    if deadly.exists():
+                        times = int(deadly.read_text()) - 1
+                        deadly.write_text(str(times)) if times else deadly.unlink()
+                        os._exit(9)
+                    return [[] for _ in documents]
+            """
+        )
+    )
+    return tmp_path
+
+
+def service(folder, workers=0) -> CoreferenceService:
+    choice = ResolverChoice(name="mine.py:Noting", settings={}, folder=folder)
+    return CoreferenceService(choice, workers=workers)
+
+
+def batches(folder) -> list[int]:
+    return [int(line) for line in (folder / "batches").read_text().split()]
+
+
+async def test_a_document_is_resolved_once_however_often_it_is_asked(resolvers):
+    async with service(resolvers) as coreference:
+        await asyncio.gather(*(coreference.read(document(1)) for _ in range(50)))
+        await coreference.read(document(1))
+    assert sum(batches(resolvers)) == 1
+
+
+async def test_what_waits_goes_together(resolvers):
+    async with service(resolvers) as coreference:
+        await asyncio.gather(*(coreference.read(document(n)) for n in range(100)))
+    assert sum(batches(resolvers)) == 100
+    assert len(batches(resolvers)) <= 4
+
+
+async def test_a_cancelled_caller_takes_nothing_from_the_others(resolvers):
+    async with service(resolvers) as coreference:
+        first = asyncio.create_task(coreference.read(document(1)))
+        second = asyncio.create_task(coreference.read(document(1)))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second == ()
+
+
+async def test_a_failing_resolver_is_an_error_for_those_who_asked(resolvers):
+    async with service(resolvers) as coreference:
+        with pytest.raises(ResolverError, match="no such luck"):
+            await coreference.read(Document(question="fail"))
+        assert await coreference.read(document(2)) == ()
+
+
+async def test_a_worker_that_died_is_replaced_and_its_question_asked_again(resolvers):
+    (resolvers / "deadly").write_text("1")
+    async with service(resolvers, workers=1) as coreference:
+        assert await coreference.read(document(1)) == ()
+    assert batches(resolvers) == [1, 1]
+
+
+async def test_a_question_that_kills_twice_is_an_error_that_says_so(resolvers):
+    (resolvers / "deadly").write_text("2")
+    async with service(resolvers, workers=1) as coreference:
+        with pytest.raises(ResolverError, match="died twice"):
+            await coreference.read(document(1))
+        assert await coreference.read(document(2)) == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are set by nice")
+async def test_workers_run_at_lower_priority_in_processes_of_their_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import os\n"
+        "class Who:\n"
+        "    signature = 'who-1'\n"
+        "    def resolve(self, documents):\n"
+        "        open('who', 'w').write(f'{os.getpid()} {os.nice(0)}')\n"
+        "        return [[] for _ in documents]\n"
+    )
+    choice = ResolverChoice(name="mine.py:Who", settings={}, folder=tmp_path)
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        async with CoreferenceService(choice, workers=1) as coreference:
+            await coreference.read(document(1))
+    finally:
+        os.chdir(before)
+    pid, nice = map(int, (tmp_path / "who").read_text().split())
+    assert pid != os.getpid()
+    assert nice > os.nice(0)
+
+
+def test_a_wrong_resolver_is_found_before_anything_starts(tmp_path):
+    with pytest.raises(PluginNotFoundError, match='did you mean "embedded"'):
+        CoreferenceService(ResolverChoice(name="embeded", settings={}, folder=tmp_path))
+    with pytest.raises(ScenarioError, match="temperature"):
+        CoreferenceService(ResolverChoice(settings={"temperature": 1}, folder=tmp_path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+def test_workers_leave_with_a_killed_parent():
+    program = textwrap.dedent(
+        """
+        import asyncio, multiprocessing, pathlib, sys, time
+        from replay.coreference.resolver import Document
+        from replay.coreference.service import CoreferenceService, ResolverChoice
+
+        async def main():
+            choice = ResolverChoice(settings={}, folder=pathlib.Path())
+            async with CoreferenceService(choice, workers=1) as service:
+                await service.read(Document(question="Did he?"))
+                print(multiprocessing.active_children()[0].pid, flush=True)
+                await asyncio.sleep(60)
+
+        if __name__ == "__main__":
+            asyncio.run(main())
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    deadline = time.monotonic() + 10
+    while _runs(worker) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _runs(worker)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
