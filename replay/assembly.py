@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from replay.adapter import Adapter
 from replay.conversation import Conversation
@@ -200,7 +200,7 @@ def assemble(file: ScenarioFile) -> Assembly:
     builder.unlike([c.label for c in scenario.policies], "policies")
     scorers: dict[str, Scorer[Any]] = {}
     for index, choice in enumerate(scenario.scorers):
-        scorer = builder.choice("scorers", choice, Scorer, f"scorers[{index}]")
+        scorer = builder.choice("scorers", choice, Scorer, f"scorers[{index}]")  # type: ignore[type-abstract]
         if scorer:
             scorers[choice.label] = scorer
     builder.unlike([c.label for c in scenario.scorers], "scorers")
@@ -246,7 +246,7 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
     """
     What is wrong with the plug-ins and their settings in a scenario that has other faults as well.
 
-    Only sections that are sound in themselves are looked at; the others are reported already.
+    Only sections that are sound but for unknown keys are looked at; the others are reported already.
     """
     builder = _Builder(folder)
     for index, item in enumerate(_list(raw.get("systems"))):
@@ -270,6 +270,9 @@ def _list(value: Any) -> list[Any]:
 
 
 def _sound(kind: Any, value: Any) -> Any:
+    """*value* as *kind*, unknown keys aside; None where it is not sound in itself."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, Mapping):
+        value = {key: value[key] for key in kind.model_fields if key in value}
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError:

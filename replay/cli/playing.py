@@ -29,6 +29,8 @@ def play_and_report(play: Play, runs: Path, *, as_json: bool) -> None:
         )
         raise typer.Exit(130) from None
     show(run, as_json=as_json)
+    if not as_json:
+        typer.echo(f"\nrun: {run.folder}")
     if _nothing_was_answered(run):
         typer.echo("no question was answered; see the failures above", err=True)
         raise typer.Exit(1)
