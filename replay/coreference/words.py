@@ -1,0 +1,134 @@
+"""
+Words of a text: with their offsets, in a normal form, and which of them carry content.
+
+Everything that compares or finds text in this package counts words as this module does. Case,
+accents, punctuation, articles, pronouns and other function words make no difference between two
+texts; see ``content_words``. The function words are English, the rest is not tied to a language:
+marks stay with their letters, and scripts written without spaces (Chinese, Japanese) count a
+character as a word, so that two names in them can share one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+# Python's \w leaves out combining marks, which would split words of most Indic scripts. From U+0300
+# on, everything but spaces and the blocks of punctuation is taken for a part of a word.
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_LETTER = (
+    r"(?:[^\W" + _CJK + r"]|[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903"
+    r"\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a03\u0a3c-\u0a4d\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03"
+    r"\u0b3c-\u0b57\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03"
+    r"\u0d3b-\u0d4d\u0e31-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff])"
+)
+_CLITIC = r"['’](?:s|re|ll|ve|d|m)(?!\w)"
+_TOKEN = re.compile(
+    rf"\d+(?:[.,]\d+)*{_LETTER}*"  # 1,000  3.5  1980s
+    r"|(?:[^\W\d_]\.){2,}"  # U.S.
+    rf"|{_CLITIC}"
+    rf"|{_LETTER}+(?:&{_LETTER}+|['’](?!(?:s|re|ll|ve|d|m)(?!\w)){_LETTER}+)*"  # R&B  O'Brien  don't
+    rf"|[{_CJK}]"
+    r"|[^\w\s]",
+    re.IGNORECASE,
+)
+
+
+def word_set(listed: str) -> frozenset[str]:
+    """The words *listed* in a text with spaces between them, as a set to look words up in."""
+    return frozenset(listed.split())
+
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+PRONOUNS = word_set(
+    """
+    i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she
+    her hers herself it its itself they them their theirs themselves themself this that these those who
+    whom whose which what one ones someone somebody something anyone anybody anything everyone everybody
+    everything nobody nothing none each other another both all some any
+    """
+)
+
+FUNCTION_WORDS = (
+    ARTICLES
+    | PRONOUNS
+    | word_set(
+        """
+        of in on at by for to from with about as into over after before between during through against
+        without within under upon among up down out off and or but nor not no yes so if then than too very
+        when where why how is are was were be been being am do does did done doing has have had having
+        will would shall should can could may might must there here also else besides aside addition more
+        most much many such own same just only ever again while because since until although though
+        however 's 're 'll 've 'd 'm don't doesn't didn't isn't aren't wasn't weren't hasn't haven't
+        hadn't won't wouldn't can't cannot couldn't shouldn't s t
+        """
+    )
+)
+"""Words that say nothing of what a phrase is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a clitic such as ``'s``, or one punctuation mark."""
+
+    text: str
+    start: int
+    end: int
+    """Character offsets in the text, end exclusive."""
+    normal: str
+    """The word's normal form."""
+
+    @property
+    def is_word(self) -> bool:
+        return self.text[0].isalnum()
+
+    @property
+    def is_capitalized(self) -> bool:
+        return self.text[0].isupper()
+
+
+@lru_cache(maxsize=65536)
+def normal_form(word: str) -> str:
+    """Lower case without accents, typographic apostrophes or thousands separators; "U.S." is "u.s"."""
+    if not word.isascii():
+        word = unicodedata.normalize("NFKD", word.replace("’", "'").casefold())
+        word = "".join(c for c in word if not unicodedata.combining(c))
+    word = word.lower().rstrip(".") or word
+    return word.replace(",", "") if word[:1].isdigit() else word
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of *text* in order; spaces and nothing else fall between them."""
+    return [Token(m.group(), m.start(), m.end(), normal_form(m.group())) for m in _TOKEN.finditer(text)]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Normal forms of the words of *text*, punctuation and clitics left out."""
+    return tuple(normal_form(m.group()) for m in _TOKEN.finditer(text) if m.group()[0].isalnum())
+
+
+@lru_cache(maxsize=8192)
+def content_words(text: str) -> tuple[str, ...]:
+    """Normal forms of the words of *text* that are no function words; may be empty."""
+    return tuple(word for word in words(text) if word not in FUNCTION_WORDS)
+
+
+def comparable_words(text: str) -> tuple[str, ...]:
+    """
+    What stands for *text* in a comparison: its content words.
+
+    A text of nothing but function words (the band "The Who", the film "It") is compared by all its
+    words, and one without any word by its characters: a text always agrees with itself unless blank.
+    """
+    return content_words(text) or words(text) or tuple(text.casefold().split())
+
+
+def word_f1(first: Sequence[str], second: Sequence[str]) -> float:
+    """F1 of two bags of words, in [0, 1]; symmetric; 0 when either is empty."""
+    shared = sum((Counter(first) & Counter(second)).values())
+    return 2 * shared / (len(first) + len(second)) if shared else 0.0

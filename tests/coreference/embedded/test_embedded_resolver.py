@@ -1,0 +1,137 @@
+import subprocess
+import sys
+
+import pytest
+
+from replay.coreference.embedded import EmbeddedResolver
+from replay.coreference.embedded.candidates import gather
+from replay.coreference.resolver import Document, MentionReader, Resolver
+from replay.history import Exchange
+
+RESOLVER = EmbeddedResolver()
+
+
+def read(question, *said, **heading):
+    """Mention -> antecedent, for a question after questions and answers in turn."""
+    turns = tuple(Exchange(question=q, answer=a) for q, a in zip(said[::2], said[1::2], strict=True))
+    (readings,) = RESOLVER.read([Document(question=question, turns=turns, **heading)])
+    return {reading.mention.text: reading.antecedent for reading in readings}
+
+
+def test_it_is_a_resolver_and_a_reader():
+    assert isinstance(RESOLVER, Resolver)
+    assert isinstance(RESOLVER, MentionReader)
+    assert RESOLVER.signature == "embedded-1"
+
+
+def test_pronouns_mean_the_topic_where_it_is_of_their_kind():
+    assert read("When did she sing?", title="Tori Amos") == {"she": "Tori Amos"}
+    assert read("When did they tour?", title="Journey (band)") == {"they": "Journey"}
+    assert read("Was it popular?", title="Gypsy (musical)") == {"it": "Gypsy"}
+
+
+def test_a_person_in_an_article_on_something_else():
+    said = ("Who left?", "In 1978 the manager fired Steve Smith.")
+
+    assert read("Why was he fired?", *said, title="Journey (band)") == {"he": "Steve Smith"}
+
+
+def test_gender_decides():
+    said = ("Who were his parents?", "His mother was Mary Lee.")
+
+    assert read("What did she do?", *said, title="John Lee Hooker (singer)")["she"] == "Mary Lee"
+
+
+def test_a_name_in_the_question_itself_keeps_the_pronoun():
+    assert read("When John came, was he happy?", title="The Oak Ridge Boys") == {"he": None}
+
+
+def test_a_demonstrative_means_what_was_said_last():
+    assert read("Was that a success?", "What did she sing?", 'Her hit "Blue Moon".', title="Ann Lee") == {
+        "that": "Blue Moon"
+    }
+
+
+def test_a_noun_finds_the_name_that_stands_behind_it():
+    said = (
+        "What else?",
+        "He released the third album Person Pitch in Lisbon after a tour with Animal Collective.",
+    )
+
+    assert read("Was that album popular?", *said, title="Panda Bear (musician)") == {
+        "that album": "Person Pitch"
+    }
+
+
+def test_a_time_is_the_sections_years():
+    heading = {"title": "Billie Jean King", "section": "1982-1983"}
+
+    assert (
+        read("Where did she play in that time?", "Where?", "In 1990.", **heading)["that time"] == "1982-1983"
+    )
+
+
+@pytest.mark.parametrize("answer", ["CANNOTANSWER", "I don't know.", ""])
+def test_an_answer_that_says_nothing_holds_no_antecedent(answer):
+    assert read("Why was that?", "Is it?", answer) == {"that": None}
+
+
+def test_nothing_to_go_on():
+    assert read("Did she like it?") == {"she": None, "it": None}
+    assert read("") == {}
+
+
+def test_clusters_hold_the_antecedent_and_the_mentions():
+    document = Document(question="Did she like her song?", title="Tori Amos (singer)")
+    ((cluster,),) = RESOLVER.resolve([document])
+
+    assert [document.text()[span.start : span.end] for span in cluster] == ["Tori Amos", "she", "her"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x00\x00",
+        "\u202eabc\u202c she",
+        "👩‍👩‍👧 it",
+        "Ａｎｎ Ｌｅｅ",
+        "İstanbul’da",
+        "ﷺ",
+        '"' * 50,
+        "(" * 50,
+        "A. " * 50,
+    ],
+)
+def test_any_text_is_read(text):
+    document = Document(
+        question=f"Did she {text} that album?",
+        turns=(Exchange(question=text, answer=text),) * 2,
+        title=text,
+        section=text,
+        background=text,
+    )
+
+    RESOLVER.read([document])
+    RESOLVER.resolve([document])
+
+
+def test_an_utterance_is_looked_at_up_to_a_limit():
+    """So that a very long answer costs no more than a long one."""
+
+    def gathered(times):
+        answer = 'Ann Lee and "Blue" of the band, in 1990, went on. ' * times
+        exchange = Exchange(question="Who?", answer=answer)
+        document = Document(question="Did she like it?", turns=(exchange,) * 3, background=answer)
+        return [len(c.occurrences) for c in gather(document)[1]]
+
+    assert gathered(100) == gathered(4000)
+
+
+def test_importing_it_loads_no_model_library():
+    code = (
+        "import sys, replay.coreference.embedded as e; e.EmbeddedResolver();"
+        "print([m for m in ('spacy', 'torch', 'pandas', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
