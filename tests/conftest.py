@@ -1,4 +1,4 @@
-"""What all tests share: the folder of real data, where there is one."""
+"""What all tests share: the folder of real data sets, which lies beside a checkout and never in it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(__file__).parents[2] / "shared"
+DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 @pytest.fixture
-def shared() -> Path:
-    """The folder of real conversation data; the test skips where it is missing."""
-    if not SHARED.is_dir():
-        pytest.skip(f"no real conversation data at {SHARED}")
-    return SHARED
+def shared_data() -> Path:
+    """The folder of real data sets; the test skips where it is missing."""
+    if not DATA.is_dir():
+        pytest.skip(f"no real data sets at {DATA}")
+    return DATA

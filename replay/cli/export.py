@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -62,10 +63,10 @@ def export(
 
 
 def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:
-    from replay.datasets.native import native_line
+    from replay.datasets.native import native_line, write_native
 
-    lines = "".join(f"{native_line(one)}\n" for one in conversations)
-    if out is None:
-        typer.echo(lines, nl=False)
-    else:
-        out.write_text(lines, "utf-8")
+    if out is not None:
+        write_native(conversations, out)
+        return
+    for conversation in conversations:
+        sys.stdout.buffer.write(native_line(conversation))

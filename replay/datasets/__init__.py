@@ -1,0 +1,1 @@
+"""Data sets: one reader per file format, and the streaming of files through them (``loading``)."""

@@ -1,0 +1,264 @@
+"""
+Tables: one turn a row, the rows of a conversation one after another.
+
+Columns are called as their fields are (``conversation``, ``question``, ``answer``, ...) unless the
+setting ``columns`` says otherwise. The file is streamed, so a conversation whose rows are scattered
+over it can't be put together and is an error.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from replay.conversation import Conversation, Passage, Turn
+from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, not_utf8, open_data
+from replay.datasets.place import Place
+from replay.datasets.soundness import conversations
+from replay.errors import DatasetError
+from replay.plugins import nearest
+
+_REQUIRED = ("conversation", "question")
+_OF_TURN = ("turn", "answer", "standalone", "fact", "passage")
+_OF_CONVERSATION = ("title", "section", "background")
+FIELDS = (*_REQUIRED, *_OF_TURN, *_OF_CONVERSATION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    place: Place
+    cells: Mapping[str, Sequence[str]]
+    """The row's non-blank cells by field; several only for ``answer``."""
+
+    def cell(self, name: str) -> str | None:
+        return next(iter(self.cells.get(name, ())), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvReader:
+    """Reads tables with a header. An empty ``answer`` cell is an unknown answer."""
+
+    columns: Mapping[str, str | list[str]] = field(default_factory=dict)
+    """Headers by field, where they differ from the field's name; ``answer`` may have several."""
+    delimiter: str | None = None
+    """One character; by default a comma, or a tab in a file called ``.tsv``."""
+
+    def __post_init__(self) -> None:
+        for name, header in self.columns.items():
+            if name not in FIELDS:
+                known = ", ".join(FIELDS)
+                raise ValueError(f"columns.{name} is not a field{nearest(name, FIELDS)} (allowed: {known})")
+            if name != "answer" and not isinstance(header, str):
+                raise ValueError(f"columns.{name} names several columns; only answer can have several")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter is {self.delimiter!r}; expected one character")
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Whether the file is called .csv or .tsv and has the columns conversation, question and answer."""
+        if path.suffix.lower() not in (".csv", ".tsv"):
+            return False
+        line = head.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").split("\n", 1)[0].strip()
+        if line.startswith(("{", "[")):  # JSON, whatever it is called
+            return False
+        try:
+            names = next(csv.reader([line], delimiter=self._delimiter(path)), [])
+        except csv.Error:
+            return False
+        return {"conversation", "question", "answer"} <= {name.strip() for name in names}
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """
+        One conversation for each run of rows with the same ``conversation``.
+
+        Raises:
+            DatasetError: the file can't be opened, has no usable header, or from some row on is no
+                UTF-8 or no CSV, after which no row can be trusted.
+        """
+        with open_data(path) as stream:
+            yield from conversations(_runs(self._rows(stream, path)), _build)
+
+    def _delimiter(self, path: Path) -> str:
+        return self.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+
+    def _rows(self, stream: BinaryIO, path: Path) -> Iterator[tuple[Place, _Row | DatasetError]]:
+        # Strict, since a broken quote otherwise swallows the rows after it without a word.
+        table = csv.reader(_text(stream, path), delimiter=self._delimiter(path), strict=True)
+        header: list[str] = []
+        indices: Mapping[str, Sequence[int]] = {}
+        while True:
+            place = Place(path=path, line=table.line_num + 1)
+            try:
+                cells = next(table)
+            except StopIteration:
+                break
+            except csv.Error as error:
+                raise place.error(
+                    f"is not valid CSV: {error}; the rest of the file is not read (is a quote missing, or is "
+                    "the delimiter another one?)"
+                ) from error
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = [cell.strip() for cell in cells]
+                indices = self._indices(header, place)
+            elif len(cells) != len(header):
+                yield place, place.error(f"has {len(cells)} cells, expected {len(header)} as in the header")
+            else:
+                filled = {name: [cells[i] for i in at if cells[i].strip()] for name, at in indices.items()}
+                row = _Row(place=place, cells=filled)
+                if row.cell("conversation") is None:
+                    message = "is empty; every row names its conversation"
+                    yield place, place.error(message, "conversation")
+                else:
+                    yield place, row
+        if not header:
+            raise DatasetError("is empty; expected a header and rows", path=str(path))
+
+    def _indices(self, header: Sequence[str], place: Place) -> Mapping[str, Sequence[int]]:
+        """Where each field's cells are in a row."""
+        found = {}
+        for name in FIELDS:
+            if name not in self.columns and name not in header and name not in _REQUIRED:
+                continue
+            wanted = self.columns.get(name, name)
+            found[name] = [
+                _index(column, header, name, place)
+                for column in ([wanted] if isinstance(wanted, str) else wanted)
+            ]
+        return found
+
+
+def _index(column: str, header: Sequence[str], name: str, place: Place) -> int:
+    if header.count(column) != 1:
+        how_many = "no column" if column not in header else f"{header.count(column)} columns"
+        raise place.error(
+            f'the header has {how_many} "{column}"{nearest(column, header) if column not in header else ""} '
+            f"(found: {', '.join(header)}); say which column holds it in the setting columns.{name}",
+            name,
+        )
+    return header.index(column)
+
+
+def _text(stream: BinaryIO, path: Path) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        place = Place(path=path, line=number)
+        if number == 1:
+            check_is_plain(line, path)
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        if b"\0" in line:
+            raise place.error("found a NUL byte; the file was cut off, or is not UTF-8")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise place.error(not_utf8(line[error.start])) from error
+
+
+@dataclass(slots=True)
+class _Run:
+    """Consecutive rows of one conversation, and what is wrong with the first bad one."""
+
+    name: str
+    place: Place
+    rows: list[_Row] = field(default_factory=list)
+    fault: DatasetError | None = None
+
+
+def _runs(
+    rows: Iterator[tuple[Place, _Row | DatasetError]],
+) -> Iterator[tuple[Place, list[_Row] | DatasetError]]:
+    """Rows of one conversation together, or why they can't be used."""
+    began: dict[str, int | None] = {}
+    run: _Run | None = None
+    stray: DatasetError | None = None  # a bad row that may belong to the run before or after it
+    for place, row in rows:
+        if isinstance(row, DatasetError):
+            stray = row
+            if run is None or run.fault:
+                yield place, row
+            else:
+                run.fault = row
+            continue
+        name = row.cell("conversation") or ""
+        if run is None or name != run.name:
+            if run:
+                yield run.place, run.fault or run.rows
+            run = _Run(name, place, fault=_why_not(name, place, began, stray))
+            began.setdefault(name, place.line)
+        run.rows.append(row)
+        stray = None
+    if run:
+        yield run.place, run.fault or run.rows
+
+
+def _why_not(
+    name: str, place: Place, began: Mapping[str, int | None], stray: DatasetError | None
+) -> DatasetError | None:
+    """Why the conversation *name* that begins at *place* can't be used, if so."""
+    if name in began:
+        return place.error(
+            f'"{name}" was over at an earlier row (it began on line {began[name]}); sort the file so that '
+            "a conversation's rows stand together",
+            "conversation",
+        )
+    if stray:
+        return place.error(f'"{name}" may have lost a turn: the row before it can\'t be read', "conversation")
+    return None
+
+
+def _build(rows: list[_Row], place: Place) -> Conversation:
+    name = rows[0].cell("conversation") or ""
+    passages: dict[str, Passage] = {}
+    turns = []
+    previous = 0
+    for number, row in enumerate(rows, 1):
+        previous = _turn_number(row, previous)
+        question = row.cell("question")
+        if question is None:
+            raise row.place.error("is empty; there is nothing to ask", "question")
+        turn_id = f"{name}#{number}"
+        text = row.cell("passage")
+        passage = passages.setdefault(text, Passage(id=turn_id, text=text)) if text else None
+        turns.append(
+            Turn(
+                id=turn_id,
+                question=question,
+                gold_answers=tuple(row.cells.get("answer", ())),
+                standalone=row.cell("standalone"),
+                gold_passages=(passage.id,) if passage else (),
+                fact=row.cell("fact"),
+            )
+        )
+    return Conversation(
+        id=name,
+        turns=tuple(turns),
+        title=_shared(rows, "title"),
+        section=_shared(rows, "section"),
+        background=_shared(rows, "background"),
+        passages=tuple(passages.values()),
+    )
+
+
+def _turn_number(row: _Row, previous: int) -> int:
+    """The row's ``turn``, which only has to rise: it guards against rows in the wrong order."""
+    cell = row.cell("turn")
+    if cell is None:
+        return previous
+    if not cell.strip().isdecimal():
+        raise row.place.error(f'is "{cell}", expected a whole number', "turn")
+    if int(cell) <= previous:
+        raise row.place.error(f"is {int(cell)} after {previous}; the rows of a conversation go up", "turn")
+    return int(cell)
+
+
+def _shared(rows: Sequence[_Row], name: str) -> str:
+    """What all rows say of their conversation; a row may also leave it out."""
+    said = ""
+    for row in rows:
+        cell = row.cell(name)
+        if cell and said and cell != said:
+            raise row.place.error(f'is "{cell}", but an earlier row of the conversation has "{said}"', name)
+        said = said or cell or ""
+    return said

@@ -1,0 +1,110 @@
+"""Opening a data file, with errors that say what to do when that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from replay.errors import DatasetError
+from replay.plugins import nearest
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# First bytes that tell what a file is when it is not plain UTF-8, and what to do about it.
+_FOREIGN = (
+    (b"\xff\xfe", "is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"),
+    (b"\xfe\xff", "is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"),
+    (b"\x1f\x8b", "is compressed with gzip; unpack it first: gunzip FILE"),
+    (b"PK\x03\x04", "is a zip archive (or a spreadsheet); unpack it, or save it as CSV, first"),
+    (b"(\xb5/\xfd", "is compressed with zstd; unpack it first: unzstd FILE"),
+)
+
+
+def open_data(path: Path) -> BinaryIO:
+    """
+    *path*, open for reading bytes.
+
+    Raises:
+        DatasetError: there is no such file, it is a folder, or it may not be read.
+    """
+    try:
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise DatasetError(missing(path), path=str(path)) from error
+    except IsADirectoryError as error:
+        raise DatasetError(is_folder(path), path=str(path)) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DatasetError(
+            f"can't be opened ({reason}); check the file's permissions", path=str(path)
+        ) from error
+
+
+def missing(path: Path) -> str:
+    """The complaint about a file that isn't there, with the nearest name in its folder."""
+    if not path.parent.is_dir():
+        return f'there is no such file, nor a folder "{path.parent}"; check the path'
+    names = [entry.name for entry in path.parent.iterdir()]
+    return f"there is no such file{nearest(path.name, names) or '; check the path'}"
+
+
+def is_folder(path: Path) -> str:
+    """The complaint about a folder in a file's place."""
+    return f"is a folder; name the files in it, for example {path.name}/*.jsonl"
+
+
+def check_is_plain(head: bytes, path: Path) -> None:
+    """
+    Make sure that a file whose first bytes are *head* can be UTF-8 text.
+
+    Raises:
+        DatasetError: it is in another encoding, or compressed.
+    """
+    for mark, message in _FOREIGN:
+        if head.startswith(mark):
+            raise DatasetError(message, path=str(path))
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """
+    The first *size* bytes of *path*, fewer if it is shorter.
+
+    Raises:
+        DatasetError: as ``open_data``.
+    """
+    with open_data(path) as stream:
+        return stream.read(size)
+
+
+def read_whole(path: Path) -> bytes:
+    """
+    All of *path*, without a byte order mark. For formats that are one JSON value.
+
+    Raises:
+        DatasetError: as ``open_data``, or the file is empty or no plain UTF-8.
+    """
+    with open_data(path) as stream:
+        data = stream.read()
+    check_is_plain(data[:4], path)
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if not data.strip():
+        raise DatasetError("is empty; check that it was written or downloaded completely", path=str(path))
+    check_is_utf8(data, path)
+    return data
+
+
+def check_is_utf8(data: bytes, path: Path) -> None:
+    """
+    Raises:
+        DatasetError: *data*, all of the file, is not UTF-8; names line and byte.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DatasetError(not_utf8(data[error.start]), path=str(path), line=line) from error
+
+
+def not_utf8(byte: int) -> str:
+    """The complaint about a byte that can't stand in UTF-8."""
+    return f"is not UTF-8: found the byte 0x{byte:02x}; save the file as UTF-8"

@@ -1,0 +1,159 @@
+"""From file names to conversations: finding the files, telling their format, streaming them through."""
+
+from __future__ import annotations
+
+import glob
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from replay.conversation import Conversation
+from replay.datasets.data_file import check_is_plain, is_folder, missing, read_head
+from replay.datasets.place import Place
+from replay.datasets.reader import Reader
+from replay.datasets.soundness import check
+from replay.errors import DatasetError
+from replay.plugins import available, load
+
+HEAD_BYTES = 64 * 1024
+"""How much of a file a reader sees to recognize its format."""
+
+
+def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
+    """
+    The files that *patterns* name: each a path or a glob pattern, relative to *folder*.
+
+    In the order of the patterns, and in alphabetical order within one; a file that two patterns match
+    is there once.
+
+    Raises:
+        DatasetError: a pattern names no file.
+    """
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        path = folder / Path(pattern).expanduser()
+        if not path.is_dir() and (path.exists() or not glob.has_magic(pattern)):
+            if not path.exists():
+                raise DatasetError(missing(path), path=str(path))
+            found.setdefault(path)
+            continue
+        # Not of the joined path: the folder's own name may hold brackets.
+        names = glob.glob(str(Path(pattern).expanduser()), root_dir=folder, recursive=True)
+        matches = sorted(folder / name for name in names)
+        files = [match for match in matches if not match.is_dir()]
+        if not files:
+            message = "matches no file; check the pattern"
+            raise DatasetError(is_folder(matches[0]) if matches else message, path=str(path))
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def read_conversations(
+    paths: Sequence[Path],
+    *,
+    reader: Reader | None,
+    on_bad: Callable[[DatasetError], None] | None,
+    limit: int | None,
+) -> Iterator[Conversation]:
+    """
+    The conversations of all files in order, each read only when it is asked for.
+
+    *reader* None finds out each file's format. *on_bad* is told of every conversation, or whole file,
+    that can't be read, and reading goes on after it. *limit* counts the conversations given out.
+
+    Raises:
+        DatasetError: *on_bad* is None and something can't be read.
+    """
+    if limit is not None and limit < 1:
+        return
+    count = 0
+    for found in _unlike(_all(paths, reader)):
+        if isinstance(found, Conversation):
+            yield found
+            count += 1
+            if count == limit:
+                return
+        elif on_bad is None:
+            raise found
+        else:
+            on_bad(found)
+
+
+_Found = tuple[Path, int, Conversation | DatasetError]
+"""File, 1-based position among what the file's reader gave, and what it gave."""
+
+
+def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
+    known = _readers() if reader is None else {}
+    for path in paths:
+        number = 0
+        try:
+            chosen = _recognized(path, known) if reader is None else reader
+            for number, found in enumerate(chosen.read(path), 1):
+                if isinstance(found, Conversation):
+                    try:
+                        check(found, Place(path=path))
+                    except DatasetError as error:
+                        found = error
+                yield path, number, found
+        except DatasetError as error:  # the file as a whole, or its rest
+            yield path, number + 1, error
+
+
+def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError]:
+    """What was found, with an error in place of a conversation whose id was there before."""
+    places: dict[str, tuple[Path, int]] = {}
+    for path, number, found in all_found:
+        if isinstance(found, Conversation):
+            if found.id in places:
+                first_path, first_number = places[found.id]
+                yield DatasetError(
+                    f'conversation {number} of this file has the id "{found.id}", and so has conversation '
+                    f"{first_number} of {first_path}; results are kept by id, so rename or remove one",
+                    path=str(path),
+                    field="id",
+                )
+                continue
+            places[found.id] = (path, number)
+        yield found
+
+
+def _readers() -> Mapping[str, Reader]:
+    """Every installed reader that needs no settings, by name."""
+    found: dict[str, Reader] = {}
+    for name in available("readers"):
+        factory = load("readers", name, Path())
+        try:
+            inspect.signature(factory).bind()
+        except TypeError:  # it needs settings
+            continue
+        made = factory()
+        assert isinstance(made, Reader), f"the reader {name} lacks recognizes or read"
+        found[name] = made
+    return found
+
+
+def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
+    """
+    The one reader that recognizes *path*.
+
+    Raises:
+        DatasetError: the file can't be read, or none or several recognize it.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DatasetError(
+            f"is a pipe or device, whose format can't be told beforehand; {_name_it(readers)}", path=str(path)
+        )
+    head = read_head(path, HEAD_BYTES)
+    check_is_plain(head, path)
+    if not head.strip():
+        raise DatasetError("is empty; check that it was written or downloaded completely", path=str(path))
+    names = [name for name, reader in readers.items() if reader.recognizes(path, head)]
+    if len(names) == 1:
+        return readers[names[0]]
+    found = f"looks like {' and like '.join(names)}" if names else "is in no format that can be told safely"
+    raise DatasetError(f"{found}; {_name_it(names or readers)}", path=str(path))
+
+
+def _name_it(names: Sequence[str] | Mapping[str, Reader]) -> str:
+    return f"name the format under data.format (one of: {', '.join(names)})"

@@ -1,0 +1,58 @@
+"""
+MT-Bench questions (Zheng et al., 2023): the ``question.jsonl`` of FastChat.
+
+Most questions have no reference answer; their turns are asked and left to a judge. FastChat's
+references are model answers to mathematics, reasoning and coding questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from replay.conversation import Conversation, Turn
+from replay.datasets import json_lines
+from replay.datasets.json_outline import has_only, outline
+from replay.datasets.place import Place
+from replay.datasets.soundness import conversations
+from replay.errors import DatasetError
+
+
+class _Question(msgspec.Struct):
+    question_id: int | str
+    turns: list[str]
+    category: str = ""
+    reference: list[str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MtBenchReader:
+    """Reads MT-Bench's question file; the category is in the metadata."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Whether the first line has MT-Bench's fields and no others."""
+        return has_only(
+            outline(head).get(""), required={"question_id", "category", "turns"}, optional={"reference"}
+        )
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        yield from conversations(json_lines.rows(path, _Question), _build)
+
+
+def _build(row: _Question, place: Place) -> Conversation:
+    references = row.reference or []
+    if len(references) > len(row.turns):
+        raise place.error(f"has {len(references)} answers to {len(row.turns)} turns", "reference")
+    name = str(row.question_id)
+    turns = []
+    for index, question in enumerate(row.turns):
+        reference = references[index] if index < len(references) else None
+        golds = (reference,) if reference and reference.strip() else ()
+        turns.append(Turn(id=f"{name}#{index + 1}", question=question, gold_answers=golds))
+    return Conversation(
+        id=name, turns=tuple(turns), metadata={"category": row.category} if row.category else {}
+    )

@@ -1,0 +1,173 @@
+"""
+The native format: JSON Lines, one conversation a line, with the fields of ``Conversation``.
+
+Read strictly: an unknown field is an error, since a misspelt ``gold_answers`` would otherwise quietly
+leave a turn unscored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from replay.conversation import Conversation, Passage, Turn
+from replay.datasets import json_lines
+from replay.datasets.json_outline import has_only, outline
+from replay.datasets.place import Place
+from replay.datasets.soundness import conversations
+from replay.errors import DatasetError
+
+
+class _Passage(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    text: str
+    title: str = ""
+
+
+class _Turn(msgspec.Struct, forbid_unknown_fields=True):
+    question: str
+    id: str | None = None
+    gold_answers: list[str] | None = None
+    gold_answer: str | None = None
+    standalone: str | None = None
+    gold_passages: list[str] = []
+    fact: str | None = None
+
+
+class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    turns: list[_Turn]
+    title: str = ""
+    section: str = ""
+    background: str = ""
+    passages: list[_Passage] = []
+    metadata: dict[str, Any] = {}
+
+
+_REQUIRED = {"id", "turns"}
+_OPTIONAL = {"title", "section", "background", "passages", "metadata"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeReader:
+    """Reads the native format; a turn without an id is called ``{conversation}#{n}``, n from 1."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Whether the first line has native fields only, turns that are objects among them."""
+        found = outline(head)
+        return has_only(found.get(""), required=_REQUIRED, optional=_OPTIONAL) and (
+            "question" in found.get(".turns[]", ())
+        )
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        yield from conversations(json_lines.rows(path, _Conversation), _build)
+
+
+def _build(row: _Conversation, place: Place) -> Conversation:
+    return Conversation(
+        id=row.id,
+        turns=tuple(_turn(row.id, number, turn, place) for number, turn in enumerate(row.turns, 1)),
+        title=row.title,
+        section=row.section,
+        background=row.background,
+        passages=tuple(Passage(id=p.id, text=p.text, title=p.title) for p in row.passages),
+        metadata=row.metadata,
+    )
+
+
+def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
+    if row.gold_answers is not None and row.gold_answer is not None:
+        raise place.error(
+            "stands beside gold_answers; give one of the two", f"turns[{number - 1}].gold_answer"
+        )
+    short = () if row.gold_answer is None else (row.gold_answer,)
+    return Turn(
+        id=f"{conversation}#{number}" if row.id is None else row.id,
+        question=row.question,
+        gold_answers=short if row.gold_answers is None else tuple(row.gold_answers),
+        standalone=row.standalone,
+        gold_passages=tuple(row.gold_passages),
+        fact=row.fact,
+    )
+
+
+def write_native(conversations: Iterable[Conversation], path: Path) -> int:
+    """
+    Write *conversations* to *path* in the native format; returns how many there were.
+
+    Reading the file gives equal conversations. The file appears only once it is complete, and only
+    one conversation is held at a time.
+
+    Raises:
+        ValueError: metadata holds what JSON can't (NaN, half a surrogate pair).
+        TypeError: metadata holds what is no JSON value.
+    """
+    unfinished = path.with_name(path.name + ".part")
+    count = 0
+    try:
+        with unfinished.open("wb") as stream:
+            for conversation in conversations:
+                stream.write(native_line(conversation))
+                count += 1
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return count
+
+
+def native_line(conversation: Conversation) -> bytes:
+    """
+    *conversation* as a line of the native format, line end included.
+
+    Raises as ``write_native`` does.
+    """
+    text = json.dumps(_fields(conversation), ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def _fields(conversation: Conversation) -> dict[str, Any]:
+    """What a line holds: turns early, so that the format shows in the first bytes; no empty fields."""
+    return _without_empty(
+        {
+            "id": conversation.id,
+            "title": conversation.title,
+            "section": conversation.section,
+            "background": conversation.background,
+            "turns": [
+                _without_empty(
+                    {
+                        "id": turn.id,
+                        "question": turn.question,
+                        "gold_answers": turn.gold_answers,
+                        "standalone": turn.standalone,
+                        "gold_passages": turn.gold_passages,
+                        "fact": turn.fact,
+                    }
+                )
+                for turn in conversation.turns
+            ],
+            "passages": [
+                _without_empty({"id": p.id, "title": p.title, "text": p.text}) for p in conversation.passages
+            ],
+            "metadata": dict(conversation.metadata),
+        }
+    )
+
+
+_ALWAYS = {"id", "question", "text", "turns"}
+_NULLABLE = {"standalone", "fact"}
+"""An empty text differs from none here, so only None is left out."""
+
+
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in fields.items()
+        if name in _ALWAYS or (value is not None if name in _NULLABLE else bool(value))
+    }

@@ -1,0 +1,200 @@
+"""Tables with one turn a row."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.conversation import Conversation, Passage, Turn
+from replay.datasets.csv import CsvReader
+from replay.errors import DatasetError
+from tests.contracts.reader_contract import ReaderContract, recognizers
+from tests.datasets.files import fault, only
+
+GOOD = """conversation,turn,question,answer,standalone,title
+c1,1,Who wrote it?,Okafor,Who wrote Stone Garden?,Stone Garden
+c1,2,"When, roughly?",,,
+c2,1,"Line one
+line two?",Yes,,
+"""
+
+
+class TestCsvReader(ReaderContract):
+    @pytest.fixture
+    def reader(self):
+        return CsvReader()
+
+    @pytest.fixture
+    def good(self, tmp_path):
+        path = tmp_path / "good.csv"
+        path.write_text(GOOD.replace("Line one\nline two?", "One line?"))
+        return path
+
+    @pytest.fixture
+    def one_bad(self, tmp_path):
+        path = tmp_path / "bad.csv"
+        path.write_text(GOOD.replace("Line one\nline two?", "One line?").replace("c1,2", "c1,1"))
+        return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text, newline="")
+        return path
+
+    return write
+
+
+def test_rows_become_turns(table):
+    first, second = CsvReader().read(table(GOOD))
+
+    assert first == Conversation(
+        id="c1",
+        title="Stone Garden",
+        turns=(
+            Turn(
+                id="c1#1",
+                question="Who wrote it?",
+                gold_answers=("Okafor",),
+                standalone="Who wrote Stone Garden?",
+            ),
+            Turn(id="c1#2", question="When, roughly?"),
+        ),
+    )
+    assert second.turns[0].question == "Line one\nline two?"
+
+
+def test_columns_can_have_other_names_and_several_answers(table):
+    reader = CsvReader(
+        columns={"conversation": "SNo.", "question": "Q", "answer": ["Gold", "Second"], "passage": "Context"},
+        delimiter=";",
+    )
+
+    found = only(
+        reader, table("SNo.;Q;Gold;Second;Context\n7;Who?;Okafor;;She wrote it.\n7;Why?;A;B;She wrote it.\n")
+    )
+
+    assert [turn.gold_answers for turn in found.turns] == [("Okafor",), ("A", "B")]
+    assert found.passages == (Passage(id="7#1", text="She wrote it."),)
+    assert [turn.gold_passages for turn in found.turns] == [("7#1",), ("7#1",)]
+
+
+def test_a_tsv_file_is_split_at_tabs(table):
+    found = only(CsvReader(), table("conversation\tquestion\tanswer\nc\tWho, what?\tOkafor\n", "table.tsv"))
+
+    assert found.turns[0].question == "Who, what?"
+
+
+def test_a_conversation_that_comes_back_is_an_error(table):
+    first, second, bad = CsvReader().read(table("conversation,question\nc1,A?\nc2,B?\nc1,C?\n"))
+
+    assert (first.id, second.id) == ("c1", "c2")
+    assert ':4: conversation: "c1" was over at an earlier row (it began on line 2); sort the file' in str(bad)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("c,1,A?,\nc,1,B?,", ":3: turn: is 1 after 1; the rows of a conversation go up"),
+        ("c,one,A?,", ':2: turn: is "one", expected a whole number'),
+        ("c,1,,", ":2: question: is empty; there is nothing to ask"),
+        ("c,1,A?,T\nc,2,B?,U", ':3: title: is "U", but an earlier row of the conversation has "T"'),
+        ("c,1,A?,T\nc,2", ":3: has 2 cells, expected 4 as in the header"),
+        ("c,1,A?,T\n,2,B?,", ":3: conversation: is empty; every row names its conversation"),
+    ],
+)
+def test_a_bad_row_spoils_its_conversation_and_is_named(table, rows, message):
+    assert fault(CsvReader(), table(f"conversation,turn,question,title\n{rows}\n")) == message
+
+
+def test_a_bad_row_between_two_conversations_spoils_both(table):
+    """It may be a turn of either, and a conversation that has lost a turn is not the recorded one."""
+    text = "conversation,question\nc1,A?\nc2\nc2,C?\nc3,D?\n"
+
+    first, second, third = CsvReader().read(table(text))
+
+    assert ":3: has 1 cells" in str(first)
+    assert ':4: conversation: "c2" may have lost a turn' in str(second)
+    assert third.id == "c3"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty; expected a header and rows"),
+        (
+            "conversation,qestion\nc,A?\n",
+            ':1: question: the header has no column "question"; did you mean "qestion"? '
+            "(found: conversation, qestion); say which column holds it in the setting columns.question",
+        ),
+        ("conversation,question,question\nc,A?,B?\n", 'the header has 2 columns "question"'),
+        (
+            'conversation,question\nc,"A?\nc,B?\n',
+            ":2: is not valid CSV: unexpected end of data; the rest of the",
+        ),
+        (
+            'conversation,question\nc,"A"?\n',
+            ":2: is not valid CSV: ',' expected after '\"'; the rest of the file",
+        ),
+        ("conversation,question\nc,A\0?\n", ":2: found a NUL byte"),
+    ],
+)
+def test_a_table_that_cannot_be_trusted_is_not_read_on(table, text, message):
+    with pytest.raises(DatasetError) as caught:
+        list(CsvReader().read(table(text)))
+
+    assert message in str(caught.value)
+
+
+def test_a_line_in_another_encoding_is_named(table):
+    path = table("conversation,question\nc,A?\n")
+    path.write_bytes(path.read_bytes() + b"c,caf\xe9?\n")
+
+    with pytest.raises(DatasetError, match=r"table\.csv:3: is not UTF-8: found the byte 0xe9"):
+        list(CsvReader().read(path))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"columns": {"questoin": "Q"}}, r'columns\.questoin is not a field; did you mean "question"\?'),
+        ({"columns": {"title": ["A", "B"]}}, "only answer can have several"),
+        ({"delimiter": ";;"}, "expected one character"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        CsvReader(**settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("table.txt", "conversation,question,answer"),
+        ("table.csv", "conversation,question"),
+        ("table.csv", "id,question,answer"),
+        ("table.tsv", "conversation,question,answer"),
+        ("table.csv", "conversation,question\r,answer"),
+    ],
+)
+def test_only_a_table_with_its_own_column_names_is_recognized(table, name, header):
+    path = table(f"{header}\nc,A?,B\n", name)
+
+    assert recognizers(path, path.read_bytes()) == []
+
+
+def test_the_published_finance_rows_are_read_with_named_columns(shared_data):
+    columns = {
+        "conversation": "SNo.",
+        "question": "Question",
+        "answer": "Golden Response",
+        "passage": "Golden Context",
+    }
+    found = list(
+        CsvReader(columns=columns).read(shared_data / "dataworkz" / "apple10k_evaluation_result_a.csv")
+    )
+
+    assert len(found) == 50
+    assert all(isinstance(c, Conversation) and len(c.turns) == 1 for c in found)
+    assert all(c.passages and c.turns[0].gold_answers for c in found)

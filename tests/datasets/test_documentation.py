@@ -1,0 +1,37 @@
+"""The examples in docs/data-formats.md, read by the readers they are examples for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from replay.conversation import Conversation
+from replay.plugins import available
+from tests.contracts.reader_contract import recognizers
+
+PAGE = (Path(__file__).parents[2] / "docs" / "data-formats.md").read_text(encoding="utf-8")
+SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")}
+EXAMPLE = re.compile(r"^```(jsonl|json|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", available("readers"))
+def test_a_documented_example_is_read_and_recognized(name, tmp_path):
+    found = EXAMPLE.search(SECTIONS[name])
+    assert found, f"no example of {name}"
+    suffix, example = found.groups()
+    path = tmp_path / f"example.{suffix}"
+    path.write_text(example, encoding="utf-8")
+
+    conversations = list(available("readers")[name].load()().read(path))
+
+    assert conversations
+    assert all(isinstance(conversation, Conversation) for conversation in conversations)
+    assert recognizers(path, path.read_bytes()) == [name]
+
+
+@pytest.mark.parametrize("name", available("readers"))
+def test_every_setting_is_documented(name):
+    for setting in available("readers")[name].load().__dataclass_fields__:
+        assert f"| `{setting}` |" in SECTIONS[name]

@@ -1,0 +1,49 @@
+"""MT-Bench questions."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.datasets.mtbench import MtBenchReader
+from tests.contracts.reader_contract import ReaderContract
+from tests.datasets.files import fault, json_lines_file, only
+
+WRITING = {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Rewrite it."]}
+MATH = {"question_id": 111, "category": "math", "turns": ["1+1?", "Twice that?"], "reference": ["2", "4"]}
+
+
+class TestMtBenchReader(ReaderContract):
+    @pytest.fixture
+    def reader(self):
+        return MtBenchReader()
+
+    @pytest.fixture
+    def good(self, tmp_path):
+        return json_lines_file(tmp_path / "question.jsonl", [WRITING, MATH])
+
+    @pytest.fixture
+    def one_bad(self, tmp_path):
+        return json_lines_file(tmp_path / "bad.jsonl", [WRITING | {"turns": "Write a post."}, MATH])
+
+
+def test_turns_are_questions_and_references_their_answers(tmp_path):
+    found = only(MtBenchReader(), json_lines_file(tmp_path / "q.jsonl", [MATH]))
+
+    assert (found.id, found.metadata) == ("111", {"category": "math"})
+    assert [(turn.id, turn.question, turn.gold_answers) for turn in found.turns] == [
+        ("111#1", "1+1?", ("2",)),
+        ("111#2", "Twice that?", ("4",)),
+    ]
+
+
+@pytest.mark.parametrize("reference", [None, [], ["", None], ["  "]])
+def test_a_turn_without_a_reference_is_asked_but_unscored(tmp_path, reference):
+    found = only(MtBenchReader(), json_lines_file(tmp_path / "q.jsonl", [WRITING | {"reference": reference}]))
+
+    assert [turn.gold_answers for turn in found.turns] == [(), ()]
+
+
+def test_more_references_than_turns_are_an_error(tmp_path):
+    path = json_lines_file(tmp_path / "q.jsonl", [MATH | {"reference": ["2", "4", "8"]}])
+
+    assert fault(MtBenchReader(), path) == ":1: reference: has 3 answers to 2 turns"

@@ -1,0 +1,221 @@
+"""The native format: strict in reading, exact in writing."""
+
+from __future__ import annotations
+
+import json
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.conversation import Conversation, Passage, Turn
+from replay.datasets.loading import read_conversations
+from replay.datasets.native import NativeReader, write_native
+from replay.errors import DatasetError
+from tests.contracts.reader_contract import ReaderContract
+from tests.datasets.files import fault, json_lines_file, only
+
+ALBUM: dict[str, Any] = {
+    "id": "album",
+    "title": "Mira Okafor",
+    "section": "Stone Garden",
+    "background": "Mira Okafor is a singer.",
+    "passages": [{"id": "p1", "title": "Stone Garden", "text": "Okafor wrote it in 1987."}],
+    "turns": [
+        {
+            "id": "album-first",
+            "question": "Who wrote Stone Garden?",
+            "gold_answers": ["Mira Okafor", "Okafor"],
+            "standalone": "Who wrote Stone Garden?",
+            "gold_passages": ["p1"],
+            "fact": "Okafor wrote it.",
+        },
+        {"question": "When?", "gold_answer": "In 1987."},
+        {"question": "Why?"},
+    ],
+    "metadata": {"domain": "music", "difficulty": [1, {"of": 3}]},
+}
+SHORT = {"id": "short", "turns": [{"question": "Hello?"}]}
+
+
+class TestNativeReader(ReaderContract):
+    @pytest.fixture
+    def reader(self):
+        return NativeReader()
+
+    @pytest.fixture
+    def good(self, tmp_path):
+        return json_lines_file(tmp_path / "good.jsonl", [ALBUM, SHORT])
+
+    @pytest.fixture
+    def one_bad(self, tmp_path):
+        return json_lines_file(tmp_path / "bad.jsonl", [ALBUM | {"title": 5}, SHORT])
+
+
+def test_every_field_is_read(tmp_path):
+    found = only(NativeReader(), json_lines_file(tmp_path / "a.jsonl", [ALBUM]))
+
+    assert found == Conversation(
+        id="album",
+        title="Mira Okafor",
+        section="Stone Garden",
+        background="Mira Okafor is a singer.",
+        passages=(Passage(id="p1", title="Stone Garden", text="Okafor wrote it in 1987."),),
+        turns=(
+            Turn(
+                id="album-first",
+                question="Who wrote Stone Garden?",
+                gold_answers=("Mira Okafor", "Okafor"),
+                standalone="Who wrote Stone Garden?",
+                gold_passages=("p1",),
+                fact="Okafor wrote it.",
+            ),
+            Turn(id="album#2", question="When?", gold_answers=("In 1987.",)),
+            Turn(id="album#3", question="Why?"),
+        ),
+        metadata={"domain": "music", "difficulty": [1, {"of": 3}]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"turns": []}, "id: is required but missing"),
+        ({"id": "a", "turns": [{"question": 5}]}, "turns[0].question: found a whole number, expected text"),
+        ({"id": "a", "turns": [{}]}, "turns[0].question: is required but missing"),
+        ({"id": "a", "turns": {}}, "turns: found an object, expected a list"),
+        (
+            {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
+            'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
+            "gold_answers, gold_answer, standalone, gold_passages, fact)",
+        ),
+        (
+            {"id": "a", "titel": "T", "turns": []},
+            'titel: is not a field here; did you mean "title"? (allowed: id, turns, title, section, '
+            "background, passages, metadata)",
+        ),
+        (
+            {"id": "a", "passages": [{"id": "p", "text": "T", "x": 1}], "turns": []},
+            "passages[0].x: is not a field here (allowed: id, text, title)",
+        ),
+        (
+            {"id": "a", "turns": [{"question": "Q", "gold_answer": "A", "gold_answers": ["A"]}]},
+            "turns[0].gold_answer: stands beside gold_answers; give one of the two",
+        ),
+        ({"id": "a", "turns": []}, 'conversation "a": has no turns; there is nothing to ask'),
+        (
+            {"id": "a", "turns": [{"question": "Q"}, {"question": " "}]},
+            'conversation "a", turns[1].question: is empty; there is nothing to ask',
+        ),
+        ({"id": " ", "turns": [{"question": "Q"}]}, "id: is empty; give the conversation a name"),
+        (
+            {"id": "a", "turns": [{"id": "t", "question": "Q"}, {"id": "t", "question": "Q"}]},
+            'conversation "a", turns[1].id: "t" is already the id of turns[0]; ids must differ',
+        ),
+        (["a"], "found a list, expected an object"),
+    ],
+)
+def test_a_bad_line_is_named_by_line_and_field(tmp_path, line, message):
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n\n" + json.dumps(line))
+
+    assert fault(NativeReader(), path) == f":3: {message}"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            b'{"id": "a", "turns": [',
+            "is not valid JSON: it ends before it is complete (was the file cut off, ",
+        ),
+        (b'{"id": "a",}', "is not valid JSON: trailing comma in object at byte 12"),
+        (b'{"id": "a", "turns": []} {"id": "b"}', "is not valid JSON: trailing characters at byte 27"),
+        (b'{"id": "\xe9t\xe9", "turns": []}', "is not UTF-8: found the byte 0xe9; save the file as UTF-8"),
+        (b'{"id": "a\0", "turns": []}', "is not JSON: found a NUL byte (byte 10); the file was cut off, or "),
+        (b'{"id": "\\ud800", "turns": []}', "is not valid JSON: "),
+    ],
+)
+def test_a_line_that_is_no_json_spoils_only_itself(tmp_path, line, message):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line + b"\n" + json.dumps(SHORT).encode())
+
+    bad, good = NativeReader().read(path)
+
+    assert str(bad).startswith(f"{path}:1: {message}")
+    assert good.id == "short"
+
+
+IDS = st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip)
+TEXTS = st.text(st.characters(codec="utf-8"))
+QUESTIONS = IDS
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+TURNS = st.builds(
+    Turn,
+    id=IDS,
+    question=QUESTIONS,
+    gold_answers=st.lists(TEXTS, max_size=3).map(tuple),
+    standalone=st.none() | TEXTS,
+    gold_passages=st.lists(TEXTS, max_size=2).map(tuple),
+    fact=st.none() | TEXTS,
+)
+CONVERSATIONS = st.builds(
+    Conversation,
+    id=IDS,
+    turns=st.lists(TURNS, min_size=1, max_size=4, unique_by=lambda turn: turn.id).map(tuple),
+    title=TEXTS,
+    section=TEXTS,
+    background=TEXTS,
+    passages=st.lists(
+        st.builds(Passage, id=TEXTS, text=TEXTS, title=TEXTS), max_size=3, unique_by=lambda p: p.id
+    ).map(tuple),
+    metadata=st.dictionaries(TEXTS, JSON, max_size=3),
+)
+
+
+@given(st.lists(CONVERSATIONS, max_size=3))
+def test_what_is_written_is_read_back_exactly(tmp_path_factory, conversations):
+    path = tmp_path_factory.mktemp("native") / "written.jsonl"
+
+    assert write_native(conversations, path) == len(conversations)
+    assert list(NativeReader().read(path)) == conversations
+
+
+@given(st.binary(max_size=200) | st.text(alphabet=string.printable, max_size=200).map(str.encode))
+def test_no_bytes_whatever_make_it_fail_otherwise(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("native") / "any.jsonl"
+    path.write_bytes(content)
+
+    try:
+        found = list(NativeReader().read(path))
+    except DatasetError:
+        return
+    assert all(isinstance(item, Conversation | DatasetError) for item in found)
+
+
+def test_a_failed_writing_leaves_the_old_file(tmp_path):
+    path = tmp_path / "kept.jsonl"
+    path.write_text("old")
+    good = Conversation(id="a", turns=(Turn(id="t", question="Q"),))
+    bad = Conversation(id="b", turns=good.turns, metadata={"score": float("nan")})
+
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_native([good, bad], path)
+
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_shipped_conversations_are_read_without_naming_their_format():
+    folder = Path(__file__).parents[2] / "scenarios" / "conversations"
+    paths = sorted(folder.glob("*.jsonl"))
+
+    found = list(read_conversations(paths, reader=None, on_bad=None, limit=None))
+
+    assert len(found) == sum(len(path.read_text("utf-8").splitlines()) for path in paths)

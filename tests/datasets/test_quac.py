@@ -1,0 +1,127 @@
+"""QuAC's own format, and CANARD's rewrites joined to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.conversation import Passage
+from replay.datasets.quac import QuacReader
+from replay.errors import DatasetError
+from tests.contracts.reader_contract import ReaderContract
+from tests.datasets.files import fault, json_file, only
+
+
+def question(number, text, recorded, *others, dialog="D_1"):
+    return {
+        "id": f"{dialog}_q#{number}",
+        "question": text,
+        "orig_answer": {"text": recorded, "answer_start": 0},
+        "answers": [{"text": t, "answer_start": 0} for t in others],
+        "yesno": "x",
+        "followup": "n",
+    }
+
+
+def article(*questions, dialog="D_1", **more):
+    context = "Okafor wrote Stone Garden in 1987. CANNOTANSWER"
+    return {"title": "Okafor", "paragraphs": [{"id": dialog, "context": context, "qas": questions}], **more}
+
+
+FIRST = article(
+    question(0, "Who wrote it?", "Okafor", "Okafor wrote", "Okafor", "Okafor"),
+    question(1, "Why?", "CANNOTANSWER", "in 1987", "CANNOTANSWER"),
+    section_title="Work",
+    background="A singer.",
+)
+SECOND = article(question(0, "When?", "in 1987", dialog="D_2"), dialog="D_2")
+
+
+class TestQuacReader(ReaderContract):
+    @pytest.fixture
+    def reader(self):
+        return QuacReader()
+
+    @pytest.fixture
+    def good(self, tmp_path):
+        return json_file(tmp_path / "good.json", {"data": [FIRST, SECOND]})
+
+    @pytest.fixture
+    def one_bad(self, tmp_path):
+        return json_file(tmp_path / "bad.json", {"data": [FIRST | {"title": None}, SECOND]})
+
+
+def test_the_recorded_answer_comes_first_and_other_annotators_keep_their_repeats(tmp_path):
+    found = only(QuacReader(), json_file(tmp_path / "a.json", {"data": [FIRST]}))
+
+    assert found.turns[0].gold_answers == ("Okafor", "Okafor wrote", "Okafor")
+    assert found.turns[1].gold_answers == ("CANNOTANSWER", "in 1987")
+
+
+def test_the_context_is_the_passage_without_the_mark_at_its_end(tmp_path):
+    found = only(QuacReader(), json_file(tmp_path / "a.json", {"data": [FIRST]}))
+
+    assert found.passages == (Passage(id="D_1", text="Okafor wrote Stone Garden in 1987."),)
+    assert [turn.gold_passages for turn in found.turns] == [("D_1",), ()]
+    assert (found.title, found.section, found.background) == ("Okafor", "Work", "A singer.")
+
+
+def test_section_and_background_may_be_absent(tmp_path):
+    found = only(QuacReader(), json_file(tmp_path / "a.json", {"data": [SECOND]}))
+
+    assert (found.section, found.background) == ("", "")
+
+
+def test_canard_rewrites_are_joined_by_dialog_and_question_number(tmp_path):
+    rows = [
+        {
+            "History": ["Okafor", "Work", "Who wrote it?", "Okafor"],
+            "QuAC_dialog_id": "D_1",
+            "Question": "Why?",
+            "Question_no": 2,
+            "Rewrite": "Why did Okafor write it?",
+        }
+    ]
+    reader = QuacReader(standalone=json_file(tmp_path / "canard.json", rows))
+
+    found = only(reader, json_file(tmp_path / "a.json", {"data": [FIRST]}))
+
+    assert [turn.standalone for turn in found.turns] == [None, "Why did Okafor write it?"]
+
+
+def test_a_missing_canard_file_is_named(tmp_path):
+    reader = QuacReader(standalone=tmp_path / "canrd.json")
+    json_file(tmp_path / "canard.json", [])
+
+    with pytest.raises(
+        DatasetError, match=r'canrd.json: there is no such file; did you mean "canard.json"\?'
+    ):
+        list(reader.read(json_file(tmp_path / "a.json", {"data": [FIRST]})))
+
+
+def test_a_bad_item_is_named_by_line_item_and_field(tmp_path):
+    bad = article(question(0, 5, "A"))
+    path = json_file(tmp_path / "a.json", {"data": [bad]})
+
+    assert fault(QuacReader(), path) == (
+        ":3: item 1, paragraphs[0].qas[0].question: found a whole number, expected text"
+    )
+
+
+def test_squad_is_not_taken_for_quac(tmp_path):
+    """SQuAD 2.0 has the same skeleton, but its questions are no conversation."""
+    qas = [{"id": "1", "question": "Q", "answers": [], "is_impossible": True}]
+    squad = {"version": "v2.0", "data": [{"title": "T", "paragraphs": [{"context": "C", "qas": qas}]}]}
+    path = json_file(tmp_path / "squad.json", squad)
+
+    assert not QuacReader().recognizes(path, path.read_bytes())
+
+
+def test_the_published_sample_is_read(shared_data):
+    """The sample file holds one dialog, twice."""
+    first, second = QuacReader().read(shared_data / "quac" / "quac_sample.json")
+
+    assert first == second
+    assert len(first.turns) == 6
+    assert first.turns[1].id == "C_ec865aa8cf664d4d879ed364dd7048ed_1_q#1"
+    assert [len(turn.gold_answers) for turn in first.turns] == [1, 5, 4, 4, 3, 5]
+    assert first.passages[0].text.endswith("signaling the birth of hip hop.")
