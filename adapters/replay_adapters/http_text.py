@@ -1,0 +1,79 @@
+"""How HTTP is put into messages (without its secrets), and what a reply's ``Retry-After`` asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+EXCERPT = 200
+"""Characters of a reply shown in a message."""
+
+EXAMINED = 64 * 1024
+"""Bytes of a reply that are looked at for it."""
+
+_PUBLIC_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+_SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
+
+
+def shown_url(url: str) -> str:
+    """*url* without user, password, query and fragment: each of them may hold a key."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return "(not a URL)"
+    start = f"{parts.scheme}://{host}" if parts.scheme or host else ""
+    return start + parts.path + ("?..." if parts.query else "")
+
+
+class Secrets:
+    """What must not be shown: the values of all headers but well-known harmless ones."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        values = [value for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
+        # "Bearer sk-..." must not get by when a server repeats the key alone.
+        parts = [part for value in values for part in (value, *value.split()) if len(part) > 6]
+        self._parts = sorted(dict.fromkeys(parts), key=len, reverse=True)
+
+    def hidden(self, text: str) -> str:
+        """*text* with stars for every secret in it."""
+        for part in self._parts:
+            text = text.replace(part, "***")
+        return text
+
+
+def excerpt(content: bytes, secrets: Secrets) -> str:
+    """The first characters of *content* on one line, quoted, with nothing of *secrets*."""
+    # Hidden before it is cut: half a key is still none of a log's business.
+    text = " ".join(secrets.hidden(content[:EXAMINED].decode("utf-8", "replace")).split())
+    if not text:
+        return "(an empty body)"
+    return f'"{text}"' if len(text) <= EXCERPT else f'"{text[:EXCERPT]}..."'
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """
+    What ``Retry-After`` asks for, in seconds from now, 0 or more; None where it says nothing readable.
+
+    A date (RFC 9110, section 10.2.3) is counted from the reply's own ``Date``, so that a clock that
+    goes wrong, theirs or ours, doesn't matter; from *now* where there is none.
+    """
+    asked = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(asked):
+        return float(asked)
+    until = _date(asked)
+    if until is None:
+        return None
+    since = _date(headers.get("Date", "")) or now
+    return max(0.0, (until - since).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

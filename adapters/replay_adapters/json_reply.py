@@ -1,0 +1,91 @@
+"""What is taken out of a JSON reply, by JMESPath (https://jmespath.org)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from replay import AdapterReplyError, Passage
+from replay_adapters.http_client import HttpReply
+from replay_adapters.passages import passages_of
+
+
+class ReplyPath:
+    """A place in a reply; its *setting*'s name is told in messages."""
+
+    def __init__(self, expression: str, setting: str) -> None:
+        """
+        Raises:
+            ValueError: *expression* is not a JMESPath.
+        """
+        self.expression = expression
+        self.setting = setting
+        try:
+            self._compiled = jmespath.compile(expression)
+        except JMESPathError as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(f'{setting}: "{expression}" is not a JMESPath: {reason}') from error
+
+    def find(self, reply: HttpReply, value: Any) -> Any:
+        """
+        What stands there in *value*, the JSON of *reply*; None if nothing does.
+
+        Raises:
+            AdapterReplyError: the reply is of another shape than the path was made for.
+        """
+        try:
+            return self._compiled.search(value)
+        except JMESPathError as error:
+            raise self.unusable(reply, f"can't be evaluated ({' '.join(str(error).split())})") from error
+
+    def text(self, reply: HttpReply, value: Any) -> str:
+        """
+        The text that stands there, not empty; a number is spelt out.
+
+        Raises:
+            AdapterReplyError: there is no text.
+        """
+        found = self.find(reply, value)
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return str(found)
+        if not isinstance(found, str):
+            raise self.unusable(reply, f"gives {_kind(found)}, not a text")
+        if not found.strip():
+            raise self.unusable(reply, "gives an empty text")
+        return found
+
+    def passages(self, reply: HttpReply, value: Any) -> tuple[Passage, ...]:
+        """
+        The passages that stand there: texts, or objects with any of ``id``, ``text`` and ``title``.
+
+        Raises:
+            AdapterReplyError: something else stands there.
+        """
+        found = self.find(reply, value)
+        if found is None:
+            return ()
+        if not isinstance(found, list):
+            raise self.unusable(reply, f"gives {_kind(found)}, not a list of passages")
+        passages = passages_of(found)
+        if passages is None:
+            raise self.unusable(
+                reply, "gives a list with something else than texts or objects with id, text or title in it"
+            )
+        return passages
+
+    def unusable(self, reply: HttpReply, why: str) -> AdapterReplyError:
+        """An error that says what is wrong with what was found here in *reply*."""
+        return AdapterReplyError(
+            f'{reply.place} answered {reply.status}, but {self.setting} "{self.expression}" {why}: '
+            f"{reply.excerpt()}; check the path against this reply",
+            status=reply.status,
+        )
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    names = {bool: "true or false", dict: "an object", list: "a list", str: "a text"}
+    return names.get(type(value), "a number")

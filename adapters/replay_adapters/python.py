@@ -1,0 +1,215 @@
+"""
+A Python callable as a system: a chain, a pipeline, a model in this process, or ten lines of a stub.
+
+It runs in our own process with all our rights; a scenario that names one is as trusted as a program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from replay import (
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    HistoryKeeper,
+    load_object,
+)
+from replay_adapters.passages import passages_of
+
+ARGUMENTS = ("question", "history", "conversation", "depth", "request")
+"""What a callable is given, each if it has a parameter of that name."""
+
+CLASS_ARGUMENTS = ("conversation",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonAdapter:
+    """Calls a function, or one object per conversation, for each question."""
+
+    target: str
+    """``module:function`` or ``file.py:function``. A class is called once for each session, and what
+    it returns for each question."""
+    folder: Path = Path()
+    """Where the file's path starts from."""
+    history: HistoryKeeper = "client"
+    """``server``: the target remembers what was said, by itself or in one object per session."""
+    threads: int = 32
+    """Calls of a function that isn't async run at the same time at most."""
+
+    _target: Any = field(init=False, repr=False, compare=False)
+    _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _pool: list[ThreadPoolExecutor] = field(init=False, repr=False, compare=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        if ":" not in self.target:
+            raise ValueError(f'target "{self.target}" is not "module:function" or "file.py:function"')
+        if self.threads < 1:
+            raise ValueError(f"threads {self.threads} is not a positive whole number")
+        target = load_object(self.target, self.folder)
+        if not callable(target):
+            raise ValueError(f'target "{self.target}" is {type(target).__name__}, which can\'t be called')
+        allowed = CLASS_ARGUMENTS if inspect.isclass(target) else ARGUMENTS
+        object.__setattr__(self, "_names", _accepted(target, allowed, self.target))
+        object.__setattr__(self, "_target", target)
+
+    async def __aenter__(self) -> Self:
+        if self._pool:
+            raise RuntimeError("this adapter is in use already; build one for each run")
+        self._pool.append(ThreadPoolExecutor(self.threads, thread_name_prefix="python-adapter"))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        # Not waited for: Python has no way to end a thread, and a function that never returns must
+        # not keep the run from ending.
+        self._pool.pop().shutdown(wait=False, cancel_futures=True)
+
+    @asynccontextmanager
+    async def session(self, conversation: Conversation) -> AsyncIterator[PythonSession]:
+        # The turns hold gold answers and what is asked later; neither is the system's to see.
+        seen = replace(conversation, turns=())
+        target, names = self._target, self._names
+        if inspect.isclass(target):
+            given = {"conversation": seen} if names else {}
+            target = await self.call(target, given)
+            if not callable(target):
+                raise AdapterRefusedError(
+                    f'an object of "{self.target}" can\'t be called; give the class a method __call__'
+                )
+            try:
+                names = _accepted(target, ARGUMENTS, self.target)
+            except ValueError as error:
+                raise AdapterRefusedError(str(error)) from error
+        yield PythonSession(self, target, names, seen)
+
+    async def call(self, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+        """
+        What *function* returns, awaited if need be.
+
+        Raises:
+            AdapterRefusedError: it raised something.
+        """
+        if not self._pool:
+            raise RuntimeError("enter the adapter (async with adapter) before its first session")
+        try:
+            if _is_async(function):
+                return await function(**given)
+            # As asyncio.to_thread, but in threads that nobody else waits for.
+            context = contextvars.copy_context()
+            call = functools.partial(context.run, _outcome, function, given)
+            returned, error = await asyncio.get_running_loop().run_in_executor(self._pool[0], call)
+            if error is not None:
+                raise error
+            return await returned if inspect.isawaitable(returned) else returned
+        except AdapterError:
+            raise
+        except Exception as error:  # whatever a stranger's code raises
+            raise AdapterRefusedError(f'"{self.target}" raised {type(error).__name__}: {error}') from error
+
+
+class PythonSession:
+    """One conversation with the callable."""
+
+    def __init__(
+        self,
+        adapter: PythonAdapter,
+        target: Callable[..., Any],
+        names: tuple[str, ...],
+        conversation: Conversation,
+    ) -> None:
+        self._adapter = adapter
+        self._target = target
+        self._names = names
+        self._conversation = conversation
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        given = {
+            "question": request.question,
+            "history": request.history,
+            "conversation": self._conversation,
+            "depth": request.depth,
+            "request": request,
+        }
+        returned = await self._adapter.call(self._target, {name: given[name] for name in self._names})
+        return _reply(returned, self._adapter.target)
+
+
+def _outcome(
+    function: Callable[..., Any], given: Mapping[str, Any]
+) -> tuple[Any, None] | tuple[None, Exception]:
+    try:
+        return function(**given), None
+    except Exception as error:  # noqa: BLE001 - handed over; not raised, since no future can hold StopIteration
+        return None, error
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(type(function), "__call__", None)  # noqa: B004 - the function itself is wanted
+    )
+
+
+def _accepted(function: Callable[..., Any], offered: tuple[str, ...], target: str) -> tuple[str, ...]:
+    """
+    Those of the *offered* arguments that *function* takes.
+
+    Raises:
+        ValueError: it needs another one.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f'target "{target}": its parameters can\'t be read: {error}') from error
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return offered
+    by_name = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for parameter in parameters:
+        needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+        if needed and (parameter.name not in offered or parameter.name not in by_name):
+            raise ValueError(
+                f'target "{target}" needs "{parameter.name}", which it is not given '
+                f"(by name it can have: {', '.join(offered)})"
+            )
+    return tuple(name for name in offered if name in by_name)
+
+
+def _reply(returned: Any, target: str) -> ChatReply:
+    """
+    Raises:
+        AdapterReplyError: *returned* is no answer.
+    """
+    if isinstance(returned, ChatReply):
+        reply = returned
+    elif isinstance(returned, str):
+        reply = ChatReply(text=returned)
+    elif isinstance(returned, Mapping):
+        text = returned.get("text", returned.get("answer"))
+        if not isinstance(text, str):
+            keys = ", ".join(map(str, returned)) or "none"
+            raise AdapterReplyError(f'"{target}" returned a dict without "text" or "answer" (keys: {keys})')
+        listed = returned.get("passages") or ()
+        passages = passages_of(listed) if isinstance(listed, list | tuple) else None
+        if passages is None:
+            raise AdapterReplyError(
+                f'"{target}" returned passages that are not a list of texts or dicts with id, text or title'
+            )
+        reply = ChatReply(text=text, passages=passages)
+    else:
+        raise AdapterReplyError(
+            f'"{target}" returned {type(returned).__name__}, not a str, a dict with "text" or a ChatReply'
+        )
+    if not reply.text.strip():
+        raise AdapterReplyError(f'"{target}" returned an empty answer')
+    return reply
