@@ -92,14 +92,16 @@ class _Builder:
         settings_at: str,
         provided: Mapping[str, Any] | None = None,
     ) -> T | None:
+        at = name_at
         try:
             factory = load(kind, name, self.folder)
+            at = settings_at
             made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
         except ScenarioError as error:
             self.faults += error.faults
             return None
         except PluginError as error:
-            self.fault(name_at, str(error))
+            self.fault(at, str(error))
             return None
         if not isinstance(made, protocol):
             missing = ", ".join(n for n in _members(protocol) if not hasattr(made, n))

@@ -12,7 +12,6 @@ among the *provided* ones (``detector`` for policies, ``folder`` for adapters) i
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.errors import Fault, PluginError, PluginNotFoundError, ScenarioError
+from replay.settings_faults import faults_of, nearest
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
@@ -39,12 +39,6 @@ def available(kind: Kind) -> Mapping[str, EntryPoint]:
     """The installed plug-ins of one kind, by name, in alphabetical order."""
     found = sorted(entry_points(group=f"replay.{kind}"), key=lambda entry: entry.name)
     return {entry.name: entry for entry in found}
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for a likely misspelling of one of *known*, else an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def load(kind: Kind, name: str, folder: Path) -> Factory:
@@ -183,7 +177,7 @@ def build(
     try:
         checked = model.model_validate(dict(settings))
     except ValidationError as error:
-        raise ScenarioError("settings", faults_of(error, model, key_path)) from error
+        raise ScenarioError("settings", faults_of(error, model, settings, key_path)) from error
     # Only what was given is passed on, so that the factory's own defaults stay in charge.
     values = {name: getattr(checked, name) for name in checked.model_fields_set}
     values = {name: folder / v if isinstance(v, Path) else v for name, v in values.items()}
@@ -192,72 +186,3 @@ def build(
         return factory(**values)
     except ValueError as error:
         raise ScenarioError("settings", [Fault(path=key_path, message=str(error))]) from error
-
-
-def faults_of(error: Any, model: type[BaseModel], key_path: str) -> list[Fault]:
-    """What pydantic found, as faults in our words, located below *key_path*."""
-    faults = []
-    for detail in error.errors(include_url=False):
-        location = [part for part in detail["loc"] if isinstance(part, int) or not _is_branch(part)]
-        path = key_path
-        for part in location:
-            path += f"[{part}]" if isinstance(part, int) else (f".{part}" if path else str(part))
-        faults.append(Fault(path=path, message=_in_our_words(detail, model, location)))
-    return faults
-
-
-def _is_branch(part: str) -> bool:
-    """Whether pydantic put a union member's or validator's name into the location, not a key."""
-    return "[" in part or part in {"str", "int", "float", "bool", "list", "dict", "function-after"}
-
-
-def _in_our_words(detail: Mapping[str, Any], model: type[BaseModel], location: list[int | str]) -> str:
-    found = detail["input"]
-    if detail["type"] == "extra_forbidden":
-        owner = _model_at(model, location[:-1])
-        allowed = list(owner.model_fields) if owner else []
-        known = f" (allowed: {', '.join(allowed)})" if allowed else " (no settings are allowed here)"
-        return f'"{location[-1]}" is not a setting here{nearest(str(location[-1]), allowed)}{known}'
-    if detail["type"] == "missing":
-        return "is required but missing"
-    if detail["type"] == "literal_error":
-        expected = detail["ctx"]["expected"]
-        choices = [choice.strip("' ") for choice in expected.replace(" or ", ", ").split(",")]
-        return f'"{found}" is not allowed{nearest(str(found), choices)} (allowed: {", ".join(choices)})'
-    message = str(detail["msg"])
-    for prefix in ("Value error, ", "Input should be "):
-        if message.startswith(prefix):
-            rest = message.removeprefix(prefix)
-            return rest if prefix == "Value error, " else f"{_shown(found)} is not {rest.removeprefix('a ')}"
-    return f"{_shown(found)}: {message}"
-
-
-def _shown(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _model_at(model: type[BaseModel], location: list[int | str]) -> type[BaseModel] | None:
-    """The nested model that *location* leads to, if it leads to one."""
-    from pydantic import BaseModel
-
-    here: Any = model
-    for part in location:
-        if isinstance(part, int):
-            continue
-        field = here.model_fields.get(part)
-        if field is None:
-            return None
-        candidates = [field.annotation, *_inner_types(field.annotation)]
-        models = [c for c in candidates if inspect.isclass(c) and issubclass(c, BaseModel)]
-        if len(models) != 1:
-            return None
-        here = models[0]
-    return typing.cast("type[BaseModel]", here)
-
-
-def _inner_types(annotation: Any) -> list[Any]:
-    inner: list[Any] = []
-    for argument in typing.get_args(annotation):
-        inner += [argument, *_inner_types(argument)]
-    return inner

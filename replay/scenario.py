@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from replay.errors import Fault, ScenarioError
-from replay.plugins import faults_of
+from replay.settings_faults import faults_of
 from replay.yaml_lines import Lines, parse
 
 
@@ -190,7 +190,7 @@ def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
     except ValidationError as error:
         from replay.assembly import settings_faults  # assembly builds what this module describes
 
-        faults += faults_of(error, Scenario, "")
+        faults += faults_of(error, Scenario, value, "")
         faults += settings_faults(value, folder)
         raise ScenarioError(source, located(faults, lines)) from error
     if faults:

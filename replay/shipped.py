@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from replay.errors import InputError
-from replay.plugins import nearest
+from replay.settings_faults import nearest
 
 
 def shipped_folder() -> Path:

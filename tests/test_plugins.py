@@ -14,12 +14,19 @@ from replay.plugins import KINDS, available, build, load, load_object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    text: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     kind: Literal["fast", "slow"]
     number: int = 3
     names: list[str] = field(default_factory=list)
     place: Path | None = None
     folder: Path | None = None
+    several: Literal["all"] | list[str | Inner] | dict[str, int] = "all"
     extra: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -53,6 +60,9 @@ def test_a_misspelt_setting_is_named_with_the_nearest_one():
         ({"kind": "fast", "number": "many"}, "number", '"many" is not'),
         ({"kind": "fast", "names": ["a", 1]}, "names[1]", "1"),
         ({"kind": "fast", "folder": "/"}, "folder", "not a setting"),
+        ({"kind": "fast", "several": 5}, "several", "'all', a valid list, a valid dictionary"),
+        ({"kind": "fast", "several": ["a", {"txt": "b"}]}, "several[1].txt", "not a setting"),
+        ({"kind": "fast", "several": ["a", {"text": "b", "times": "x"}]}, "several[1].times", '"x"'),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_was_found(settings, path, words):

@@ -30,7 +30,7 @@ from replay.datasets.json_outline import outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.errors import DatasetError
-from replay.plugins import nearest
+from replay.settings_faults import nearest
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _TEXT_PARTS = ("text", "input_text", "output_text")

@@ -19,7 +19,7 @@ from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, not_utf8,
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.errors import DatasetError
-from replay.plugins import nearest
+from replay.settings_faults import nearest
 
 _REQUIRED = ("conversation", "question")
 _OF_TURN = ("turn", "answer", "standalone", "fact", "passage")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from replay.errors import DatasetError
-from replay.plugins import nearest
+from replay.settings_faults import nearest
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -15,7 +15,7 @@ import msgspec
 from replay.datasets.data_file import not_utf8
 from replay.datasets.place import Place
 from replay.errors import DatasetError
-from replay.plugins import nearest
+from replay.settings_faults import nearest
 
 T = TypeVar("T")
 

@@ -12,16 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 DATA = {
-    "errors",
-    "conversation",
-    "history",
-    "evidence",
-    "record",
-    "adapter",
-    "plugins",
-    "templating",
-    "yaml_lines",
-}
+    "errors", "conversation", "history", "evidence", "record", "adapter", "plugins", "settings_faults",
+    "templating", "yaml_lines",
+}  # fmt: skip
 LAYERS = [
     DATA,
     {"datasets", "coreference", "scorers"},
