@@ -53,6 +53,11 @@ class PythonAdapter:
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _pool: list[ThreadPoolExecutor] = field(init=False, repr=False, compare=False, default_factory=list)
 
+    @property
+    def local_code(self) -> str:
+        """Named by `replay validate`, since a scenario from somebody else then runs code here."""
+        return self.target
+
     def __post_init__(self) -> None:
         if ":" not in self.target:
             raise ValueError(f'target "{self.target}" is not "module:function" or "file.py:function"')

@@ -50,7 +50,7 @@ def _about(
 def main() -> None:
     """Entry point of ``replay``; an error of ours ends as one message, never as a traceback."""
     try:
-        app()
+        app(prog_name="replay")
     except (InputError, PluginError) as error:
         sys.exit(_say(error, code=2))
     except ReplayError as error:

@@ -47,11 +47,16 @@ def serve(
     made = build(load("adapters", adapter, folder), settings, folder=folder, key_path="--set")
     if not isinstance(made, Adapter):
         raise PluginError(f'"{adapter}" is not an adapter')
+    serving = serve_adapter(
+        made,
+        host,
+        port,
+        name=adapter,
+        delay_s=delay_s,
+        capacity=capacity,
+        ready=lambda url: typer.echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
+    )
     try:
-        asyncio.run(serve_adapter(made, host, port, name=adapter, delay_s=delay_s, capacity=capacity))
+        asyncio.run(serving)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    except OSError as error:
-        raise InputError(
-            f"{host}:{port} can't be used: {error.strerror or error}; try another --port"
-        ) from error

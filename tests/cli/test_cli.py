@@ -1,0 +1,276 @@
+"""The command line as a user types it: a process of its own, real files, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import replay
+from replay.cli import app
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "help"
+VERBS = [command.name for command in app.registered_commands]
+
+
+def replay_cli(*arguments: str, cwd: Path, **more) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, **more
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a starter scenario and one run of it."""
+    made = tmp_path_factory.mktemp("work")
+    assert replay_cli("init", cwd=made).returncode == 0
+    done = replay_cli("run", "scenario.yaml", cwd=made)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_is_what_we_meant_it_to_be(verb, tmp_path):
+    """`UPDATE_GOLDEN=1 pytest tests/cli` rewrites the pages; then read the difference."""
+    arguments = [verb, "--help"] if verb else ["--help"]
+    done = replay_cli(*arguments, cwd=tmp_path, env={**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100"})
+    golden = GOLDEN / f"{verb or 'replay'}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(done.stdout)
+    assert done.returncode == 0
+    assert done.stdout == golden.read_text()
+
+
+def test_without_a_verb_the_verbs_are_listed(tmp_path):
+    done = replay_cli(cwd=tmp_path)
+    assert "resume" in done.stdout + done.stderr
+
+
+def test_the_version_is_told(tmp_path):
+    assert replay_cli("--version", cwd=tmp_path).stdout == f"convreplay {replay.__version__}\n"
+
+
+def test_init_writes_a_scenario_that_runs_as_it_is(folder):
+    (run,) = (folder / "runs").iterdir()
+    connection = sqlite3.connect(run / "run.db")
+    assert connection.execute("SELECT count(*) FROM turn WHERE outcome = 'answered'").fetchone() == (120,)
+    connection.close()
+
+
+def test_init_writes_over_nothing_unasked(folder):
+    done = replay_cli("init", cwd=folder)
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+
+
+def test_a_run_ends_with_the_depth_table_and_where_it_lies(folder):
+    done = replay_cli("run", "quickstart", "--limit", "2", cwd=folder)
+    assert done.returncode == 0
+    assert "extractive, rewrite" in done.stdout
+    run = re.search(r"^run: (.*)$", done.stdout, re.MULTILINE)
+    assert run
+    assert (folder / run[1] / "run.db").is_file()
+    assert "\x1b" not in done.stdout + done.stderr, "no colours in a pipe"
+    assert "turns" in done.stderr, "progress goes to standard error"
+
+
+def test_report_and_its_json_tell_the_same(folder):
+    run = next((folder / "runs").glob("my-first-run-*"))
+    text = replay_cli("report", str(run), cwd=folder)
+    machine = json.loads(replay_cli("report", str(run), "--json", cwd=folder).stdout)
+    assert machine["schema"] == 1
+    groups = {(g["system"], g["policy"]) for g in machine["depth_table"]["groups"]}
+    assert groups == {("extractive", "gold"), ("extractive", "pred"), ("extractive", "rewrite")}
+    assert machine["signatures"]["rewrite"] in text.stdout.replace("\n", "") or "coref:embedded" in text.stdout
+
+
+def test_no_run_named_means_the_newest(folder):
+    done = replay_cli("report", cwd=folder)
+    assert done.returncode == 0
+    nowhere = replay_cli("report", "--runs", "nowhere", cwd=folder)
+    assert nowhere.returncode == 2
+    assert 'there is no run in "nowhere"' in nowhere.stderr
+
+
+@pytest.mark.parametrize(("name", "magic"), [("t.csv", b"system,"), ("t.jsonl", b"{"), ("t.parquet", b"PAR1")])
+def test_turns_are_exported_in_every_format(folder, name, magic):
+    run = next((folder / "runs").glob("my-first-run-*"))
+    done = replay_cli("export", str(run), "--out", name, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / name).read_bytes().startswith(magic)
+
+
+def test_exported_conversations_can_be_replayed(folder):
+    run = next((folder / "runs").glob("my-first-run-*"))
+    assert replay_cli("export", str(run), "--table", "conversations", "--out", "c.jsonl", cwd=folder).returncode == 0
+    text = (folder / "scenario.yaml").read_text().replace("path: conversations.jsonl", "path: c.jsonl")
+    (folder / "again.yaml").write_text(text)
+    done = replay_cli("validate", "again.yaml", cwd=folder)
+    assert "4 conversations, 40 turns" in done.stdout
+
+
+def test_score_takes_other_scorers(folder):
+    run = next((folder / "runs").glob("my-first-run-*"))
+    done = replay_cli("score", str(run), "--scorer", "f1", "--scorer", "{rouge_l: {beta: 2}}", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(done.stdout)["depth_table"]["columns"]) == ["f1", "rouge_l(beta=2)"]
+
+
+def test_validate_says_what_a_scenario_will_do(folder):
+    done = replay_cli("validate", "scenario.yaml", cwd=folder)
+    assert done.returncode == 0
+    assert "40 turns" in done.stdout
+    assert "history kept by the client" in done.stdout
+
+
+def test_validate_names_code_that_will_run_on_this_machine(folder):
+    (folder / "mine.py").write_text("def answer(question): return question\n")
+    (folder / "local.yaml").write_text(
+        "name: local\ndata: {path: conversations.jsonl}\npolicies: [gold]\n"
+        "systems: [{name: mine, adapter: python, settings: {target: 'mine.py:answer'}}]\n"
+    )
+    done = replay_cli("validate", "local.yaml", cwd=folder)
+    assert "runs local code: mine.py:answer" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "quickstrat"], 'did you mean "quickstart"?'),
+        (["run", "broken.yaml"], "2 problems"),
+        (["report", "nowhere"], "there is no run"),
+        (["resume", "nowhere"], "there is no run"),
+        (["serve", "extractiv"], 'did you mean "extractive"?'),
+        (["serve", "extractive", "--set", "threshold=high"], "threshold"),
+        (["export", "--table", "turns", "--format", "xml"], "xml"),
+        (["nonsense"], "nonsense"),
+        (["run"], "SCENARIO"),
+    ],
+)
+def test_bad_usage_and_input_end_with_2_and_a_message_and_no_traceback(folder, arguments, words):
+    (folder / "broken.yaml").write_text("name: x\ndata: {path: conversations.jsonl}\npolicies: [golf]\n")
+    done = replay_cli(*arguments, cwd=folder)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_in_which_nothing_was_answered_ends_with_1(folder):
+    (folder / "dead.yaml").write_text(
+        "name: dead\ndata: {path: conversations.jsonl, limit: 1}\npolicies: [gold]\nplay: {attempts: 1}\n"
+        "systems: [{name: dead, adapter: openai, settings: {base_url: 'http://127.0.0.1:9/v1', model: m}}]\n"
+    )
+    done = replay_cli("run", "dead.yaml", "--runs", "dead", cwd=folder)
+    assert done.returncode == 1
+    assert "connection-failed" in done.stdout
+    assert "no question was answered" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
+    runs = f"interrupted-{number}"
+    (folder / "slow.yaml").write_text(
+        "name: slow\ndata: {path: conversations.jsonl}\npolicies: [pred]\nplay: {concurrency: 1}\n"
+        "systems: [{name: slow, adapter: scripted, settings: {answers: gold, delay_s: 0.02}}]\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "replay", "run", "slow.yaml", "--runs", runs],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 30
+        while _answered(folder / runs) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "go on with: replay resume" in said
+    assert "Traceback" not in said
+    kept = _answered(folder / runs)
+    assert 3 <= kept < 40
+    resumed = replay_cli("resume", "--runs", runs, cwd=folder)
+    assert resumed.returncode == 0
+    assert _answered(folder / runs) == 40
+
+
+def _answered(runs: Path) -> int:
+    for database in runs.glob("*/run.db"):
+        try:
+            connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+            try:
+                return int(connection.execute("SELECT count(*) FROM turn").fetchone()[0])
+            finally:
+                connection.close()
+        except sqlite3.OperationalError:
+            return 0  # the tables are being made
+    return 0
+
+
+def test_serve_says_where_it_answers_and_answers(folder):
+    with subprocess.Popen(
+        [sys.executable, "-m", "replay", "serve", "extractive", "--port", "0"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+            assert url
+            body = {
+                "model": "x",
+                "messages": [
+                    {"role": "system", "content": "Mira sang it. The harbour is made of glass."},
+                    {"role": "user", "content": "What is the harbour made of?"},
+                ],
+            }
+            request = urllib.request.Request(
+                f"{url[0]}/v1/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
+            )
+            with urllib.request.urlopen(request, timeout=10) as reply:
+                answer = json.load(reply)["choices"][0]["message"]["content"]
+            assert answer == "The harbour is made of glass."
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+
+
+def test_plugins_are_listed_with_where_they_come_from(folder):
+    rows = json.loads(replay_cli("plugins", "--json", cwd=folder).stdout)
+    assert {"kind": "policies", "name": "rewrite"}.items() <= next(
+        row for row in rows if row["name"] == "rewrite"
+    ).items()
+    assert "convreplay" in replay_cli("plugins", cwd=folder).stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    done = subprocess.run(
+        f"{sys.executable} -m replay export | head -1", shell=True, cwd=folder, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("system,")
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_every_shipped_scenario_is_sound(folder):
+    from replay.shipped import shipped_names
+
+    for name in shipped_names():
+        done = replay_cli("validate", name, cwd=folder)
+        assert done.returncode == 0, f"{name}: {done.stderr}"
