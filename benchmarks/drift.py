@@ -1,69 +1,61 @@
 """
-How well a resolver reads mentions, rewrites questions and sees drift, on a file in CANARD's format.
+How well resolvers read mentions, rewrite questions and see drift, on data with human rewrites.
 
-    python benchmarks/drift.py --data canard_dev.json [--resolver embedded|rules|title|copy] [--folds 0,1]
+    python benchmarks/drift.py --data canard_dev.json
+    python benchmarks/drift.py --data cast_2022.json ikat_2024.json --resolver rules embedded
+    python benchmarks/drift.py --data canard_dev.json --train cast_2022.json --cv
+    python benchmarks/drift.py --data canard_dev.json --cv --without-title
+
+Takes CANARD, CAsT 2021 and 2022 and iKAT files. The shipped weights of ``embedded`` have seen the
+files they were trained on (``replay/coreference/embedded/WEIGHTS.LICENSE.txt``): ``--cv`` trains anew,
+on four fifths of the articles and topics of all files, those of ``--train`` too, and reads the last
+fifth, five times. Everything else is the same for every resolver:
 
 - Mentions: each question is aligned with its human rewrite; the words that stand in a mention's
   place are its right reading. An antecedent is right when all its content words occur in the
   rewrite and one of them stands in the mention's place; a whole utterance, when it holds at least
-  60 % of the words that people put there. "left" is the share of the mentions that people left alone
-  and the resolver too.
+  60 % of the words that people put there. P, R and F over all kinds, F for each kind. "left" is the
+  share of the mentions that people left alone and the resolver too.
 - Rewriting: sacreBLEU, ROUGE F and normalised exact match against the human rewrite.
 - Drift: one of the last two gold answers is replaced, by another answer of the same dialog, by "I
   don't know." and by an answer of another dialog. The question is invalid when its human rewrite adds
-  a content word that stood in the replaced answer and nowhere else in the predicted history. The
-  "anaphoric" rows leave out the questions that are invalid through ellipsis alone ("besides X"),
-  where no mention could tell.
-
-A fold is a fifth of the articles, so that rules can be made on some and checked on others.
+  a content word that stood in the replaced answer and nowhere else in the predicted history, and that
+  word stands in a mention's place. Questions that are invalid through ellipsis alone ("besides X")
+  are left out of the figures but for "+ellipsis", since no mention could tell. "2 back" are the
+  replaced answers before the last one. "came" turns every pair round: the history with the wrong
+  answer counts as recorded, the right one as the system's own, so that the right antecedent is not
+  lost but new.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Literal
 
-from replay.coreference import strict
-from replay.coreference.embedded import EmbeddedResolver
+from replay.conversation import CANNOT_ANSWER
+from replay.coreference import hard, strict
+from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.embedded.candidates import split_title
+from replay.coreference.embedded.examples import FOLDS, Example, read_examples
+from replay.coreference.embedded.human_readings import RightReading, right_readings
 from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
-from replay.coreference.words import content_words, tokens, words
-from replay.evidence import Mention, Reading
-from replay.history import Exchange
+from replay.coreference.service import read_all
+from replay.coreference.words import content_words, words
+from replay.evidence import Drift, Reading
 
-NO_ANSWER = "I don't know."  # how CANARD writes CANNOTANSWER
 CLAUSE_RECALL = 0.6
 KINDS = ("all", "he", "she", "they", "it", "this", "this-noun", "the-noun")
-Read = Callable[[Document], tuple[Reading, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A question in its gold history, with the human rewrite."""
-
-    dialog: str
-    document: Document
-    rewrite: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RightReading:
-    """What people put in a mention's place."""
-
-    status: Literal["resolved", "left", "undecided"]
-    """``left``: nothing in the question was changed. ``undecided``: the alignment doesn't tell."""
-    words: tuple[str, ...] = ()
+RESOLVERS = ("copy", "title", "rules", "embedded", "fastcoref")
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+Read = Callable[[Document, int], tuple[Reading, ...]]
+"""Readings of a document whose example belongs to the given fold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,55 +64,9 @@ class Corruption:
 
     example: int
     document: Document
+    turns_back: int
     invalid: bool
     anaphoric: bool
-
-
-def load(path: Path, folds: frozenset[int] | None = None) -> list[Example]:
-    """The rows of a CANARD file, of the given folds or of all."""
-    examples = []
-    for row in json.loads(path.read_text("utf-8")):
-        title, section, *said = [*row["History"], ""] if len(row["History"]) < 2 else row["History"]
-        if folds is not None and hashlib.md5(title.strip().lower().encode()).digest()[0] % 5 not in folds:
-            continue
-        turns = tuple(
-            Exchange(question=question, answer=answer)
-            for question, answer in zip(said[::2], said[1::2], strict=False)
-        )
-        document = Document(question=row["Question"], turns=turns, title=title, section=section)
-        examples.append(Example(dialog=row["QuAC_dialog_id"], document=document, rewrite=row["Rewrite"]))
-    return examples
-
-
-def right_readings(question: str, rewritten: str, mentions: Sequence[Mention]) -> list[RightReading]:
-    """The right reading of each mention, from what replaces it in the human rewrite."""
-    old, new = tokens(question), tokens(rewritten)
-    matcher = SequenceMatcher(None, [t.normal for t in old], [t.normal for t in new], autojunk=False)
-    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
-    in_question = set(content_words(question))
-    readings = []
-    for mention in mentions:
-        place = [i for i, t in enumerate(old) if mention.start <= t.start and t.end <= mention.end]
-        first, end = place[0], place[-1] + 1
-        put: list[str] = []
-        touched = False
-        for _, a, b, c, d in edits:
-            replaced = a < end and b > first
-            # "the album" -> "the album X" adds words behind or inside a mention that has a noun
-            added = a == b and (a == end or first < a <= end) and mention.kind not in PRONOUN_KINDS
-            if replaced or added:
-                touched = True
-                put += [word for t in new[c:d] for word in content_words(t.text)]
-        if not touched:
-            readings.append(RightReading(status="left"))
-            continue
-        if mention.kind != "this-noun":
-            put = [word for word in put if word not in in_question]
-        readings.append(RightReading(status="resolved" if put else "undecided", words=tuple(put)))
-    if any(reading.status == "resolved" for reading in readings):
-        # People name each thing once, so a pronoun left as it was tells nothing then.
-        return [RightReading(status="undecided") if r.status == "left" else r for r in readings]
-    return readings
 
 
 def is_right(reading: Reading, right: RightReading, rewritten: str) -> bool:
@@ -176,11 +122,11 @@ def corrupt(examples: Sequence[Example], seed: int = 0, back: int = 2) -> list[C
             others = [a for a in by_dialog[example.dialog] if a != gold]
             same = [a for a in others if a not in {turn.answer for turn in turns}] or others
             strangers = len(by_dialog[example.dialog]) < len(pool)
-            foreign = rng.choice(pool) if strangers else ("", NO_ANSWER)
+            foreign = rng.choice(pool) if strangers else ("", CANNOT_ANSWER)
             while foreign[0] == example.dialog:
                 foreign = rng.choice(pool)
-            for wrong in (rng.choice(same) if same else gold, NO_ANSWER, foreign[1]):
-                if set(content_words(wrong)) == set(content_words(gold)) or gold == NO_ANSWER:
+            for wrong in (rng.choice(same) if same else gold, CANNOT_ANSWER, foreign[1]):
+                if set(content_words(wrong)) == set(content_words(gold)) or gold == CANNOT_ANSWER:
                     continue
                 exchange = replace(turns[at], answer=wrong)
                 document = replace(example.document, turns=(*turns[:at], exchange, *turns[at + 1 :]))
@@ -190,6 +136,7 @@ def corrupt(examples: Sequence[Example], seed: int = 0, back: int = 2) -> list[C
                     Corruption(
                         example=index,
                         document=document,
+                        turns_back=len(turns) - at,
                         invalid=bool(lost),
                         anaphoric=bool(lost & in_places),
                     )
@@ -205,6 +152,13 @@ def f_score(right: int, predicted: int, resolved: int) -> tuple[float, float, fl
     return 100 * precision, 100 * recall, 200 * precision * recall / both if both else 0.0
 
 
+def agreement(truths: Sequence[bool], flags: Sequence[bool]) -> tuple[float, float, float]:
+    """Precision, recall and F of *flags*, in per cent."""
+    return f_score(
+        sum(truth and flag for truth, flag in zip(truths, flags, strict=True)), sum(flags), sum(truths)
+    )
+
+
 def title_reader(document: Document) -> tuple[Reading, ...]:
     """The baseline that reads every pronoun as the title."""
     title = split_title(document.title)[0]
@@ -216,68 +170,180 @@ def title_reader(document: Document) -> tuple[Reading, ...]:
 
 
 def reader(name: str) -> Read:
-    """``rules`` and ``embedded`` are the same as long as the embedded resolver has nothing but rules."""
+    """
+    A resolver of ``RESOLVERS`` as a function.
+
+    Raises:
+        Exception: whatever the large models raise where they can't be had.
+    """
     if name == "copy":
-        return lambda document: ()
+        return lambda document, fold: ()
     if name == "title":
-        return title_reader
-    resolver = EmbeddedResolver()
-    return lambda document: resolver.read([document])[0]
+        return lambda document, fold: title_reader(document)
+    resolver: object = RulesResolver() if name == "rules" else EmbeddedResolver()
+    if name == "fastcoref":
+        from replay.coreference.fastcoref import FastcorefResolver
+
+        resolver = FastcorefResolver()
+        read_all(resolver, [Document(question="Did she sing?", title="Ann Lee")])
+    return lambda document, fold: read_all(resolver, [document])[0]
 
 
-def report(name: str, examples: Sequence[Example], read: Read) -> Iterable[str]:
-    """The lines to print."""
+def cross_validated(examples: Sequence[Example], networks: int) -> Read:
+    """The learned resolver, each fold read by networks trained on the other folds of *examples*."""
+    from replay.coreference.embedded.fitting import FitSettings
+    from replay.coreference.embedded.ranker import read_document
+    from replay.coreference.embedded.train import train
+
+    settings = FitSettings(networks=networks)
+    trained = [train([e for e in examples if e.fold != fold], settings) for fold in range(FOLDS)]
+    return lambda document, fold: tuple(c.reading for c in read_document(document, trained[fold]))
+
+
+Verdicts = list[tuple[Corruption, Drift]]
+
+
+def compared(examples: Sequence[Example], read: Read) -> tuple[Verdicts, Verdicts]:
+    """The strict verdict on every corruption; the second time with the histories exchanged."""
+    gold = [read(example.document, example.fold) for example in examples]
+    lost: Verdicts = []
+    came: Verdicts = []
+    for corruption in corrupt(examples):
+        example = examples[corruption.example]
+        right = (gold[corruption.example], example.document)
+        wrong = (read(corruption.document, example.fold), corruption.document)
+        for verdicts, (first, second) in ((lost, (right, wrong)), (came, (wrong, right))):
+            drift = strict.compare(first[0], second[0], gold_document=first[1], predicted_document=second[1])
+            verdicts.append((corruption, drift))
+    return lost, came
+
+
+def report(name: str, examples: Sequence[Example], read: Read, thresholds: bool = False) -> Iterator[str]:
+    """The lines to print of one resolver."""
     import sacrebleu
     from rouge_score.rouge_scorer import RougeScorer
 
-    started = time.perf_counter()
-    readings = [read(example.document) for example in examples]
-    ms = 1000 * (time.perf_counter() - started) / max(1, len(examples))
+    started = time.process_time()
+    readings = [read(example.document, example.fold) for example in examples]
+    ms = 1000 * (time.process_time() - started) / max(1, len(examples))
+    counts = score_mentions(examples, readings)
+    total = counts["all"]
+    p, r, f = f_score(total["right"], total["predicted"], total["resolved"])
+    left = 100 * total["left-too"] / max(1, total["left"])
+    kinds = " ".join(
+        f"{kind} {f_score(c['right'], c['predicted'], c['resolved'])[2]:.1f}"
+        for kind, c in counts.items()
+        if c["resolved"] and kind != "all"
+    )
     yield f"{name}: {len(examples)} questions, {ms:.2f} ms a question"
-    yield f"{'mentions':<12}{'n':>6}{'P':>7}{'R':>7}{'F':>7}{'left':>7}"
-    for kind, count in score_mentions(examples, readings).items():
-        p, r, f = f_score(count["right"], count["predicted"], count["resolved"])
-        left = 100 * count["left-too"] / count["left"] if count["left"] else 0.0
-        yield f"{kind:<12}{count['resolved']:>6}{p:>7.1f}{r:>7.1f}{f:>7.1f}{left:>7.1f}"
+    yield f"  mentions  n {total['resolved']} P {p:.1f} R {r:.1f} F {f:.1f} left {left:.1f} | {kinds}"
 
     asked = [rewrite(e.document.question, found) for e, found in zip(examples, readings, strict=True)]
     human = [example.rewrite for example in examples]
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)
     rouge = [scorer.score(a, b) for a, b in zip(human, asked, strict=True)]
-    means = {k: 100 * sum(s[k].fmeasure for s in rouge) / len(rouge) for k in ("rouge1", "rouge2", "rougeL")}
+    shown = " ".join(
+        f"{key} {100 * sum(s[key].fmeasure for s in rouge) / len(rouge):.1f}"
+        for key in ("rouge1", "rouge2", "rougeL")
+    )
     exact = 100 * sum(words(a) == words(b) for a, b in zip(human, asked, strict=True)) / len(human)
-    bleu = sacrebleu.corpus_bleu(asked, [human]).score
-    shown = " ".join(f"{key} {value:.1f}" for key, value in means.items())
-    yield f"rewriting   BLEU {bleu:.1f} {shown} exact {exact:.1f}"
+    yield f"  rewriting BLEU {sacrebleu.corpus_bleu(asked, [human]).score:.1f} {shown} exact {exact:.1f}"
 
-    corrupted = corrupt(examples)
-    flagged = [not strict.compare(readings[c.example], read(c.document)).valid for c in corrupted]
-    for rows, kept in (
-        ("all", corrupted),
-        ("anaphoric", [c for c in corrupted if c.anaphoric or not c.invalid]),
+    lost, came = compared(examples, read)
+    yield from _drift_lines(lost, came)
+    if thresholds:
+        yield from _threshold_lines(examples, _anaphoric(lost), _anaphoric(came))
+
+
+def _threshold_lines(examples: Sequence[Example], lost: Verdicts, came: Verdicts) -> Iterator[str]:
+    """F by threshold, and with a threshold that is chosen for each fold on the others."""
+
+    def f_at(rows: Verdicts, at: float) -> float:
+        return agreement([c.anaphoric for c, _ in rows], [d.probability >= at for _, d in rows])[2]
+
+    for at in THRESHOLDS:
+        yield f"  threshold {at:.2f}: drift F {f_at(lost, at):.1f}, came F {f_at(came, at):.1f}"
+    chosen = []
+    for fold in range(FOLDS):
+        others = [row for row in lost if examples[row[0].example].fold != fold]
+        best = [f_at(others, at) for at in THRESHOLDS]
+        chosen.append(THRESHOLDS[best.index(max(best))])
+    flags = [d.probability >= chosen[examples[c.example].fold] for c, d in lost]
+    f = agreement([c.anaphoric for c, _ in lost], flags)[2]
+    yield f"  threshold chosen on the other folds ({', '.join(f'{at:g}' for at in chosen)}): drift F {f:.1f}"
+
+
+def _anaphoric(rows: Verdicts) -> Verdicts:
+    return [row for row in rows if row[0].anaphoric or not row[0].invalid]
+
+
+def _drift_lines(lost: Verdicts, came: Verdicts) -> Iterator[str]:
+    rows = _anaphoric(lost)
+    for name, chosen, flags in (
+        ("strict", rows, [not d.valid for _, d in rows]),
+        ("hard", rows, [not _hard(d).valid for _, d in rows]),
+        ("2 back", [r for r in rows if r[0].turns_back == 2], None),
+        ("came", _anaphoric(came), None),
+        ("came hard", _anaphoric(came), [not _hard(d).valid for _, d in _anaphoric(came)]),
     ):
-        chosen = {id(c) for c in kept}
-        pairs = [(c.invalid, flag) for c, flag in zip(corrupted, flagged, strict=True) if id(c) in chosen]
-        right, predicted, invalid = (
-            sum(a and b for a, b in pairs),
-            sum(flag for _, flag in pairs),
-            sum(truth for truth, _ in pairs),
-        )
-        p, r, f = f_score(right, predicted, invalid)
-        yield f"drift {rows:<10} n {len(pairs)} invalid {invalid} P {p:.1f} R {r:.1f} F {f:.1f}"
+        truths = [c.anaphoric for c, _ in chosen]
+        p, r, f = agreement(truths, flags or [not d.valid for _, d in chosen])
+        yield f"  drift     {name:<10} n {len(chosen)} invalid {sum(truths)} P {p:.1f} R {r:.1f} F {f:.1f}"
+    p, r, f = agreement([c.invalid for c, _ in lost], [not d.valid for _, d in lost])
+    yield f"  drift     +ellipsis  n {len(lost)} P {p:.1f} R {r:.1f} F {f:.1f}"
+
+
+def _hard(drift: Drift) -> Drift:
+    return hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions])
+
+
+def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:
+    """The examples without title and section, or with the last *window* turns only, where asked."""
+    shown = []
+    for example in examples:
+        document = example.document
+        if without_title:
+            document = replace(document, title="", section="")
+        if window is not None:
+            document = replace(document, turns=document.turns[len(document.turns) - window :])
+        shown.append(replace(example, document=document))
+    return shown
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="a file in CANARD's format")
-    parser.add_argument("--resolver", choices=["embedded", "rules", "title", "copy"], default="embedded")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="files to measure on")
+    parser.add_argument("--resolver", choices=RESOLVERS, nargs="+", default=RESOLVERS)
     parser.add_argument("--folds", help="folds of the articles to use, of 0 to 4; all when left out")
+    parser.add_argument("--cv", action="store_true", help="train the embedded resolver anew, fold by fold")
+    parser.add_argument("--train", type=Path, nargs="*", default=[], help="more files for --cv to train on")
+    parser.add_argument("--networks", type=int, default=10, help="networks that --cv trains for each fold")
+    parser.add_argument("--without-title", action="store_true", help="leave out title and section")
+    parser.add_argument("--window", type=int, help="show the last turns only, so many; all when left out")
+    parser.add_argument("--thresholds", action="store_true", help="drift F by threshold as well")
     options = parser.parse_args()
-    folds = frozenset(int(fold) for fold in options.folds.split(",")) if options.folds else None
-    for line in report(options.resolver, load(options.data, folds), reader(options.resolver)):
-        print(line)
+    examples = read_examples(options.data)
+    if options.folds:
+        folds = {int(fold) for fold in options.folds.split(",")}
+        examples = [example for example in examples if example.fold in folds]
+    measured = shown_as(examples, options.without_title, options.window)
+    for name in options.resolver:
+        label = name
+        try:
+            if name == "embedded" and options.cv:
+                label = "embedded, cross-validated"
+                # In an order of their own, so that the networks don't depend on which file is measured.
+                files = sorted({*options.data, *options.train})
+                read = cross_validated(read_examples(files), options.networks)
+            else:
+                read = reader(name)
+        except Exception as error:  # noqa: BLE001 - whatever keeps a large model from loading is the reason
+            print(f"{name}: left out: {error}")
+            continue
+        for line in report(label, measured, read, options.thresholds):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from .adapter import (
     ChatRequest as ChatRequest,
     HistoryKeeper as HistoryKeeper,
     Session as Session,
+    TokenLogprobs as TokenLogprobs,
     WireTimes as WireTimes,
 )
 from .conversation import (
@@ -25,7 +26,14 @@ from .errors import (
 )
 from .evidence import Drift as Drift, Mention as Mention, MentionDrift as MentionDrift, Reading as Reading
 from .history import Exchange as Exchange, Played as Played
-from .launch import resume as resume, resume_async as resume_async, run as run, run_async as run_async
+from .launch import (
+    repeat as repeat,
+    repeat_async as repeat_async,
+    resume as resume,
+    resume_async as resume_async,
+    run as run,
+    run_async as run_async,
+)
 from .plugins import load_object as load_object
 from .policies.gold import GoldPolicy as GoldPolicy
 from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy

@@ -8,9 +8,10 @@ pool) is also an async context manager, entered before the first session and lef
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from replay.conversation import Conversation, Passage
 from replay.history import Exchange
@@ -29,6 +30,20 @@ class ChatRequest:
     """Oldest first. Empty for an adapter whose system keeps the history itself."""
     depth: int
     """1 for the conversation's first turn."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """How the model is to answer this one question, in Chat Completions' names (``temperature``,
+    ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprobs:
+    """One token of a reply, and the likeliest ones in its place."""
+
+    token: str
+    logprob: float
+    """Natural logarithm of the token's probability."""
+    top: tuple[tuple[str, float], ...] = ()
+    """Candidates with their log-probabilities, the likeliest first, as far as they were asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +66,8 @@ class ChatReply:
     cost_usd: float | None = None
     times: WireTimes | None = None
     """Left out by adapters without a wire; the player then times the call to ``ask``."""
+    logprobs: tuple[TokenLogprobs, ...] | None = None
+    """Token by token, where they were asked for and came."""
 
 
 class Session(Protocol):
@@ -70,7 +87,11 @@ class Session(Protocol):
 
 @runtime_checkable
 class Adapter(Protocol):
-    """A way to reach one kind of system."""
+    """
+    A way to reach one kind of system.
+
+    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``.
+    """
 
     @property
     def history(self) -> HistoryKeeper: ...

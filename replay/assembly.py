@@ -6,7 +6,7 @@ Everything is built before anything is asked, so that every fault of a scenario 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,10 +16,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from replay.adapter import Adapter
 from replay.conversation import Conversation
 from replay.coreference.drift import DriftDetector
+from replay.coreference.semantic import SemanticEncoder
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand, read_conversations
 from replay.datasets.reader import Reader
 from replay.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
+from replay.judges.building import build_panel
+from replay.judges.panel import Panel
 from replay.load.politeness import PolitenessLimit
 from replay.player import AskSettings, System
 from replay.plugins import Kind, build, load
@@ -30,10 +33,11 @@ from replay.scenario import (
     DriftSection,
     PluginChoice,
     ScenarioFile,
+    SemanticSection,
     SystemSection,
     located,
 )
-from replay.scorers.scorer import Scorer
+from replay.scorers.scorer import CheckedScorer, Scorer
 
 T = TypeVar("T")
 
@@ -52,6 +56,7 @@ class Assembly:
     """By label, in the scenario's order."""
     scorers: Mapping[str, Scorer[Any]]
     """By label, in the scenario's order."""
+    judges: tuple[Panel, ...] = ()
 
     @property
     def ask_settings(self) -> AskSettings:
@@ -126,7 +131,8 @@ class _Builder:
     def service(self, drift: DriftSection) -> CoreferenceService | None:
         choice = ResolverChoice(name=drift.resolver, settings=drift.settings, folder=self.folder)
         try:
-            service = CoreferenceService(choice, workers=drift.nlp_workers)
+            encoder = self.encoder(drift.semantic)
+            service = CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
         except ScenarioError as error:
             self.faults += error.faults
             return None
@@ -134,6 +140,15 @@ class _Builder:
             self.fault("drift.resolver", str(error))
             return None
         return service
+
+    def encoder(self, semantic: SemanticSection | None) -> SemanticEncoder | None:
+        if semantic is None:
+            return None
+        try:
+            return SemanticEncoder(model=semantic.model, folder=self.folder)
+        except ReplayError as error:
+            self.fault("drift.semantic", str(error))
+            return None
 
     def choice(self, kind: Kind, choice: Choice, protocol: type[T], at: str, **provided: Any) -> T | None:
         return self.plugin(
@@ -145,6 +160,11 @@ class _Builder:
             settings_at=f"{at}.{choice.name}",
             provided=provided,
         )
+
+    def judge(self, choice: Choice, at: str) -> Panel | None:
+        panel, faults = build_panel(choice, folder=self.folder, at=at)
+        self.faults += faults
+        return panel
 
     def reader(self, data: DataSection) -> Reader | None:
         if data.format is None:
@@ -166,6 +186,14 @@ class _Builder:
         except DatasetError as error:
             self.fault("data.path", str(error))
             return ()
+
+    def installed(self, scorer: object, at: str) -> None:
+        """What a scorer will need is best missed before anything was asked."""
+        if isinstance(scorer, CheckedScorer):
+            try:
+                scorer.check_installed()
+            except PluginError as error:
+                self.fault(at, str(error))
 
     def unlike(self, names: list[str], at: str) -> None:
         for index, name in enumerate(names):
@@ -193,8 +221,16 @@ def assemble(file: ScenarioFile) -> Assembly:
     if service:
         drift = scenario.drift
         detector = DriftDetector(
-            service=service, window=drift.window, background=drift.background, mode=drift.mode
+            service=service,
+            window=drift.window,
+            background=drift.background,
+            mode=drift.mode,
+            threshold=drift.threshold,
+            min_similarity=drift.semantic.min_similarity if drift.semantic else None,
+            match=drift.match,
         )
+        if drift.match != "f1" and drift.mode != "evalconvqa":
+            builder.fault("drift.match", f'"{drift.match}" needs mode: evalconvqa, whose setting it is')
         for index, choice in enumerate(scenario.policies):
             policy = builder.choice("policies", choice, Policy, f"policies[{index}]", detector=detector)  # type: ignore[type-abstract]
             if policy:
@@ -205,7 +241,10 @@ def assemble(file: ScenarioFile) -> Assembly:
         scorer = builder.choice("scorers", choice, Scorer, f"scorers[{index}]")  # type: ignore[type-abstract]
         if scorer:
             scorers[choice.label] = scorer
+            builder.installed(scorer, f"scorers[{index}]")
     builder.unlike([c.label for c in scenario.scorers], "scorers")
+    judges = [builder.judge(choice, f"judges[{i}]") for i, choice in enumerate(scenario.judges)]
+    _check_judge_names(builder, judges, scorers)
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     _check_history(builder, file, systems, policies)
     if builder.faults or service is None:
@@ -218,7 +257,21 @@ def assemble(file: ScenarioFile) -> Assembly:
         service=service,
         policies=policies,
         scorers=scorers,
+        judges=tuple(panel for panel in judges if panel),
     )
+
+
+def _check_judge_names(
+    builder: _Builder, judges: Sequence[Panel | None], scorers: Mapping[str, Scorer[Any]]
+) -> None:
+    """Results are kept by name, those of scorers and judges side by side."""
+    taken = dict.fromkeys(scorers, "a scorer")
+    for index, panel in enumerate(judges):
+        for column in panel.columns if panel else ():
+            if column in taken:
+                message = f'"{column}" is what {taken[column]} is called as well; give the judge a name'
+                builder.fault(f"judges[{index}]", message)
+            taken[column] = "another judge"
 
 
 def _check_history(
@@ -264,6 +317,9 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
         for index, item in enumerate(_list(raw.get(kind))):
             if choice := _sound(PluginChoice, item):
                 builder.choice(kind, choice, object, f"{kind}[{index}]", **provided)
+    for index, item in enumerate(_list(raw.get("judges"))):
+        if choice := _sound(PluginChoice, item):
+            builder.judge(choice, f"judges[{index}]")
     return builder.faults
 
 

@@ -9,6 +9,7 @@ Every exception this project raises on purpose, by who can mend it.
     ├── PluginError                   whoever installed or wrote a plug-in (exit code 2)
     │   └── PluginNotFoundError
     ├── ResolverError                 the coreference resolver or its worker process
+    ├── RewriteError                  a rewriter; becomes an edit "rewrite-failed", never stops a run
     └── AdapterError                  the system under test; becomes a record's outcome, never stops a run
         ├── AdapterTimeoutError       outcome "timed-out"
         ├── AdapterConnectionError    outcome "connection-failed"
@@ -90,6 +91,10 @@ class PluginNotFoundError(PluginError):
 
 class ResolverError(ReplayError):
     """The coreference resolver failed; the run stops, since drift can't be judged without it."""
+
+
+class RewriteError(ReplayError):
+    """A question could not be rewritten; it is asked as recorded, with the reason in its record."""
 
 
 class AdapterError(ReplayError):

@@ -50,10 +50,33 @@ class MentionDrift:
     gold: Reading
     predicted: Reading
     state: MentionState
-    """``same``: the readings share a content word. ``drifted``: they share none. ``lost``: only the
-    gold history gives one. ``open``: the gold history gives none, so nothing is claimed."""
+    """Of the two best antecedents. ``same``: they share a content word. ``drifted``: they share none.
+    ``lost``: only the gold history gives one. ``open``: the gold history gives none."""
     overlap: float
     """Word F1 of the two antecedents after normalization, in [0, 1]; 0 when either is missing."""
+    probability: float = 0.0
+    """That the two readings differ, in [0, 1]; 0 or 1 where the resolver gives no distributions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticSimilarity:
+    """Cosines in [-1, 1], rounded to four digits; None where a text is missing or empty."""
+
+    answers: float | None
+    """Of the gold and the system's own answer to the turn before the question."""
+    question_gold: float | None
+    """Of the question and the gold history, as far as the window reaches."""
+    question_predicted: float | None
+    """Of the question and the system's own history."""
+
+    def below(self, minimum: float) -> bool:
+        """
+        Whether the answers are less alike than *minimum*, for a verdict.
+
+        The question's cosines are no criterion: they may be low in the recorded conversation too,
+        and identical histories have to stay valid.
+        """
+        return self.answers is not None and self.answers < minimum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,4 +86,8 @@ class Drift:
     valid: bool
     mentions: tuple[MentionDrift, ...]
     mode: str
-    """The rule that gave the verdict: ``strict`` or ``evalconvqa``."""
+    """The rule that gave the verdict: ``strict``, ``hard`` or ``evalconvqa``."""
+    probability: float = 0.0
+    """The largest of its mentions' probabilities."""
+    semantic: SemanticSimilarity | None = None
+    """How alike answers and histories are, where the scenario asks for it (``drift.semantic``)."""

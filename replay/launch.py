@@ -18,10 +18,12 @@ from replay.assembly import Assembly, assemble
 from replay.engine import Observer, play_all
 from replay.errors import DatasetError, RunError
 from replay.player import Play, is_over
+from replay.policies.rewriter import opened
 from replay.runs import Run, score_into
 from replay.scenario import ScenarioFile, parse_scenario, read_scenario
 from replay.shipped import find_scenario
 from replay.store.store import RunStore
+from replay.verdicts import judge_into
 
 AnyScenario = str | Path | ScenarioFile | Mapping[str, Any]
 """A path, a shipped scenario's name, a scenario already read, or its content as a mapping."""
@@ -50,6 +52,7 @@ async def run_async(
     """
     Play *scenario* into a new folder below *runs*, score it, and return the run.
 
+    Once, whatever its ``repeats`` says; ``repeat_async`` plays it that often.
     Cancelling keeps what was answered; ``resume_async`` goes on from there.
 
     Raises:
@@ -64,6 +67,27 @@ async def run_async(
     finally:
         await asyncio.to_thread(store.close)
     return Run(store.folder)
+
+
+async def repeat_async(
+    scenario: AnyScenario,
+    times: int | None = None,
+    *,
+    runs: str | Path = "runs",
+    observer: Observer | None = None,
+) -> list[Run]:
+    """
+    Play *scenario* several times, one run after another, each a run of its own in its own folder.
+
+    *times* is the scenario's ``repeats`` when left out. ``replay compare --spread`` and
+    ``replay.statistics.run_spread`` say how far the runs lie apart. Cancelling keeps the runs so far.
+
+    Raises:
+        InputError, PluginError, ResolverError: as for ``run_async``.
+    """
+    file = load_scenario(scenario)
+    count = file.scenario.repeats if times is None else times
+    return [await run_async(file, runs=runs, observer=observer) for _ in range(count)]
 
 
 async def resume_async(folder: str | Path, *, observer: Observer | None = None) -> Run:
@@ -92,6 +116,17 @@ def run(scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer 
     return asyncio.run(run_async(scenario, runs=runs, observer=observer))
 
 
+def repeat(
+    scenario: AnyScenario,
+    times: int | None = None,
+    *,
+    runs: str | Path = "runs",
+    observer: Observer | None = None,
+) -> list[Run]:
+    """``repeat_async`` for a program without an event loop."""
+    return asyncio.run(repeat_async(scenario, times, runs=runs, observer=observer))
+
+
 def resume(folder: str | Path, *, observer: Observer | None = None) -> Run:
     """``resume_async`` for a program without an event loop."""
     return asyncio.run(resume_async(folder, observer=observer))
@@ -109,6 +144,7 @@ def _new_store(assembly: Assembly, runs: Path) -> RunStore:
         "platform": platform.platform(),
         "systems": [system.name for system in assembly.systems],
         "policies": {label: policy.signature for label, policy in assembly.policies.items()},
+        "histories": _histories(assembly),
     }
     stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     for attempt in range(1, 1000):
@@ -118,11 +154,22 @@ def _new_store(assembly: Assembly, runs: Path) -> RunStore:
     raise RunError(f'"{runs}" holds too many runs called "{stem}"')
 
 
+def _histories(assembly: Assembly) -> dict[str, dict[str, str]]:
+    """By system and policy, which answers stood in the history that the system saw."""
+    return {
+        system.name: {
+            label: "own" if system.adapter.history == "server" or policy.history == "own" else "gold"
+            for label, policy in assembly.policies.items()
+        }
+        for system in assembly.systems
+    }
+
+
 async def _play(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:
     scenario = assembly.file.scenario
     plays = _Plays(assembly, store)
     try:
-        async with assembly.service:
+        async with assembly.service, opened(assembly.policies.values()):
             lag = await play_all(
                 plays,
                 systems=assembly.systems,
@@ -139,6 +186,7 @@ async def _play(assembly: Assembly, store: RunStore, observer: Observer | None) 
     # Scoring reads what was just written: wait for the writer to be through with it.
     await store.flush()
     await asyncio.to_thread(score_into, store, scenario.scorers)
+    await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
 
 
 class _Plays(Iterator[Play]):

@@ -8,7 +8,6 @@ outcome; only a bug, or coreference that can't go on, is an exception.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -16,11 +15,12 @@ from typing import Literal, Protocol, cast
 
 from replay.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
 from replay.conversation import Conversation
-from replay.errors import AdapterError, AdapterTimeoutError
+from replay.errors import AdapterError
 from replay.history import Played
 from replay.load.politeness import PolitenessLimit
 from replay.policies.policy import PlannedTurn, Policy
 from replay.record import Outcome, Timing, TurnRecord
+from replay.retrying import ask_within, pause_before_retry
 
 OnFailure = Literal["stop", "gold"]
 """``stop``: the conversation ends at its first failed ask. ``gold``: the gold answer stands in for the
@@ -126,7 +126,7 @@ class Player:
             try:
                 if isinstance(session, AdapterError):
                     raise session
-                reply = await self._ask_once(session, request)
+                reply = await ask_within(session, request, self._settings.timeout_s)
                 done = self._clock()
                 return self._answered(replace(record, attempts=attempt), reply, scheduled, sent, done)
             except AdapterError as error:
@@ -144,29 +144,20 @@ class Player:
                     )
             await asyncio.sleep(pause)
 
-    async def _ask_once(self, session: Session, request: ChatRequest) -> ChatReply:
-        timeout_s = self._settings.timeout_s
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await session.ask(request)
-        except TimeoutError as error:
-            raise AdapterTimeoutError(f"no complete reply within {timeout_s:g} s") from error
-
     def _pause_before_retry(
         self, system: System, record: TurnRecord, error: AdapterError, attempt: int, since_failure_s: float
     ) -> float | None:
         """Seconds to wait before asking again; None when this failure is final."""
-        settings = self._settings
-        if not error.retryable or attempt >= settings.attempts:
-            return None
         if system.adapter.history == "server" and error.reached:
             return None  # the question may already stand in the session's history
-        where = (settings.seed, record.system, record.policy, record.conversation, record.depth, attempt)
-        longest = settings.backoff_s * 2 ** (attempt - 1)
-        pause = random.Random("|".join(map(str, where))).uniform(0.0, longest)
-        if error.retry_after_s is not None:
-            pause = max(pause, error.retry_after_s)
-        return pause if since_failure_s + pause <= settings.retry_budget_s else None
+        where = (self._settings.seed, record.system, record.policy, record.conversation, record.depth)
+        return pause_before_retry(
+            self._settings,
+            error,
+            attempt=attempt,
+            since_failure_s=since_failure_s,
+            place="|".join(map(str, where)),
+        )
 
     def _answered(
         self, record: TurnRecord, reply: ChatReply, scheduled: float, sent: float, done: float
@@ -215,6 +206,7 @@ def _blank(play: Play, depth: int, planned: PlannedTurn) -> TurnRecord:
         recorded=turn.question,
         asked=planned.question,
         edit=planned.edit,
+        edit_note=planned.edit_note,
         drift=planned.drift,
         outcome="skipped",
         answer=None,

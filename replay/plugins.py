@@ -1,5 +1,5 @@
 """
-Finding and building what can be plugged in: adapters, readers, policies, resolvers, scorers.
+Finding and building what can be plugged in: adapters, judges, readers, policies, resolvers, scorers.
 
 A plug-in is any callable that takes keyword settings and returns the object: a dataclass, a class or
 a function. It is found by its entry-point name (groups ``replay.adapters``, ``replay.readers``, ...)
@@ -29,7 +29,7 @@ from replay.settings_faults import faults_of, nearest
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
 
-Kind = Literal["adapters", "readers", "policies", "resolvers", "scorers"]
+Kind = Literal["adapters", "judges", "readers", "policies", "resolvers", "rewriters", "scorers"]
 KINDS: tuple[Kind, ...] = typing.get_args(Kind)
 Factory = Callable[..., Any]
 
@@ -184,5 +184,8 @@ def build(
     values |= {name: value for name, value in provided.items() if name in wanted}
     try:
         return factory(**values)
+    except ScenarioError as error:  # of a plug-in that this one is made with
+        faults = [Fault(path=f"{key_path}.{f.path}", message=f.message) for f in error.faults]
+        raise ScenarioError("settings", faults) from error
     except ValueError as error:
         raise ScenarioError("settings", [Fault(path=key_path, message=str(error))]) from error

@@ -13,9 +13,10 @@ Outcome = Literal[
 ]
 """How an ask ended; ``skipped`` is a question that the ``filter`` policy did not ask."""
 
-Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "filtered"]
-"""What a policy did to the recorded question. ``not-found``: the question is invalid but the data
-set has no standalone form, so it was asked as recorded."""
+Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewrite-failed", "filtered"]
+"""What a policy did to the recorded question. Asked as recorded though it should have been changed:
+``not-found``, since the data set has no standalone form, and ``rewrite-failed``, since the rewriter
+gave none that could be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,8 @@ class TurnRecord:
     asked: str
     """The question as asked, after any edit."""
     edit: Edit
+    edit_note: str | None = None
+    """Why a rewriting failed."""
     drift: Drift | None
     """None where the policy doesn't compare histories (``gold``, ``augment``)."""
     outcome: Outcome

@@ -19,14 +19,16 @@ from replay.plugins import build, load
 from replay.record import TurnRecord
 from replay.scenario import Choice, ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer, Unscored
-from replay.store.store import DATABASE, RunStore, StoredScore
+from replay.store.store import DATABASE, RunStore, StoredScore, StoredVerdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from replay.judges.tally import Judged
     from replay.loop_lag import LagSummary
     from replay.report.report import Report
     from replay.statistics.depth_table import DepthTable
+    from replay.statistics.interval import IntervalMethod
     from replay.statistics.score_column import ScoreColumn
 
 
@@ -112,10 +114,26 @@ class Run:
         }
 
     def scorers(self) -> dict[str, Scorer[Any]]:
-        """The scorers whose observations the run holds, by label, in order."""
+        """The scorers whose observations the run holds, by label, in order, and then its judges' columns."""
+        from replay.verdicts import verdict_scores
+
         stored = self._fact("scorers") or []
         folder = Path(self._fact("scenario")["folder"])
-        return build_scorers([msgspec.convert(one, _StoredScorer) for one in stored], folder)
+        scorers = build_scorers([msgspec.convert(one, _StoredScorer) for one in stored], folder)
+        with self._opened() as store:
+            return {**scorers, **verdict_scores(store)}
+
+    def judged(self) -> list[Judged]:
+        """What judging took and how far its repeats lie apart, judge by judge."""
+        from replay.verdicts import judged_of
+
+        with self._opened() as store:
+            return judged_of(store)
+
+    def verdicts(self, judge: str) -> list[StoredVerdict]:
+        """One judge's verdicts with all their evidence, by conversation in the data's order and depth."""
+        with self._opened() as store:
+            return list(store.verdicts(judge))
 
     def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
         """All records, and the scores of each, by the scorer's label."""
@@ -133,23 +151,29 @@ class Run:
                 columns[label] = ScoreColumn(scorer=scorer, observed=observed)
         return records, columns
 
-    def report(self, *, resamples: int = 1000) -> Report:
-        """All that a report of the run shows, with *resamples* bootstrap samples for the intervals."""
+    def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
+        """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
+        from replay.judges.remarks import remarks
         from replay.report.report import Report
         from replay.statistics.paired import policy_gaps
 
         records, columns = self.scored()
+        judged = self.judged()
         lag = self.state().lag
         return Report(
-            table=self._table(records, columns, resamples),
-            gaps=tuple(policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"))),
+            table=self._table(records, columns, resamples, method),
+            gaps=tuple(
+                policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"), method=method)
+            ),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
+            remarks=tuple(remarks(judged)),
+            judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 
-    def depth_table(self, *, resamples: int = 1000) -> pd.DataFrame:
+    def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> pd.DataFrame:
         """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
-        return self._table(*self.scored(), resamples).to_frame()
+        return self._table(*self.scored(), resamples, method).to_frame()
 
     def turns(self) -> pd.DataFrame:
         """One row per turn with the columns of ``replay.report.turn_rows.turn_columns``."""
@@ -158,13 +182,17 @@ class Run:
         return turns_frame(*self.scored())
 
     def _table(
-        self, records: Sequence[TurnRecord], columns: Mapping[str, ScoreColumn], resamples: int
+        self,
+        records: Sequence[TurnRecord],
+        columns: Mapping[str, ScoreColumn],
+        resamples: int,
+        method: IntervalMethod,
     ) -> DepthTable:
         from replay.statistics.depth_table import depth_table
 
         with self._opened() as store:
             lengths, seed = store.conversation_lengths(), store.fact("seed")
-        return depth_table(records, columns, lengths, resamples=resamples, seed=seed)
+        return depth_table(records, columns, lengths, resamples=resamples, seed=seed, method=method)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,10 +67,18 @@ class Choice(_Section):
 
     @property
     def label(self) -> str:
-        """How it is called in records and tables: ``replace``, ``replace(always=True)``."""
+        """
+        How it is called in records and tables: ``replace``, ``replace(always=True)``.
+
+        Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``.
+        """
         if not self.settings:
             return self.name
-        return f"{self.name}({','.join(f'{key}={value}' for key, value in self.settings.items())})"
+        shown = {
+            key: next(iter(value)) if isinstance(value, Mapping) and len(value) == 1 else value
+            for key, value in self.settings.items()
+        }
+        return f"{self.name}({','.join(f'{key}={value}' for key, value in shown.items())})"
 
 
 def _choice(value: Any) -> Any:
@@ -90,6 +98,15 @@ def _choice(value: Any) -> Any:
 PluginChoice = Annotated[Choice, BeforeValidator(_choice)]
 
 
+class SemanticSection(_Section):
+    """How alike answers are in meaning, with sentence-transformers: recorded beside each verdict."""
+
+    model: str | None = None
+    """A name on the Hugging Face hub or a local directory; all-MiniLM-L6-v2 when left out."""
+    min_similarity: float | None = Field(default=None, ge=-1, le=1)
+    """Below which likeness of the previous answers a question is invalid, whatever its mentions."""
+
+
 class DriftSection(_Section):
     """How drift is judged."""
 
@@ -97,7 +114,12 @@ class DriftSection(_Section):
     settings: dict[str, Any] = Field(default_factory=dict)
     window: int = Field(default=2, ge=0)
     background: bool = True
-    mode: Literal["strict", "evalconvqa"] = "strict"
+    mode: Literal["strict", "hard", "evalconvqa"] = "strict"
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    """From which probability on ``strict`` calls a question drifted; the rule's own when left out."""
+    match: Literal["f1", "em"] = "f1"
+    """What ``evalconvqa`` compares: words of antecedents, or whole questions with mentions replaced."""
+    semantic: SemanticSection | None = None
     nlp_workers: int = Field(default=1, ge=0, le=64)
     """Worker processes; 0 resolves in the main process, which disturbs the latencies."""
 
@@ -128,10 +150,14 @@ class Scenario(_Section):
         Choice(name="bleu1"),
         Choice(name="rouge_l"),
     )
+    judges: tuple[PluginChoice, ...] = ()
+    """Asked after scoring; ``replay.judges.building`` says what an entry may hold."""
     drift: DriftSection = DriftSection()
     play: PlaySection = PlaySection()
     seed: int = 0
     """For retry jitter and bootstrap resamples."""
+    repeats: int = Field(default=1, ge=1)
+    """Runs that ``replay run`` plays, for the spread between them; each is a run of its own."""
 
     @field_validator("name")
     @classmethod

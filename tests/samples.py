@@ -11,6 +11,7 @@ from pathlib import Path
 from replay.adapter import ChatReply, ChatRequest, HistoryKeeper
 from replay.conversation import Conversation, Turn
 from replay.coreference.drift import DriftDetector, DriftMode
+from replay.coreference.evalconvqa import Match
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.errors import AdapterError
 from replay.player import AskSettings, Play, Player, System
@@ -99,12 +100,12 @@ class _FakeSession:
 
 @asynccontextmanager
 async def detector(
-    *, window: int = 2, mode: DriftMode = "strict", workers: int = 0
+    *, window: int = 2, mode: DriftMode = "strict", workers: int = 0, match: Match = "f1"
 ) -> AsyncIterator[DriftDetector]:
     """Drift detection with the embedded resolver, in this process unless told otherwise."""
     choice = ResolverChoice(settings={}, folder=Path())
     async with CoreferenceService(choice, workers=workers) as service:
-        yield DriftDetector(service=service, window=window, mode=mode)
+        yield DriftDetector(service=service, window=window, mode=mode, match=match)
 
 
 def ticking() -> Callable[[], float]:

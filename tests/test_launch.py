@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from contextlib import asynccontextmanager
@@ -111,6 +112,17 @@ async def test_a_run_says_all_that_moved_its_numbers(folder):
 def test_run_needs_no_event_loop_of_the_caller(folder):
     run = replay.run(scenario(folder), runs=folder / "runs")
     assert len(replay.Run(run.folder).records()) == TALKS * TURNS * 2
+
+
+def test_a_script_needs_no_main_guard(folder):
+    """Workers that ran the caller's main module again would start the run anew in each of them."""
+    content = scenario(folder, policies=["rewrite"], drift={"nlp_workers": 2})
+    (folder / "script.py").write_text(
+        f"import replay\nprint('begun')\nrun = replay.run({content!r})\nprint(len(run.records()))\n"
+    )
+    program = [sys.executable, "script.py"]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == f"begun\n{TALKS * TURNS}\n", done.stderr
 
 
 async def test_resuming_a_finished_run_asks_nothing(folder):

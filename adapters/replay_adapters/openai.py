@@ -21,6 +21,7 @@ from replay import (
     HistoryKeeper,
     Template,
     TextTemplate,
+    TokenLogprobs,
     Usage,
     template_variables,
 )
@@ -82,6 +83,11 @@ class OpenAIAdapter:
     def history(self) -> HistoryKeeper:
         return "client"
 
+    @property
+    def takes_parameters(self) -> bool:
+        """A request's parameters become fields of the body, before those of ``extra``."""
+        return True
+
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()
         return self
@@ -111,7 +117,7 @@ class OpenAIAdapter:
         messages = [{"role": "system", "content": system}] if system.strip() else []
         messages += _messages(request.history)
         messages.append({"role": "user", "content": request.question})
-        return {**extra, "model": self.model, "messages": messages}
+        return {**extra, **request.parameters, "model": self.model, "messages": messages}
 
     async def ask(self, conversation: Conversation, request: ChatRequest) -> ChatReply:
         """One question of *conversation*; what a session's ``ask`` does."""
@@ -123,6 +129,7 @@ class OpenAIAdapter:
             passages=self._passages.passages(reply, value) if self._passages else (),
             usage=_usage(value),
             times=reply.times,
+            logprobs=_logprobs(value),
         )
 
 
@@ -184,3 +191,18 @@ def _usage(value: Any) -> Usage | None:
     counts = {key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")}
     known = {key: count for key, count in counts.items() if isinstance(count, int) and count >= 0}
     return Usage(**known) if known else None
+
+
+def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
+    """``choices[0].logprobs.content``; None where it is missing or not as documented."""
+    try:
+        return tuple(
+            TokenLogprobs(
+                token=str(one["token"]),
+                logprob=float(one["logprob"]),
+                top=tuple((str(t["token"]), float(t["logprob"])) for t in one.get("top_logprobs") or ()),
+            )
+            for one in value["choices"][0]["logprobs"]["content"]
+        )
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None

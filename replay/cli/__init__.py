@@ -11,13 +11,17 @@ import sys
 
 import typer
 
+from replay.cli.agree import agree
+from replay.cli.compare import compare
 from replay.cli.export import export
 from replay.cli.init import init
 from replay.cli.plugins import plugins
 from replay.cli.report import report
 from replay.cli.resume import resume
+from replay.cli.rewrite import rewrite
 from replay.cli.run import run
 from replay.cli.score import score
+from replay.cli.score_file import score_file
 from replay.cli.serve import serve
 from replay.cli.validate import validate
 from replay.errors import InputError, PluginError, ReplayError
@@ -30,8 +34,22 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (init, validate, run, resume, score, report, export, serve, plugins):
-    app.command(verb.__name__)(verb)
+for verb in (
+    init,
+    validate,
+    run,
+    resume,
+    score,
+    report,
+    compare,
+    agree,
+    score_file,
+    export,
+    rewrite,
+    serve,
+    plugins,
+):
+    app.command(verb.__name__.replace("_", "-"))(verb)
 
 
 @app.callback(invoke_without_command=True)

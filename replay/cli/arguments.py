@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,19 @@ RunArgument = Annotated[
 ]
 RunsOption = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="The folder that holds the runs.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
+
+
+class IntervalKind(StrEnum):
+    """How an interval is made from resampled values."""
+
+    PERCENTILE = "percentile"
+    BCA = "bca"
+
+
+IntervalOption = Annotated[
+    IntervalKind,
+    typer.Option("--interval", help="bca: corrected for bias and skew; has no value in some small tables."),
+]
 
 RUNS = Path("runs")
 

@@ -14,6 +14,7 @@ from replay.cli.arguments import RUNS, RunArgument, RunsOption, run_folder
 
 if TYPE_CHECKING:
     from replay.conversation import Conversation
+    from replay.runs import Run
 
 
 class Table(StrEnum):
@@ -21,6 +22,7 @@ class Table(StrEnum):
 
     TURNS = "turns"
     CONVERSATIONS = "conversations"
+    EVALCONVQA = "evalconvqa"
 
 
 class Format(StrEnum):
@@ -35,13 +37,21 @@ def export(
     run: RunArgument = None,
     runs: RunsOption = RUNS,
     table: Annotated[
-        Table, typer.Option("--table", help="turns: one row each; conversations: as the native data format.")
+        Table,
+        typer.Option(
+            "--table",
+            help="turns: one row each; conversations: as the native data format; "
+            "evalconvqa: the published program's two files per system and policy, into a folder.",
+        ),
     ] = Table.TURNS,
     format: Annotated[
         Format | None, typer.Option("--format", help="Found out from --out if left out.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Standard output when left out; a folder for evalconvqa."
+        ),
     ] = None,
 ) -> None:
     """Write a run's turns, or the conversations it replayed, for other programs."""
@@ -49,6 +59,9 @@ def export(
     from replay.report.export import export_turns
     from replay.runs import Run
 
+    if table is Table.EVALCONVQA:
+        _export_evalconvqa(Run(run_folder(run, runs)), format, out)
+        return
     suffix = out.suffix.removeprefix(".") if out else "csv"
     chosen = format or next((f for f in Format if f == suffix), None)
     if chosen is None:
@@ -60,6 +73,22 @@ def export(
         _export_conversations(found.conversations(), out)
     else:
         export_turns(*found.scored(), out, chosen.value)
+
+
+def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:
+    from replay.errors import InputError
+    from replay.report.evalconvqa import write_evalconvqa
+
+    if format is not None:
+        raise InputError("--table evalconvqa has a format of its own; leave --format out")
+    if out is None:
+        raise InputError("--table evalconvqa writes several files; name a folder with --out")
+    try:
+        written = write_evalconvqa(run.records(), [c.id for c in run.conversations()], out)
+    except OSError as error:
+        raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+    for path in written:
+        typer.echo(path)
 
 
 def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:

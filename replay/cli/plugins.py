@@ -8,7 +8,7 @@ from replay.cli.arguments import JsonOption
 
 
 def plugins(as_json: JsonOption = False) -> None:
-    """List the adapters, readers, policies, resolvers and scorers that a scenario can name."""
+    """List the adapters, judges, readers, policies, resolvers and scorers that a scenario can name."""
     from replay.plugins import KINDS, available
 
     rows = [

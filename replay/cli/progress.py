@@ -28,6 +28,7 @@ class Progress:
         self._failed = 0
         self._plays = 0
         self._last_error = ""
+        self._judging = ""
 
     def __enter__(self) -> Self:
         if self._status:
@@ -39,7 +40,7 @@ class Progress:
     ) -> None:
         if self._status:
             self._status.stop()
-        if self._turns:
+        if self._turns or self._judging:
             self._console.print(self._line(), highlight=False, markup=False)
 
     def recorded(self, record: TurnRecord) -> None:
@@ -54,6 +55,10 @@ class Progress:
         self._plays += 1
         self._tell()
 
+    def judged(self, judge: str, done: int, cases: int) -> None:
+        self._judging = f"judge {judge}: {done} of {cases}"
+        self._tell()
+
     def _tell(self) -> None:
         now = monotonic()
         if self._status:
@@ -66,9 +71,11 @@ class Progress:
 
     def _line(self) -> str:
         rate = self._turns / max(monotonic() - self._begun, 1e-9)
-        parts = [f"{self._plays} conversations played", f"{self._turns} turns ({rate:.0f}/s)"]
+        parts = []
+        if self._turns or not self._judging:
+            parts = [f"{self._plays} conversations played", f"{self._turns} turns ({rate:.0f}/s)"]
         if self._invalid:
             parts.append(f"{self._invalid} invalid questions")
         if self._failed:
             parts.append(f"{self._failed} failed, last: {self._last_error[:80]}")
-        return ", ".join(parts)
+        return ", ".join([*parts, self._judging] if self._judging else parts)

@@ -18,10 +18,16 @@ def run(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip, count and report conversations that can't be read.")
     ] = False,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats", min=1, help="Runs to play, whatever the scenario says; shows their spread."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on."""
-    from replay.cli.playing import play_and_report
+    from replay.cli.playing import play_and_report, repeat_and_report
     from replay.launch import load_scenario, run_async
     from replay.scenario import with_data
 
@@ -30,4 +36,10 @@ def run(
     changes |= {"skip_bad": True} if skip_bad else {}
     if changes:
         file = with_data(file, changes)
+    times = repeats or file.scenario.repeats
+    if times > 1:
+        repeat_and_report(
+            lambda progress: run_async(file, runs=runs, observer=progress), times, runs, as_json=as_json
+        )
+        return
     play_and_report(lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json)

@@ -1,4 +1,4 @@
-"""``replay score``: score a run's records anew."""
+"""``replay score``: score a run's records anew, or have them judged."""
 
 from __future__ import annotations
 
@@ -21,12 +21,51 @@ def score(
             "May be given several times.",
         ),
     ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            metavar="NAME",
+            help="A judge to ask: the name of one of the scenario's, all for each of them, or a new one "
+            "as in a scenario. May be given several times. Scores stay as they are without --scorer.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option("--repeats", min=1, max=100, help="Ask each judge so often, and show the spread."),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask again what was asked before, and keep no reply.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what the judges would take, and ask nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run's records anew, without asking any system anything."""
-    from replay.cli.playing import show
-    from replay.runs import score as score_run
-    from replay.scenario import read_choices
+    """Score a run's records anew, or have judges judge them; no system is asked anything."""
+    from replay.errors import InputError
 
     folder = run_folder(run, runs)
-    show(score_run(folder, read_choices(scorer, "--scorer") if scorer else None), as_json=as_json)
+    if dry_run:
+        from replay.cli.judging import show_estimate
+
+        show_estimate(folder, judge or ["all"], repeats=repeats, cache=not no_cache, as_json=as_json)
+        return
+    if (repeats or no_cache) and not judge:
+        raise InputError("--repeats and --no-cache are about judges; name one, or say --judge all")
+    from replay.cli.playing import show
+    from replay.runs import Run, score as score_run
+    from replay.scenario import read_choices
+
+    panels = []
+    if judge:
+        from replay.verdicts import run_panels
+
+        panels = run_panels(Run(folder), judge, repeats=repeats, cache=not no_cache)
+    if scorer or not judge:
+        score_run(folder, read_choices(scorer, "--scorer") if scorer else None)
+    if panels:
+        from replay.cli.judging import judge_with_progress
+
+        judge_with_progress(folder, panels)
+    show(Run(folder), as_json=as_json)

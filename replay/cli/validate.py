@@ -46,3 +46,8 @@ def validate(
         typer.echo(f"  policy    {label}: {policy.signature}")
     for scorer in assembly.scorers.values():
         typer.echo(f"  scorer    {scorer.signature()}")
+    for panel in assembly.judges:
+        typer.echo(f"  judge     {panel.name}: {panel.signature()}")
+        for voter in panel.voters:
+            if local := getattr(voter.adapter, "local_code", None):
+                typer.echo(f"            runs local code: {local}")

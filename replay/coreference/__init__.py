@@ -1,0 +1,48 @@
+"""
+What the expressions of a question refer to, in the recorded history and in a system's own.
+
+For use from a program of your own::
+
+    import replay.coreference
+
+    resolver = replay.coreference.load("embedded")
+    readings = resolver.resolve_question(
+        {"title": "Ann Lee", "section": "Early life", "text": ""},
+        [("Who taught her?", "The pianist Bob Ray.")],
+        "When did he meet her?",
+    )
+    [(r.mention.start, r.mention.text, r.antecedent, r.distribution) for r in readings]
+
+Nothing is imported before ``load`` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from replay.coreference.question_reader import QuestionReader
+
+__all__ = ["load"]
+
+
+def load(
+    name: str = "embedded", settings: Mapping[str, Any] | None = None, folder: Path | None = None
+) -> QuestionReader:
+    """
+    The resolver *name*, ready to be asked: ``load("embedded").resolve_question(...)``.
+
+    *name* is a registered resolver's, or ``module:attribute`` or ``file.py:attribute``, the file
+    being looked up from *folder* (by default the current one). *settings* are the resolver's own.
+
+    Raises:
+        PluginError: there is no such resolver, or it can't be imported.
+        ScenarioError: its settings don't fit.
+    """
+    from replay.coreference.question_reader import QuestionReader
+    from replay.coreference.service import ResolverChoice
+
+    choice = ResolverChoice(name=name, settings=settings or {}, folder=folder or Path())
+    return QuestionReader(choice.build())

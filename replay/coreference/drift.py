@@ -2,11 +2,12 @@
 Has the question changed its meaning? Builds the gold and the predicted document and compares them.
 
 Li et al. (ACL 2022), section 5.1: resolve the question once after the gold history and once after the
-system's own, and compare what its mentions refer to. Two rules are offered, as ``mode``:
+system's own, and compare what its mentions refer to. Three rules are offered, as ``mode``:
 
-- ``strict`` compares mention by mention (``replay.coreference.strict``). The gold document holds the
-  recorded questions with the gold answers, so that it depends on the data set alone and is resolved
-  once for all systems and policies.
+- ``strict`` compares distributions, mention by mention (``replay.coreference.strict``).
+- ``hard`` compares the best antecedents, mention by mention (``replay.coreference.hard``). For both,
+  the gold document holds the recorded questions with the gold answers, so that it depends on the data
+  set alone and is resolved once for all systems and policies.
 - ``evalconvqa`` is the published program's rule over whole clusters (``replay.coreference.evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
@@ -15,18 +16,18 @@ system's own, and compare what its mentions refer to. Two rules are offered, as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from replay.conversation import Conversation
-from replay.coreference import evalconvqa, strict
+from replay.coreference import evalconvqa, hard, strict
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
 from replay.coreference.service import CoreferenceService
 from replay.evidence import Drift, Reading
 from replay.history import Exchange, Played
 
-DriftMode = Literal["strict", "evalconvqa"]
+DriftMode = Literal["strict", "hard", "evalconvqa"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,24 @@ class DriftDetector:
     background: bool = True
     """Whether title, section and background stand before them."""
     mode: DriftMode = "strict"
+    threshold: float | None = None
+    """From which probability on ``strict`` calls a question drifted; None is the rule's own."""
+    min_similarity: float | None = None
+    """Of the gold and the system's own previous answer: a question after less alike ones is invalid,
+    whatever its mentions. None only records how alike they are, where the service has an encoder."""
+    match: evalconvqa.Match = "f1"
+    """What ``evalconvqa`` compares."""
 
     @property
     def signature(self) -> str:
         """Every setting that can change a verdict."""
         background = "" if self.background else "|background:no"
-        return f"coref:{self.service.signature}|drift:{self.mode}|window:{self.window}{background}"
+        threshold = "" if self.threshold is None else f"|threshold:{self.threshold:g}"
+        mode = self.mode if self.match == "f1" else f"{self.mode}+{self.match}"
+        rule = f"drift:{mode}|window:{self.window}{background}{threshold}"
+        if self.min_similarity is not None and self.service.encoder is not None:
+            rule += f"|semantic:{self.service.encoder.signature}>={self.min_similarity:g}"
+        return f"coref:{self.service.signature}|{rule}"
 
     async def gold_readings(self, conversation: Conversation, depth: int) -> tuple[Reading, ...]:
         """
@@ -63,7 +76,7 @@ class DriftDetector:
         Raises:
             ResolverError: the resolver failed.
         """
-        return await self.service.read(self._recorded_document(conversation, depth))
+        return await self.service.read(self._recorded_document(conversation, depth), gold=True)
 
     async def assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
         """
@@ -77,12 +90,23 @@ class DriftDetector:
         question = conversation.turns[depth - 1].question
         gold_document = self._recorded_document(conversation, depth)
         predicted_document = self._own_document(conversation, question, played)
-        gold = await self.service.read(gold_document)
+        gold = await self.service.read(gold_document, gold=True)
         # Equal documents need no second look: the verdict on them is "valid" by law.
         predicted = (
             gold if predicted_document == gold_document else await self.service.read(predicted_document)
         )
-        return Assessment(drift=strict.compare(gold, predicted), rewritten=rewrite(question, gold))
+        if self.mode == "hard":
+            drift = hard.compare(gold, predicted)
+        else:
+            drift = strict.compare(
+                gold,
+                predicted,
+                gold_document=gold_document,
+                predicted_document=predicted_document,
+                threshold=self.threshold,
+            )
+        drift = await self._with_semantics(drift, gold_document, predicted_document, played)
+        return Assessment(drift=drift, rewritten=rewrite(question, gold))
 
     async def _assess_as_published(
         self, conversation: Conversation, depth: int, played: Sequence[Played]
@@ -92,12 +116,26 @@ class DriftDetector:
         gold_turns = tuple(Exchange(question=p.asked, answer=p.turn.gold_answer or "") for p in asked)
         gold_document = self._document(conversation, question, gold_turns)
         predicted_document = self._own_document(conversation, question, played)
-        gold = await self.service.clusters(gold_document)
+        gold = await self.service.clusters(gold_document, gold=True)
         predicted = await self.service.clusters(predicted_document)
+        drift = evalconvqa.compare(gold_document, gold, predicted_document, predicted, match=self.match)
         return Assessment(
-            drift=evalconvqa.compare(gold_document, gold, predicted_document, predicted),
+            drift=await self._with_semantics(drift, gold_document, predicted_document, played),
             rewritten=evalconvqa.rewrite_from_clusters(gold_document, gold),
         )
+
+    async def _with_semantics(
+        self, drift: Drift, gold: Document, predicted: Document, played: Sequence[Played]
+    ) -> Drift:
+        if self.service.encoder is None:
+            return drift
+        last = played[-1] if played else None
+        answers = None
+        if last is not None and last.answer is not None and last.turn.gold_answer is not None:
+            answers = (last.turn.gold_answer, last.answer)
+        semantic = await self.service.semantic(gold, predicted, answers)
+        apart = self.min_similarity is not None and semantic.below(self.min_similarity)
+        return replace(drift, valid=drift.valid and not apart, semantic=semantic)
 
     def _recorded_document(self, conversation: Conversation, depth: int) -> Document:
         recorded = conversation.turns[: depth - 1]

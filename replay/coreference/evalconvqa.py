@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from replay.coreference.clusters import question_mention
 from replay.coreference.resolver import Cluster, Document, Span
@@ -20,6 +21,8 @@ from replay.coreference.words import tokens, word_f1, word_set
 from replay.evidence import Drift, Mention, MentionDrift, MentionState, Reading
 
 MODE = "evalconvqa"
+Match = Literal["f1", "em"]
+"""What is compared: the antecedents' words, or the whole questions with their mentions replaced."""
 
 PRONOUNS = word_set(
     """
@@ -45,6 +48,7 @@ def compare(
     predicted_clusters: Sequence[Cluster],
     *,
     skip_entity: bool = True,
+    match: Match = "f1",
 ) -> Drift:
     """
     The verdict of the published rule on one question in two histories.
@@ -55,6 +59,9 @@ def compare(
     of the predicted side is compared with its best partner on the gold side, by F1 of lower-case
     words. The question is valid if and only if all have F1 > 0, and both sides have the same number
     of clusters; nothing on either side is valid.
+
+    With *match* "em" the question is valid instead if and only if ``rewrite_from_clusters`` makes the
+    same of it on both sides; the mentions are paired all the same.
 
     The rule's quirks, kept on purpose:
 
@@ -73,11 +80,17 @@ def compare(
     gold = _compared(gold_document, gold_clusters, skip_entity)
     predicted = _compared(predicted_document, predicted_clusters, skip_entity)
     if len(gold) != len(predicted):
-        return Drift(valid=False, mentions=_paired_by_place(gold, predicted), mode=MODE)
-    mentions = tuple(
-        _mention_drift(max(gold, key=lambda g: word_f1(g.words, p.words)), p, at=p.mention) for p in predicted
-    )
-    return Drift(valid=all(m.overlap > 0 for m in mentions), mentions=mentions, mode=MODE)
+        mentions, valid = _paired_by_place(gold, predicted), False
+    else:
+        mentions = tuple(
+            _mention_drift(max(gold, key=lambda g: word_f1(g.words, p.words)), p, at=p.mention)
+            for p in predicted
+        )
+        valid = all(m.overlap > 0 for m in mentions)
+    if match == "em":
+        resolved = rewrite_from_clusters(gold_document, gold_clusters)
+        valid = resolved == rewrite_from_clusters(predicted_document, predicted_clusters)
+    return Drift(valid=valid, mentions=mentions, mode=MODE)
 
 
 def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> str:

@@ -10,24 +10,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Hashable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from pathlib import Path
+from functools import partial
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from replay.coreference.clusters import readings_from_clusters
-from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver
-from replay.errors import ReplayError, ResolverError
-from replay.evidence import Reading
-from replay.plugins import build, load
+from loky.backend import get_context
+from loky.process_executor import ProcessPoolExecutor as LokyPool
 
+from replay.coreference.resolver import Cluster, Document
+from replay.coreference.semantic import SemanticEncoder, history_text
+from replay.coreference.worker import Asked, ResolverChoice, Worker, answer, read_all, start_worker, work
+from replay.errors import ReplayError, ResolverError
+from replay.evidence import Reading, SemanticSimilarity
+
+__all__ = ["CoreferenceService", "ResolverChoice", "read_all"]
+
+K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 
 LARGEST_BATCH = 64
@@ -36,87 +38,30 @@ REMEMBERED_DOCUMENTS = 8192
 under several policies, are then resolved once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolverChoice:
-    """Which resolver to build, in every process that needs one."""
+class _Lane(Generic[K, R]):
+    """One kind of question to the workers: what waits for it, and what is already known."""
 
-    name: str = "embedded"
-    settings: Mapping[str, Any]
-    folder: Path
-
-    def build(self) -> Resolver:
-        """
-        Raises:
-            PluginError: there is no such resolver, or it can't be imported.
-            ScenarioError: its settings don't fit.
-        """
-        factory = load("resolvers", self.name, self.folder)
-        resolver = build(factory, self.settings, folder=self.folder, key_path="drift.settings")
-        if not isinstance(resolver, Resolver):
-            raise ResolverError(f'"{self.name}" is not a resolver: it has no "resolve" and "signature"')
-        return resolver
-
-
-def read_all(resolver: Resolver, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-    """Readings from any resolver: its own where it gives them, else derived from its clusters."""
-    if isinstance(resolver, MentionReader):
-        return resolver.read(documents)
-    found = resolver.resolve(documents)
-    return [readings_from_clusters(d, clusters) for d, clusters in zip(documents, found, strict=True)]
-
-
-_worker_resolver: Resolver
-"""The resolver of this worker process."""
-
-
-def _start_worker(choice: ResolverChoice) -> None:
-    global _worker_resolver
-    # Ctrl-C reaches the whole process group; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "nice"):
-        os.nice(10)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    _worker_resolver = choice.build()
-
-
-def _leave_with_parent() -> None:
-    """A pool's workers hold both ends of their queue and would outlive a killed parent for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(0)
-
-
-def _read_in_worker(documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-    return read_all(_worker_resolver, documents)
-
-
-def _resolve_in_worker(documents: Sequence[Document]) -> list[list[Cluster]]:
-    return _worker_resolver.resolve(documents)
-
-
-class _Lane(Generic[R]):
-    """One kind of question to the resolver: what waits for it, and what is already known."""
-
-    def __init__(self, remembered: int) -> None:
-        self.waiting: deque[tuple[Document, asyncio.Future[R]]] = deque()
-        self._known: OrderedDict[Document, asyncio.Future[R]] = OrderedDict()
+    def __init__(self, task: str, remembered: int) -> None:
+        self.task = task
+        """The worker's method."""
+        self.waiting: deque[tuple[Any, asyncio.Future[R]]] = deque()
+        self._known: OrderedDict[K, asyncio.Future[R]] = OrderedDict()
         self._remembered = remembered
 
-    def ask(self, document: Document) -> tuple[asyncio.Future[R], bool]:
-        """The future result, and whether it has to be worked for."""
-        future = self._known.get(document)
+    def ask(self, key: K, sent: Any) -> tuple[asyncio.Future[R], bool]:
+        """The future result for what is *sent* to a worker, and whether it has to be worked for."""
+        future = self._known.get(key)
         if future is not None and not (future.done() and future.exception() is not None):
-            self._known.move_to_end(document)
+            self._known.move_to_end(key)
             return future, False
         future = asyncio.get_running_loop().create_future()
-        self._known[document] = future
-        self.waiting.append((document, future))
+        self._known[key] = future
+        self.waiting.append((sent, future))
         if len(self._known) > self._remembered:
             self._known.popitem(last=False)
         return future, True
 
-    def next_batch(self) -> list[tuple[Document, asyncio.Future[R]]]:
+    def next_batch(self) -> list[tuple[Any, asyncio.Future[R]]]:
         return [self.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(self.waiting)))]
 
 
@@ -128,26 +73,32 @@ class CoreferenceService:
     for tests and for programs that measure no latency.
     """
 
-    def __init__(self, choice: ResolverChoice, *, workers: int = 1) -> None:
+    def __init__(
+        self, choice: ResolverChoice, *, workers: int = 1, encoder: SemanticEncoder | None = None
+    ) -> None:
         """
+        *encoder* is for ``semantic``, which is not to be called without one.
+
         Raises:
-            PluginError, ScenarioError: the resolver can't be built.
+            PluginError, ResolverError, ScenarioError: the resolver can't be built.
         """
         self._choice = choice
         self._workers = workers
-        self._local = choice.build()
-        self._readings: _Lane[tuple[Reading, ...]] = _Lane(REMEMBERED_DOCUMENTS)
-        self._clusters: _Lane[list[Cluster]] = _Lane(REMEMBERED_DOCUMENTS)
+        self.encoder = encoder
+        self._local = Worker(choice, encoder)
+        self._readings: _Lane[Document, tuple[Reading, ...]] = _Lane("readings", REMEMBERED_DOCUMENTS)
+        self._clusters: _Lane[Document, list[Cluster]] = _Lane("clusters", REMEMBERED_DOCUMENTS)
+        self._similarities: _Lane[tuple[str, str], float] = _Lane("similarities", REMEMBERED_DOCUMENTS)
         self._work = asyncio.Semaphore(0)
         self._pool: Executor | None = None
         self._dispatchers: list[asyncio.Task[None]] = []
         self.resolved = 0
-        """Documents that went through the resolver; the others were remembered."""
+        """Documents that went to a worker; the others were remembered."""
 
     @property
     def signature(self) -> str:
         """The resolver's signature."""
-        return self._local.signature
+        return self._local.resolver.signature
 
     async def __aenter__(self) -> Self:
         self._pool = self._new_pool()
@@ -162,28 +113,53 @@ class CoreferenceService:
             task.cancel()
         await asyncio.gather(*self._dispatchers, return_exceptions=True)
         assert self._pool is not None
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        _end(self._pool)
 
-    async def read(self, document: Document) -> tuple[Reading, ...]:
+    async def read(self, document: Document, *, gold: bool = False) -> tuple[Reading, ...]:
         """
         Readings of the mentions in the document's question.
 
-        Raises:
-            ResolverError: the resolver failed on the batch that this document was in.
-        """
-        return await self._ask(self._readings, document)
-
-    async def clusters(self, document: Document) -> list[Cluster]:
-        """
-        All clusters of the document.
+        *gold* says that the document depends on the data set alone: where resolving is slow, the
+        result is kept on disk and found there by later runs.
 
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
         """
-        return await self._ask(self._clusters, document)
+        return await self._ask(self._readings, document, Asked(document, gold))
 
-    async def _ask(self, lane: _Lane[R], document: Document) -> R:
-        future, new = lane.ask(document)
+    async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
+        """
+        All clusters of the document; *gold* as in ``read``.
+
+        Raises:
+            ResolverError: the resolver failed on the batch that this document was in.
+        """
+        return await self._ask(self._clusters, document, Asked(document, gold))
+
+    async def semantic(
+        self, gold: Document, predicted: Document, answers: tuple[str, str] | None
+    ) -> SemanticSimilarity:
+        """
+        How alike the texts of the two documents are.
+
+        *answers* are the gold and the system's own to the turn before the question; None where one
+        of them is missing.
+
+        Raises:
+            ResolverError: the sentence encoder can't be loaded, or failed.
+        """
+        question = gold.question
+        pairs = [answers or ("", ""), (question, history_text(gold)), (question, history_text(predicted))]
+        found = await asyncio.gather(*(self._similarity(first, second) for first, second in pairs))
+        return SemanticSimilarity(answers=found[0], question_gold=found[1], question_predicted=found[2])
+
+    async def _similarity(self, first: str, second: str) -> float | None:
+        if not first.strip() or not second.strip():
+            return None
+        return await self._ask(self._similarities, (first, second), (first, second))
+
+    async def _ask(self, lane: _Lane[K, R], key: K, sent: Any) -> R:
+        future, new = lane.ask(key, sent)
         if new:
             self._work.release()
         # Others may wait for the same document: a cancelled caller must not cancel their result.
@@ -192,52 +168,61 @@ class CoreferenceService:
     def _new_pool(self) -> Executor:
         if self._workers == 0:
             return ThreadPoolExecutor(1, "coreference")
-        return ProcessPoolExecutor(
-            self._workers, get_context("spawn"), initializer=_start_worker, initargs=(self._choice,)
+        # Not the standard library's pool: its workers would run the caller's main module again, and so
+        # would start anew whatever a script without an `if __name__ == "__main__"` does.
+        pool: Executor = LokyPool(
+            self._workers,
+            context=get_context("loky"),
+            initializer=start_worker,
+            initargs=(self._choice, self.encoder, os.getpid()),
         )
+        return pool
 
     async def _dispatch(self) -> None:
         while True:
             await self._work.acquire()
-            await self._serve(self._readings, _read_in_worker, lambda ds: read_all(self._local, ds))
-            await self._serve(self._clusters, _resolve_in_worker, self._local.resolve)
+            await self._serve(self._readings)
+            await self._serve(self._clusters)
+            await self._serve(self._similarities)
 
-    async def _serve(
-        self,
-        lane: _Lane[R],
-        in_worker: Callable[[Sequence[Document]], list[R]],
-        in_thread: Callable[[Sequence[Document]], list[R]],
-    ) -> None:
+    async def _serve(self, lane: _Lane[K, R]) -> None:
         batch = lane.next_batch()
         if not batch:
             return
-        documents = [document for document, _ in batch]
         try:
-            results = await self._compute(in_worker if self._workers else in_thread, documents)
+            results = await self._compute(lane.task, [sent for sent, _ in batch])
         except Exception as error:  # noqa: BLE001 - whatever a resolver raises, someone waits for the answer
             failure = error if isinstance(error, ReplayError) else _failure(error)
             for _, future in batch:
                 future.set_exception(failure)
                 future.exception()  # whoever still waits gets it; nobody waiting is no news
             return
-        self.resolved += len(batch)
+        if lane.task != self._similarities.task:
+            self.resolved += len(batch)
         for (_, future), result in zip(batch, results, strict=True):
             future.set_result(result)
 
-    async def _compute(
-        self, function: Callable[[Sequence[Document]], list[R]], documents: Sequence[Document]
-    ) -> list[R]:
+    async def _compute(self, task: str, batch: Sequence[Any]) -> list[Any]:
         loop = asyncio.get_running_loop()
+        function = partial(work, task, batch) if self._workers else partial(answer, self._local, task, batch)
         pool = self._pool
         assert pool is not None
         try:
-            return await loop.run_in_executor(pool, function, documents)
+            return await loop.run_in_executor(pool, function)
         except BrokenProcessPool:
             # A worker died (out of memory, a signal): one new pool, one more try.
             if self._pool is pool:
-                pool.shutdown(wait=False, cancel_futures=True)
+                _end(pool)
                 self._pool = self._new_pool()
-            return await loop.run_in_executor(self._pool, function, documents)
+            return await loop.run_in_executor(self._pool, function)
+
+
+def _end(pool: Executor) -> None:
+    """Nobody waits for what still runs there."""
+    if isinstance(pool, LokyPool):
+        pool.shutdown(wait=True, kill_workers=True)
+    else:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _failure(error: Exception) -> ResolverError:

@@ -1,62 +1,113 @@
 """
-The drift verdict, mention by mention.
+The drift verdict from distributions: how probable it is that a mention means something else now.
 
-A question has drifted when one of its mentions means something else in the system's own history
-than in the recorded one. Unlike the published program (``replay.coreference.evalconvqa``), mentions
-are compared with themselves, by their position in the question, and articles don't count as
-agreement.
+A question has drifted when one of its mentions means something else in the system's own history than
+in the recorded one. A resolver that isn't sure says so with a distribution over antecedents, and a
+verdict that looks at the best one alone throws that away: it jumps where two readings are almost
+equally probable, and sees nothing where the best reading stays and the runner-up, which was right,
+is gone. Here each side's whole distribution counts (``compare``). A resolver without distributions
+gets the verdict of ``replay.coreference.hard``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.coreference.words import comparable_words, word_f1
-from replay.evidence import Drift, MentionDrift, MentionState, Reading
+from replay.coreference.hard import paired, state_and_overlap
+from replay.coreference.resolver import Document
+from replay.coreference.words import comparable_words, content_words, words
+from replay.evidence import Drift, MentionDrift, Reading
 
 MODE = "strict"
+THRESHOLD = 0.3
+"""From this probability on a mention has drifted. Chosen on training folds; see docs/coreference.md."""
+INTRUDER_WEIGHT = 0.6
+"""What probability gained by something new counts, against probability lost. A new candidate that
+looks better is weaker evidence than the loss of the old one, since most answers bring new names."""
+
+_DIGITS = 6
 
 
-def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:
+def compare(
+    gold: Sequence[Reading],
+    predicted: Sequence[Reading],
+    *,
+    gold_document: Document | None = None,
+    predicted_document: Document | None = None,
+    threshold: float | None = None,
+) -> Drift:
     """
     The verdict on one question, read in the gold and in the system's own history.
 
-    A mention is ``open`` when the gold history gives it no antecedent, ``lost`` when only the own
-    history gives none, ``drifted`` when the two antecedents share no content word, else ``same``.
-    The question is valid if and only if no mention is drifted or lost. A mention that only one side
-    found counts as read without an antecedent on the other.
+    For each mention, the probability that its readings differ is the larger of
+
+    - what is lost: the gold-side probability of the antecedents that hold a word which the own
+      history lacks, and
+    - ``INTRUDER_WEIGHT`` times what is gained: the predicted-side probability of the antecedents
+      that hold a word which the gold history lacks.
+
+    What each history says is looked up in its document; without documents, in its distribution.
+    A mention without a distribution on either side has probability 1 when its best antecedents
+    share no content word or only the gold side has one, else 0. Equal readings have probability 0.
+
+    The question is valid if and only if every mention's probability is 0 or below *threshold* (by
+    default ``THRESHOLD``). A mention's state is that of its two best antecedents, as under ``hard``;
+    one that is ``same`` can have a high probability when much else was lost.
     """
-    gold_at = {(r.mention.start, r.mention.end): r for r in gold}
-    predicted_at = {(r.mention.start, r.mention.end): r for r in predicted}
-    mentions = tuple(
-        compare_readings(
-            gold_at.get(place) or _unread(predicted_at[place]),
-            predicted_at.get(place) or _unread(gold_at[place]),
+    limit = THRESHOLD if threshold is None else threshold
+    said_in_gold, said_in_predicted = _said(gold_document), _said(predicted_document)
+    mentions = []
+    for one, other in paired(gold, predicted):
+        state, overlap = state_and_overlap(one, other)
+        probability = _probability(one, other, said_in_gold, said_in_predicted)
+        if probability is None:
+            probability = 1.0 if state in ("drifted", "lost") else 0.0
+        mentions.append(
+            MentionDrift(gold=one, predicted=other, state=state, overlap=overlap, probability=probability)
         )
-        for place in sorted(gold_at | predicted_at, key=lambda place: (place[0], -place[1]))
+    most = max((mention.probability for mention in mentions), default=0.0)
+    return Drift(valid=most == 0 or most < limit, mentions=tuple(mentions), mode=MODE, probability=most)
+
+
+def _probability(
+    gold: Reading,
+    predicted: Reading,
+    said_in_gold: frozenset[str] | None,
+    said_in_predicted: frozenset[str] | None,
+) -> float | None:
+    """That the readings differ, in [0, 1]; None where neither side has a distribution."""
+    if gold == predicted:
+        return 0.0
+    if not gold.distribution and not predicted.distribution:
+        return None
+    before, after = _distribution(gold), _distribution(predicted)
+    lost = _missing(before, after, said_in_predicted)
+    gained = _missing(after, before, said_in_gold)
+    return round(min(1.0, max(lost, INTRUDER_WEIGHT * gained)), _DIGITS)
+
+
+def _distribution(reading: Reading) -> tuple[tuple[float, str], ...]:
+    if reading.distribution or not (reading.antecedent or "").strip():
+        return reading.distribution
+    return ((1.0, reading.antecedent or ""),)
+
+
+def _missing(
+    distribution: Sequence[tuple[float, str]],
+    other: Sequence[tuple[float, str]],
+    said: frozenset[str] | None,
+) -> float:
+    """The probability of the antecedents in *distribution* that the *other* side's history lacks."""
+    keys = {comparable_words(text) for _, text in other}
+    if said is None:
+        said = frozenset(word for key in keys for word in key)
+    return sum(
+        probability
+        for probability, text in distribution
+        if comparable_words(text) not in keys and not said.issuperset(content_words(text))
     )
-    return Drift(
-        valid=all(m.state in ("same", "open") for m in mentions),
-        mentions=mentions,
-        mode=MODE,
-    )
 
 
-def compare_readings(gold: Reading, predicted: Reading) -> MentionDrift:
-    """One mention's state, from its two readings."""
-    overlap = 0.0
-    state: MentionState
-    if not (gold.antecedent or "").strip():
-        state = "open"
-    elif not (predicted.antecedent or "").strip():
-        state = "lost"
-    else:
-        overlap = word_f1(
-            comparable_words(gold.antecedent or ""), comparable_words(predicted.antecedent or "")
-        )
-        state = "same" if overlap > 0 else "drifted"
-    return MentionDrift(gold=gold, predicted=predicted, state=state, overlap=overlap)
-
-
-def _unread(reading: Reading) -> Reading:
-    return Reading(mention=reading.mention, antecedent=None)
+def _said(document: Document | None) -> frozenset[str] | None:
+    """Every word of a document; None without one."""
+    return None if document is None else frozenset(words(document.text()))

@@ -2,30 +2,51 @@
 ``augment``: every question carries the gold information it leans on (AuEv, from a thesis on evaluating
 conversational question answering).
 
-The question's mentions are put as what they refer to in the gold history, always, so that a wrong
-answer earlier on can't break it. The history shown is gold too, where the caller sends it; where the
-*system* keeps the history this is the only gold-anchored policy that still works, because the gold
-information travels in the question.
+Always, valid or not, so that a wrong answer earlier on can't break a question. With ``mode: resolve`` its
+mentions are put as what they refer to in the gold history; with ``prefix`` a short clause from the
+previous gold answer stands in front (``replay.policies.lead_in``); ``both`` does both. The history shown
+is gold too, where the caller sends it; where the *system* keeps the history this is the only
+gold-anchored policy that still works, because the gold information travels in the question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from replay.conversation import Conversation
 from replay.coreference.drift import DriftDetector
-from replay.coreference.rewriting import rewrite
+from replay.errors import RewriteError
 from replay.history import Played, gold_history
+from replay.policies.lead_in import PREFIX_WORDS, lead_in
 from replay.policies.policy import PlannedTurn
+from replay.policies.rewriter import (
+    Rewriter,
+    RewriteRequest,
+    RewriterSetting,
+    SubstitutionRewriter,
+    build_rewriter,
+)
+
+AugmentMode = Literal["resolve", "prefix", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AugmentPolicy:
-    """Gold answers in the history where possible; mentions put as the gold history means them."""
+    """Gold answers in the history where possible; questions say themselves what they lean on."""
 
     detector: DriftDetector
+    mode: AugmentMode = "resolve"
+    prefix_words: int = PREFIX_WORDS
+    """Words at most that are put in front."""
+    rewriter: Rewriter = field(default_factory=SubstitutionRewriter)
+    """How mentions are resolved."""
+
+    def __post_init__(self) -> None:
+        if self.prefix_words < 1:
+            raise ValueError(f"prefix_words: {self.prefix_words} is not a positive whole number")
 
     @property
     def history(self) -> Literal["either"]:
@@ -33,13 +54,52 @@ class AugmentPolicy:
 
     @property
     def signature(self) -> str:
-        return f"augment|{self.detector.signature}"
+        parts = [f"augment|mode:{self.mode}"]
+        if self.mode != "resolve":
+            parts.append(f"prefix_words:{self.prefix_words}")
+        if self.mode != "prefix":
+            parts += [f"rewriter:{self.rewriter.signature}", self.detector.signature]
+        return "|".join(parts)
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
-        recorded = conversation.turns[depth - 1].question
-        question = rewrite(recorded, await self.detector.gold_readings(conversation, depth))
+        recorded = question = conversation.turns[depth - 1].question
+        history = gold_history(conversation, depth)
+        if self.mode != "prefix":
+            readings = await self.detector.gold_readings(conversation, depth)
+            request = RewriteRequest(conversation=conversation, depth=depth, readings=readings)
+            try:
+                question = await self.rewriter.rewrite(request)
+            except RewriteError as error:
+                return PlannedTurn(
+                    question=recorded, history=history, edit="rewrite-failed", edit_note=str(error)
+                )
+        if self.mode != "resolve" and depth > 1:
+            question = lead_in(conversation.turns[depth - 2].gold_answer, self.prefix_words) + question
         return PlannedTurn(
             question=question,
-            history=gold_history(conversation, depth),
+            history=history,
             edit="kept" if question == recorded else "augmented",
         )
+
+
+def augment_policy(
+    *,
+    detector: DriftDetector,
+    folder: Path,
+    mode: AugmentMode = "resolve",
+    prefix_words: int = PREFIX_WORDS,
+    rewriter: RewriterSetting = "substitution",
+) -> AugmentPolicy:
+    """
+    The policy from a scenario's settings.
+
+    Raises:
+        ScenarioError: the rewriter can't be built.
+        ValueError: *prefix_words* is not positive.
+    """
+    return AugmentPolicy(
+        detector=detector,
+        mode=mode,
+        prefix_words=prefix_words,
+        rewriter=build_rewriter(rewriter, folder),
+    )

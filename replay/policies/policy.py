@@ -27,6 +27,8 @@ class PlannedTurn:
     edit: Edit
     """``filtered`` means: don't ask this question."""
     drift: Drift | None = None
+    edit_note: str | None = None
+    """Why a rewriting failed."""
 
 
 @runtime_checkable

@@ -2,20 +2,31 @@
 ``rewrite``: an invalid question is rewritten from the gold history (Auto-Rewrite; Li et al., ACL 2022,
 section 5).
 
-The system sees its own answers. When the recorded question drifted, its mentions are put as what they
-refer to in the gold history; the rewritten question is asked and stays in the history.
+The system sees its own answers. When the recorded question drifted, it is put so that it means what it
+meant in the gold history, by substitution or by another rewriter; the rewritten question is asked and
+stays in the history.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from replay.conversation import Conversation
+from replay.coreference import evalconvqa
 from replay.coreference.drift import DriftDetector
+from replay.errors import RewriteError
 from replay.history import Played, own_history
 from replay.policies.policy import PlannedTurn
+from replay.policies.rewriter import (
+    Rewriter,
+    RewriteRequest,
+    RewriterSetting,
+    SubstitutionRewriter,
+    build_rewriter,
+)
 from replay.record import Edit
 
 
@@ -24,6 +35,7 @@ class RewritePolicy:
     """Own answers in the history; an invalid question is rewritten."""
 
     detector: DriftDetector
+    rewriter: Rewriter = field(default_factory=SubstitutionRewriter)
 
     @property
     def history(self) -> Literal["own"]:
@@ -31,12 +43,42 @@ class RewritePolicy:
 
     @property
     def signature(self) -> str:
-        return f"rewrite|{self.detector.signature}"
+        return f"rewrite|rewriter:{self.rewriter.signature}|{self.detector.signature}"
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
         recorded = conversation.turns[depth - 1].question
         assessment = await self.detector.assess(conversation, depth, played)
-        question = recorded if assessment.drift.valid else assessment.rewritten
+        drift = assessment.drift
+        question, note = recorded, None
+        if not drift.valid:
+            request = RewriteRequest(
+                conversation=conversation,
+                depth=depth,
+                readings=tuple(mention.gold for mention in drift.mentions),
+                published=assessment.rewritten if drift.mode == evalconvqa.MODE else None,
+            )
+            try:
+                question = await self.rewriter.rewrite(request)
+            except RewriteError as error:
+                note = str(error)
         # A question can be invalid and yet have no better wording (a reading too long to insert).
         edit: Edit = "kept" if question == recorded else "rewritten"
-        return PlannedTurn(question=question, history=own_history(played), edit=edit, drift=assessment.drift)
+        return PlannedTurn(
+            question=question,
+            history=own_history(played),
+            edit="rewrite-failed" if note else edit,
+            edit_note=note,
+            drift=drift,
+        )
+
+
+def rewrite_policy(
+    *, detector: DriftDetector, folder: Path, rewriter: RewriterSetting = "substitution"
+) -> RewritePolicy:
+    """
+    The policy from a scenario's settings.
+
+    Raises:
+        ScenarioError: the rewriter can't be built.
+    """
+    return RewritePolicy(detector=detector, rewriter=build_rewriter(rewriter, folder))

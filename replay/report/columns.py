@@ -7,6 +7,7 @@ further block below, with the first column repeated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -84,12 +85,16 @@ def score_cells(
     """
     Cells for (value, low, high), the values' points aligned.
 
-    Per cent have one decimal, other scores three significant digits; *signed* shows a plus too.
+    Per cent have one decimal, other scores three significant digits and no exponent; *signed* shows a
+    plus too.
     """
+    sign = "+" if signed else ""
 
     def number(value: float, whole: bool = False) -> str:
-        kind = f"{'+' if signed else ''}.{(0 if whole else 1) if percent else (2 if whole else 3)}"
-        text = format(100 * value if percent else value, kind + ("f" if percent else "g"))
+        if percent:
+            text = format(100 * value, f"{sign}.{0 if whole else 1}f")
+        else:
+            text = _plain(value, sign, digits=2 if whole else 3)
         return text if any(digit in text for digit in "123456789") else text.replace("-", "")
 
     heads = [NONE if value is None else number(value) for value, _, _ in values]
@@ -101,6 +106,14 @@ def score_cells(
     return tuple(
         f"{head.rjust(width)} {between}".rstrip() for head, between in zip(heads, ranges, strict=True)
     )
+
+
+def _plain(value: float, sign: str, digits: int) -> str:
+    text = format(value, f"{sign}.{digits}g")
+    if "e" not in text:
+        return text
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return format(value, f"{sign}.{max(0, decimals)}f")
 
 
 def _width(columns: Sequence[TextColumn]) -> int:

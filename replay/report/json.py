@@ -15,7 +15,11 @@ SCHEMA = 1
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """What the text shows, with nothing left out or rounded, as plain values; scores are shares."""
+    """
+    What the text shows, with nothing left out or rounded, as plain values.
+
+    A score is in its column's ``unit``; one whose unit is ``share`` is a share, never per cent.
+    """
     return {
         "schema": SCHEMA,
         "convreplay": __version__,
@@ -23,4 +27,5 @@ def report_json(report: Report) -> dict[str, Any]:
         "gaps": [gap.to_json() for gap in report.gaps],
         "notes": notes(report),
         "signatures": dict(report.signatures),
+        "judges": [dict(judge) for judge in report.judges],
     }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from replay.report.report import Report
 from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.interval import FEW, NO_RESAMPLES
 
 FEW_CONVERSATIONS = 5
 """Below this many conversations a depth's numbers say little, and its interval is too narrow."""
@@ -23,8 +24,10 @@ def notes(report: Report) -> list[str]:
         _failures,
         _skipped,
         _not_found,
+        _rewrite_failed,
         _unreached,
         _unscored,
+        _without_interval,
         _few_conversations,
     ]
     said: list[str] = []
@@ -34,6 +37,7 @@ def notes(report: Report) -> list[str]:
             for sentence in fact(group):
                 who.setdefault(sentence, []).append(group)
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
+    said += report.remarks
     return said + ([] if report.loop_lag_s is None else _loop_lag(table, report.loop_lag_s))
 
 
@@ -60,6 +64,12 @@ def _not_found(group: GroupTable) -> Iterable[str]:
         yield f"{count} invalid {asked} asked as recorded: the data has no standalone form."
 
 
+def _rewrite_failed(group: GroupTable) -> Iterable[str]:
+    if count := group.total.rewrite_failed:
+        asked = "question was" if count == 1 else "questions were"
+        yield f"{count} {asked} asked as recorded: the rewriting failed (edit_note in the turns says why)."
+
+
 def _unreached(group: GroupTable) -> Iterable[str]:
     if group.total.unreached:
         yield f"{_turns(group.total.unreached)} never asked: the conversation or the run stopped before."
@@ -73,6 +83,24 @@ def _unscored(group: GroupTable) -> Iterable[str]:
         if reasons:
             count = sum(times for _, times in reasons)
             yield f"{_turns(count)} without {', '.join(names)} ({_listed(dict(reasons))})."
+
+
+def _without_interval(group: GroupTable) -> Iterable[str]:
+    """Intervals that don't exist for another reason than too few conversations or no resamples at all."""
+    places: dict[tuple[str, str], list[int | None]] = {}
+    for row in group.rows:
+        for name, score in row.scores.items():
+            reason = score.no_interval
+            if score.value is not None and reason and reason not in (FEW.reason, NO_RESAMPLES.reason):
+                places.setdefault((name, reason), []).append(row.depth)
+    names: dict[tuple[str, tuple[int | None, ...]], list[str]] = {}
+    for (name, reason), depths in places.items():
+        names.setdefault((reason, tuple(depths)), []).append(name)
+    for (reason, all_depths), scores in names.items():
+        single = [depth for depth in all_depths if depth is not None]
+        where = [f"depth{'s' if len(single) > 1 else ''} {_ranges(single)}"] if single else []
+        where += ["all depths together"] if None in all_depths else []
+        yield f"no interval for {', '.join(scores)} at {' and '.join(where)}: {reason}."
 
 
 def _few_conversations(group: GroupTable) -> Iterable[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from replay.statistics.depth_table import DepthTable
 from replay.statistics.paired import PairedDifference
@@ -22,3 +23,7 @@ class Report:
     """How late the event loop was during the run; None where that isn't known."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """Of what moved the numbers beside the scorers, by name: policies, data."""
+    remarks: tuple[str, ...] = ()
+    """Further notes, in words, such as what judging took."""
+    judges: tuple[Mapping[str, Any], ...] = ()
+    """What is known of each judge, as plain values."""

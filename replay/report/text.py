@@ -16,8 +16,10 @@ from rich.text import Text
 from replay.report.columns import NONE, Layout, TextColumn, fitting, score_cells, table_lines
 from replay.report.notes import notes
 from replay.report.report import Report
+from replay.scorers.scorer import SHARE
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.paired import PairedDifference
 
 
@@ -51,7 +53,7 @@ def _columns(group: GroupTable, table: DepthTable, layout: Layout) -> list[TextC
     for name, column in table.columns.items():
         values = [(row.scores[name].value, row.scores[name].low, row.scores[name].high) for row in rows]
         cells = score_cells(values, percent=column.percent, whole=layout.whole)
-        columns.append(TextColumn(head=name, cells=cells, left=True))
+        columns.append(TextColumn(head=_head(name, column.unit), cells=cells, left=True))
     totals = [g.total for g in table.groups]
     shown = {
         "invalid %": (any(total.judged for total in totals), [_percent(row.invalid_share) for row in rows]),
@@ -79,12 +81,17 @@ def _gap_columns(gaps: Sequence[PairedDifference], layout: Layout) -> list[TextC
         TextColumn(head="turns", cells=turns),
     ]
     for name in dict.fromkeys(gap.score for gap in gaps):
-        percent = next(gap.percent for gap in gaps if gap.score == name)
+        unit = next(gap.unit for gap in gaps if gap.score == name)
         totals = [row[name].total if name in row else None for row in rows]
         values = [(None, None, None) if t is None else (t.value, t.low, t.high) for t in totals]
-        cells = score_cells(values, percent=percent, whole=layout.whole, signed=True)
-        columns.append(TextColumn(head=name, cells=cells, left=True))
+        cells = score_cells(values, percent=unit == SHARE, whole=layout.whole, signed=True)
+        columns.append(TextColumn(head=_head(name, unit), cells=cells, left=True))
     return columns
+
+
+def _head(name: str, unit: str) -> str:
+    """``latency (s)``; a share is said to be in per cent below the tables."""
+    return name if unit in (SHARE, "") else f"{name} ({unit})"
 
 
 def _percent(share: float | None) -> str:
@@ -112,7 +119,7 @@ def _interval(table: DepthTable) -> str:
     if not table.resamples:
         return "no intervals: there were no resamples."
     return (
-        f"in brackets: {100 * table.confidence:g} % interval, percentile bootstrap over "
+        f"in brackets: {100 * table.confidence:g} % interval, {METHOD_NAMES[table.method]} over "
         f"{table.conversations:,} conversations, {table.resamples:,} resamples, seed {table.seed}."
     )
 

@@ -28,6 +28,7 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "recorded": "text",
     "asked": "text",
     "edit": "text",
+    "edit_note": "text",
     "valid": "flag",
     "outcome": "text",
     "answer": "text",

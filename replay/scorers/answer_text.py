@@ -12,7 +12,7 @@ import re
 import string
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 from replay.conversation import CANNOT_ANSWER
 
@@ -51,6 +51,11 @@ def words(text: str, tokens: Tokens) -> list[str]:
         case "squad":
             return normalize(text).split()
     assert_never(tokens)
+
+
+def stemmed(some: Sequence[str]) -> list[str]:
+    """*some* words as rouge-score's stemmer leaves them: Porter's, for ASCII words past three letters."""
+    return [_stem(word) for word in some]
 
 
 def declines(text: str, patterns: Sequence[str]) -> bool:
@@ -94,6 +99,21 @@ def patterns_signature(patterns: Sequence[str]) -> str:
     if not patterns:
         return "quac"
     return hashlib.sha256("\n".join(patterns).encode()).hexdigest()[:8]
+
+
+@lru_cache(maxsize=100_000)
+def _stem(word: str) -> str:
+    if not word.isascii():
+        return word  # the tokenizer below would tear it apart
+    return str(_stemming_tokenizer().tokenize(word)[0])
+
+
+@lru_cache(maxsize=1)
+def _stemming_tokenizer() -> Any:
+    # Here, because importing it takes longer than scoring a thousand turns without it.
+    from rouge_score.tokenizers import DefaultTokenizer  # type: ignore[import-untyped]
+
+    return DefaultTokenizer(use_stemmer=True)
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from replay.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, check_patterns, patterns_signature, words
-from replay.scorers.reference_score import against_references, mean, score_answers
+from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
 from replay.scorers.scorer import Unscored
 
 
@@ -56,6 +56,8 @@ class Bleu1:
     """Mean clipped unigram precision, in [0, 1]."""
 
     tokens: Tokens = "plain"
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
 
@@ -68,7 +70,10 @@ class Bleu1:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         return score_answers(
-            records, self.declining, lambda text, references: _precision(text, references, self.tokens)
+            records,
+            self.declining,
+            lambda text, references: _precision(text, references, self.tokens),
+            answerable_only=self.answerable_only,
         )
 
     def combine(self, observed: Iterable[float]) -> float:
@@ -76,4 +81,5 @@ class Bleu1:
 
     def signature(self) -> str:
         declining = patterns_signature(self.declining)
-        return f"bleu1:{self.tokens}+clip-max|bp:no|smooth:no|declining:{declining}"
+        only = answerable_signature(self.answerable_only)
+        return f"bleu1:{self.tokens}+clip-max|bp:no|smooth:no|declining:{declining}{only}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from replay.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, normalize, patterns_signature
-from replay.scorers.reference_score import against_references, mean, score_answers
+from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
 from replay.scorers.scorer import Unscored
 
 
@@ -35,6 +35,8 @@ def _exact_match(answer: str, references: Sequence[str]) -> float:
 class ExactMatch:
     """Share of answers that equal a reference after SQuAD normalization, in [0, 1]."""
 
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
 
@@ -46,10 +48,11 @@ class ExactMatch:
         return True
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return score_answers(records, self.declining, _exact_match)
+        return score_answers(records, self.declining, _exact_match, answerable_only=self.answerable_only)
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
     def signature(self) -> str:
-        return f"em:squad+max|declining:{patterns_signature(self.declining)}"
+        only = answerable_signature(self.answerable_only)
+        return f"em:squad+max|declining:{patterns_signature(self.declining)}{only}"

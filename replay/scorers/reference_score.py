@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from replay.conversation import CANNOT_ANSWER
 from replay.record import TurnRecord
@@ -16,15 +17,71 @@ from replay.scorers.scorer import Unscored
 AnswerScore = Callable[[str, Sequence[str]], float]
 """Takes an answer and one or more references; gives a number in [0, 1]."""
 
+PairScores = Callable[[Sequence[tuple[str, str]]], Sequence[float | Unscored]]
+"""Takes pairs of an answer and a reference; gives a number for each, or why there is none."""
+
 
 def score_answers(
-    records: Sequence[TurnRecord], declining: Sequence[str], score: AnswerScore
+    records: Sequence[TurnRecord],
+    declining: Sequence[str],
+    score: AnswerScore,
+    *,
+    answerable_only: bool = False,
 ) -> list[float | Unscored]:
-    """One score in [0, 1] for each record that has an answer and a reference, or why there is none."""
+    """
+    One score in [0, 1] for each record that has an answer and a reference, or why there is none.
+
+    With *answerable_only* a question that counts as unanswerable by QuAC's rule has no score either.
+    """
     return [
-        why if (why := why_unscored(record)) is not None else _score(record, declining, score)
+        why
+        if (why := why_unscored_answer(record, declining, answerable_only)) is not None
+        else _score(record, declining, score)
         for record in records
     ]
+
+
+def score_pairs(
+    records: Sequence[TurnRecord], declining: Sequence[str], score: PairScores, *, answerable_only: bool
+) -> list[float | Unscored]:
+    """
+    As ``score_answers`` with the best pair of answer and reference, all pairs of all records at once.
+
+    A record none of whose pairs has a score has none, for the first one's reason.
+    """
+    compared = [compared_texts(record, declining, answerable_only) for record in records]
+    pairs = [
+        (texts[0], reference) for texts in compared if isinstance(texts, tuple) for reference in texts[1]
+    ]
+    scores = iter(score(pairs) if pairs else ())
+    observed: list[float | Unscored] = []
+    for texts in compared:
+        if not isinstance(texts, tuple):
+            observed.append(texts)
+            continue
+        found = list(islice(scores, len(texts[1])))
+        numbers = [one for one in found if not isinstance(one, Unscored)]
+        observed.append(max(numbers) if numbers else found[0])
+    return observed
+
+
+def compared_texts(
+    record: TurnRecord, declining: Sequence[str], answerable_only: bool
+) -> Unscored | float | tuple[str, tuple[str, ...]]:
+    """
+    The record's answer and the references to hold it against, by QuAC's rule.
+
+    Or the score, where the answer or the references decline; or why there is none.
+    """
+    if (why := why_unscored_answer(record, declining, answerable_only)) is not None:
+        return why
+    assert record.answer is not None
+    references = quac_references(record.gold_answers, declining)
+    answer_declines = declines(record.answer, declining)
+    references_decline = references == (CANNOT_ANSWER,)
+    if answer_declines or references_decline:
+        return float(answer_declines and references_decline)
+    return record.answer, references
 
 
 def why_unscored(record: TurnRecord) -> Unscored | None:
@@ -40,6 +97,22 @@ def why_unscored(record: TurnRecord) -> Unscored | None:
     if not record.gold_answers:
         return Unscored(reason="no gold answer")
     return None
+
+
+def why_unscored_answer(
+    record: TurnRecord, declining: Sequence[str], answerable_only: bool
+) -> Unscored | None:
+    """As ``why_unscored``; with *answerable_only* also ``unanswerable question``."""
+    if (why := why_unscored(record)) is not None:
+        return why
+    if answerable_only and quac_references(record.gold_answers, declining) == (CANNOT_ANSWER,):
+        return Unscored(reason="unanswerable question")
+    return None
+
+
+def answerable_signature(answerable_only: bool) -> str:
+    """The end of a signature that says which questions are scored; empty for all of them."""
+    return "|questions:answerable" if answerable_only else ""
 
 
 def against_references(

@@ -10,8 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from replay.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, check_patterns, patterns_signature, words
-from replay.scorers.reference_score import against_references, mean, score_answers
+from replay.scorers.answer_text import (
+    DECLINING_PATTERNS,
+    Tokens,
+    check_patterns,
+    patterns_signature,
+    stemmed,
+    words,
+)
+from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
 from replay.scorers.scorer import Unscored
 
 
@@ -21,14 +28,15 @@ def rouge_l(
     *,
     beta: float = 1.0,
     tokens: Tokens = "plain",
+    stemmer: bool = False,
     declining: Sequence[str] = DECLINING_PATTERNS,
 ) -> float:
     """
     ``(1 + beta²) R P / (R + beta² P)`` for the best gold answer, in [0, 1].
 
     R and P are the longest common subsequence over the words of the gold answer and of the answer.
-    With ``beta=1`` and plain tokens, on ASCII text, the F measure of the rouge-score package without
-    stemmer. Two texts without words score 1.
+    With ``beta=1`` and plain tokens, on ASCII text, the F measure of the rouge-score package, whose
+    *stemmer* it is too. Two texts without words score 1.
 
     ``rouge_l("police kill the gunman", ["police killed the gunman"])`` is 3/4 (the paper's example).
 
@@ -36,13 +44,17 @@ def rouge_l(
         ValueError: *gold_answers* is empty.
     """
     return against_references(
-        answer, gold_answers, declining, lambda text, references: _best(text, references, beta, tokens)
+        answer,
+        gold_answers,
+        declining,
+        lambda text, references: _best(text, references, beta, tokens, stemmer),
     )
 
 
-def _best(answer: str, references: Sequence[str], beta: float, tokens: Tokens) -> float:
-    predicted = words(answer, tokens)
-    return max(_f_beta(predicted, words(reference, tokens), beta) for reference in references)
+def _best(answer: str, references: Sequence[str], beta: float, tokens: Tokens, stemmer: bool) -> float:
+    texts = [words(text, tokens) for text in (answer, *references)]
+    predicted, *gold = [stemmed(text) for text in texts] if stemmer else texts
+    return max(_f_beta(predicted, one, beta) for one in gold)
 
 
 def _f_beta(predicted: Sequence[str], gold: Sequence[str], beta: float) -> float:
@@ -66,6 +78,10 @@ class RougeL:
     beta: float = 1.0
     """How many times as much recall weighs as precision; 0 is precision alone."""
     tokens: Tokens = "plain"
+    stemmer: bool = False
+    """Compare the words' stems (English)."""
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
 
@@ -82,12 +98,15 @@ class RougeL:
         return score_answers(
             records,
             self.declining,
-            lambda text, references: _best(text, references, self.beta, self.tokens),
+            lambda text, references: _best(text, references, self.beta, self.tokens, self.stemmer),
+            answerable_only=self.answerable_only,
         )
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
     def signature(self) -> str:
+        words_are = f"{self.tokens}{'+stem' if self.stemmer else ''}"
+        only = answerable_signature(self.answerable_only)
         declining = patterns_signature(self.declining)
-        return f"rouge_l:{self.tokens}+max|beta:{self.beta:g}|declining:{declining}"
+        return f"rouge_l:{words_are}+max|beta:{self.beta:g}|declining:{declining}{only}"

@@ -35,6 +35,8 @@ class Scorer(Protocol[S]):
         """
         The metric over any non-empty multiset of observations, independent of their order.
 
+        NaN where the metric isn't defined over them, as precision is not where nothing was predicted.
+
         Raises:
             ValueError: *observed* is empty.
         """
@@ -55,3 +57,36 @@ class MeanScorer(Protocol):
 
     @property
     def is_mean(self) -> bool: ...
+
+
+@runtime_checkable
+class UnitScorer(Protocol):
+    """Marks a scorer whose number is not a share."""
+
+    @property
+    def unit(self) -> str:
+        """``share``, which people read in per cent, ``s``, ``tokens``, ``usd``, ...; empty for none."""
+        ...
+
+
+@runtime_checkable
+class CheckedScorer(Protocol):
+    """Marks a scorer that can say before a run whether it will be able to score it."""
+
+    def check_installed(self) -> None:
+        """
+        Return if everything that ``observe`` imports is there; imports nothing itself.
+
+        Raises:
+            PluginError: something is missing; the message says how to install it.
+        """
+        ...
+
+
+SHARE = "share"
+"""The unit of a scorer that names none."""
+
+
+def unit_of(scorer: object) -> str:
+    """What *scorer* counts in."""
+    return scorer.unit if isinstance(scorer, UnitScorer) else SHARE

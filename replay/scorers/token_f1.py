@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from replay.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature, words
-from replay.scorers.reference_score import against_references, mean, score_answers
+from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
 from replay.scorers.scorer import Unscored
 
 
@@ -51,6 +51,8 @@ def _f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
 class TokenF1:
     """Mean word F1 against the best reference, in [0, 1]."""
 
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
 
@@ -62,10 +64,11 @@ class TokenF1:
         return True
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return score_answers(records, self.declining, _best_f1)
+        return score_answers(records, self.declining, _best_f1, answerable_only=self.answerable_only)
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
     def signature(self) -> str:
-        return f"f1:squad+max|declining:{patterns_signature(self.declining)}"
+        only = answerable_signature(self.answerable_only)
+        return f"f1:squad+max|declining:{patterns_signature(self.declining)}{only}"

@@ -27,6 +27,7 @@ COUNTS = (
     "edited",
     "edited_share",
     "not_found",
+    "rewrite_failed",
     "latency_p50_s",
     "latency_p95_s",
 )
@@ -57,6 +58,8 @@ class DepthRow:
     """Turns asked with another question than recorded."""
     not_found: int
     """Invalid questions asked as recorded because the data has no standalone form."""
+    rewrite_failed: int
+    """Questions asked as recorded because the rewriter gave none that could be used."""
     latency_p50_s: float | None
     latency_p95_s: float | None
     """Percentiles over the answered turns; None if there are none."""
@@ -105,6 +108,7 @@ def depth_row(
         invalid=verdicts.count(False),
         edited=sum(record.edit in ("rewritten", "replaced", "augmented") for record in asked),
         not_found=sum(record.edit == "not-found" for record in asked),
+        rewrite_failed=sum(record.edit == "rewrite-failed" for record in asked),
         latency_p50_s=None if p50 is None else float(p50),
         latency_p95_s=None if p95 is None else float(p95),
         scores=scores,

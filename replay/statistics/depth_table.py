@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from replay.record import TurnRecord
+from replay.scorers.scorer import SHARE
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.depth_row import COUNTS, DepthRow, depth_row
 from replay.statistics.estimate import Estimate, conversation_clusters, estimate_cells
 from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.interval import METHOD_NAMES, IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
 
 if TYPE_CHECKING:
@@ -40,7 +42,13 @@ class Column:
     """A score of the table."""
 
     signature: str
-    percent: bool
+    unit: str
+    """What the score counts in: ``share``, ``s``, ``tokens``, ... or nothing."""
+
+    @property
+    def percent(self) -> bool:
+        """Whether people read the score in per cent; it is kept as a share in any case."""
+        return self.unit == SHARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +63,17 @@ class DepthTable:
     resamples: int
     seed: int
     confidence: float
+    method: IntervalMethod = "percentile"
 
     def to_json(self) -> dict[str, Any]:
         """The whole table as plain values for JSON; the row of all depths has depth null."""
         return {
             "columns": {
-                name: {"signature": c.signature, "percent": c.percent} for name, c in self.columns.items()
+                name: {"signature": c.signature, "unit": c.unit, "percent": c.percent}
+                for name, c in self.columns.items()
             },
             "interval": {
-                "method": "percentile bootstrap over conversations",
+                "method": f"{METHOD_NAMES[self.method]} over conversations",
                 "conversations": self.conversations,
                 "resamples": self.resamples,
                 "seed": self.seed,
@@ -129,13 +139,14 @@ def depth_table(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    method: IntervalMethod = "percentile",
 ) -> DepthTable:
     """
     The depth table of *records*; the same for any order of them.
 
     *scores* are columns over *records*, by name. *conversations* gives the number of turns of every
-    conversation that was to be played, also of those without a record. With ``resamples=0`` there are
-    no intervals.
+    conversation that was to be played, also of those without a record. *method* is the kind of
+    interval; with ``resamples=0`` there are none.
 
     Raises:
         ValueError: a column doesn't fit the records, a turn is recorded twice for a system and policy,
@@ -158,7 +169,12 @@ def depth_table(
 
     estimates = {
         name: estimate_cells(
-            column, list(cells.values()), clusters=clusters, weights=weights, confidence=confidence
+            column,
+            list(cells.values()),
+            clusters=clusters,
+            weights=weights,
+            confidence=confidence,
+            method=method,
         )
         for name, column in scores.items()
     }
@@ -181,13 +197,12 @@ def depth_table(
             )
             for group in groups
         ),
-        columns={
-            name: Column(signature=c.scorer.signature(), percent=c.percent) for name, c in scores.items()
-        },
+        columns={name: Column(signature=c.scorer.signature(), unit=c.unit) for name, c in scores.items()},
         conversations=played,
         resamples=resamples,
         seed=seed,
         confidence=confidence,
+        method=method,
     )
 
 

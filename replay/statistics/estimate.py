@@ -13,7 +13,9 @@ import numpy as np
 
 from replay.record import TurnRecord
 from replay.scorers.scorer import Unscored
-from replay.statistics.bootstrap import Matrix, cluster_bootstrap, percentile_interval, resampled_means
+from replay.statistics.bootstrap import Matrix, cluster_bootstrap, resampled_means
+from replay.statistics.interval import Interval, IntervalMethod, interval
+from replay.statistics.jackknife import jackknifed_values, sums_and_counts
 from replay.statistics.score_column import ScoreColumn
 
 Cell = Sequence[int]
@@ -25,16 +27,18 @@ class Estimate:
     """One score of one cell of a table."""
 
     value: float | None
-    """None if no turn has a score."""
+    """None if no turn has a score, or the score isn't defined over those that have."""
     low: float | None
     high: float | None
-    """The interval; None if fewer than two conversations have a scored turn."""
+    """The interval; None if fewer than two conversations have a scored turn, or for *no_interval*."""
     scored: int
     """Turns with a score."""
     conversations: int
     """Conversations with a scored turn."""
     unscored: Mapping[str, int]
     """Turns without a score by reason, in alphabetical order."""
+    no_interval: str | None = None
+    """Why there is no interval; None if there is one."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -45,6 +49,7 @@ class Estimate:
             "scored": self.scored,
             "conversations": self.conversations,
             "unscored": dict(self.unscored),
+            "no_interval": self.no_interval,
         }
 
 
@@ -62,6 +67,7 @@ def estimate_cells(
     clusters: Sequence[int],
     weights: Matrix,
     confidence: float,
+    method: IntervalMethod = "percentile",
 ) -> list[Estimate]:
     """
     One estimate for each of *cells*.
@@ -70,19 +76,33 @@ def estimate_cells(
     """
     scored = [[index for index in cell if column.is_scored(index)] for cell in cells]
     resampled = resampled_values(column, scored, clusters=clusters, weights=weights)
+    jackknifed = (
+        jackknifed_values(column, scored, clusters=clusters, count=weights.shape[1])
+        if method == "bca" and len(weights)
+        else None
+    )
     estimates = []
     for position, (cell, indices) in enumerate(zip(cells, scored, strict=True)):
         conversations = len({clusters[index] for index in indices})
-        interval = percentile_interval(resampled[:, position], confidence) if conversations > 1 else None
+        value = column.value(indices)
+        ends = interval(
+            resampled[:, position],
+            method=method,
+            confidence=confidence,
+            conversations=conversations,
+            estimate=value,
+            jackknifed=None if jackknifed is None else jackknifed[:, position],
+        )
         reasons = Counter(o.reason for i in cell if isinstance(o := column.observed[i], Unscored))
         estimates.append(
             Estimate(
-                value=column.value(indices),
-                low=interval[0] if interval else None,
-                high=interval[1] if interval else None,
+                value=value,
+                low=ends.low if isinstance(ends, Interval) else None,
+                high=ends.high if isinstance(ends, Interval) else None,
                 scored=len(indices),
                 conversations=conversations,
                 unscored=dict(sorted(reasons.items())),
+                no_interval=None if isinstance(ends, Interval) else ends.reason,
             )
         )
     return estimates
@@ -97,7 +117,7 @@ def resampled_values(
     Every record of *cells* must have a score.
     """
     if column.is_mean:
-        return _resampled_means(column, cells, clusters, weights)
+        return resampled_means(*sums_and_counts(column, cells, clusters, weights.shape[1]), weights)
     values = np.full((len(weights), len(cells)), np.nan)
     for position, cell in enumerate(cells):
         by_cluster: list[list[Any]] = [[] for _ in range(weights.shape[1])]
@@ -105,15 +125,3 @@ def resampled_values(
             by_cluster[clusters[index]].append(column.observed[index])
         values[:, position] = cluster_bootstrap(by_cluster, column.scorer.combine, weights)
     return values
-
-
-def _resampled_means(
-    column: ScoreColumn, cells: Sequence[Cell], clusters: Sequence[int], weights: Matrix
-) -> Matrix:
-    sums = np.zeros((weights.shape[1], len(cells)))
-    counts = np.zeros_like(sums)
-    for position, cell in enumerate(cells):
-        for index in cell:
-            sums[clusters[index], position] += float(column.observed[index])
-            counts[clusters[index], position] += 1
-    return resampled_means(sums, counts, weights)

@@ -14,10 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.record import TurnRecord
-from replay.statistics.bootstrap import Matrix, cluster_weights, percentile_interval
+from replay.scorers.scorer import SHARE
+from replay.statistics.bootstrap import Matrix, cluster_weights
 from replay.statistics.estimate import conversation_clusters, resampled_values
 from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.interval import Interval, IntervalMethod, interval
+from replay.statistics.jackknife import jackknifed_values
 from replay.statistics.score_column import ScoreColumn, check_columns
+
+Turn = tuple[str, int]
+"""Conversation and depth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,21 @@ class DifferenceRow:
     """Second minus first; None without a common turn."""
     low: float | None
     high: float | None
-    """The interval; None with fewer than two conversations."""
+    """The interval; None with fewer than two conversations, or for *no_interval*."""
+    no_interval: str | None = None
+    """Why there is no interval; None if there is one."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; of all depths together, depth is null."""
+        return {
+            "depth": self.depth,
+            "turns": self.turns,
+            "conversations": self.conversations,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "no_interval": self.no_interval,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +62,8 @@ class PairedDifference:
     """By how much the second group's score differs from the first's on the same turns."""
 
     score: str
-    percent: bool
+    unit: str
+    """What the score counts in: ``share``, ``s``, ``tokens``, ... or nothing."""
     first: Group
     second: Group
     depths: tuple[DifferenceRow, ...]
@@ -51,24 +72,20 @@ class PairedDifference:
     unpaired: int
     """Turns with a score on one side only, left out."""
 
+    @property
+    def percent(self) -> bool:
+        """Whether people read the difference in per cent; it is kept as one of shares in any case."""
+        return self.unit == SHARE
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; the row of all depths has depth null."""
         return {
             "score": self.score,
+            "unit": self.unit,
             "first": {"system": self.first.system, "policy": self.first.policy},
             "second": {"system": self.second.system, "policy": self.second.policy},
             "unpaired": self.unpaired,
-            "rows": [
-                {
-                    "depth": row.depth,
-                    "turns": row.turns,
-                    "conversations": row.conversations,
-                    "value": row.value,
-                    "low": row.low,
-                    "high": row.high,
-                }
-                for row in (*self.depths, self.total)
-            ],
+            "rows": [row.to_json() for row in (*self.depths, self.total)],
         }
 
 
@@ -82,6 +99,7 @@ def paired_difference(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    method: IntervalMethod = "percentile",
 ) -> PairedDifference:
     """
     *second* minus *first* in the score called *score*, by depth and in all.
@@ -95,7 +113,7 @@ def paired_difference(
     check_columns(records, scores)
     clusters, conversations = conversation_clusters(records)
     weights = cluster_weights(conversations, resamples=resamples, seed=seed)
-    return _paired(records, scores[score], score, (first, second), clusters, weights, confidence)
+    return _paired(records, scores[score], score, (first, second), clusters, weights, confidence, method)
 
 
 def policy_gaps(
@@ -106,6 +124,7 @@ def policy_gaps(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    method: IntervalMethod = "percentile",
 ) -> list[PairedDifference]:
     """
     For each system that has the *baseline* policy, each of its other policies minus it, in every score.
@@ -117,7 +136,7 @@ def policy_gaps(
     weights = cluster_weights(conversations, resamples=resamples, seed=seed)
     groups = groups_in_order(map(group_of, records))
     return [
-        _paired(records, column, name, (first, second), clusters, weights, confidence)
+        _paired(records, column, name, (first, second), clusters, weights, confidence, method)
         for second in groups
         if second.policy != baseline and (first := Group(second.system, baseline)) in groups
         for name, column in scores.items()
@@ -132,33 +151,15 @@ def _paired(
     clusters: Sequence[int],
     weights: Matrix,
     confidence: float,
+    method: IntervalMethod,
 ) -> PairedDifference:
     first, second = (_scored_turns(records, column, group) for group in sides)
-    common = sorted(first.keys() & second.keys())
-    depths = sorted({depth for _, depth in common})
-    turns = [[key for key in common if depth in (key[1], None)] for depth in (*depths, None)]
-    cells = [[side[key] for key in keys] for side in (first, second) for keys in turns]
-    resampled = resampled_values(column, cells, clusters=clusters, weights=weights)
-
-    rows = []
-    for position, (depth, keys) in enumerate(zip((*depths, None), turns, strict=True)):
-        before, after = (column.value([side[key] for key in keys]) for side in (first, second))
-        conversations = len({conversation for conversation, _ in keys})
-        differences = resampled[:, len(turns) + position] - resampled[:, position]
-        interval = percentile_interval(differences, confidence) if conversations > 1 else None
-        rows.append(
-            DifferenceRow(
-                depth=depth,
-                turns=len(keys),
-                conversations=conversations,
-                value=None if before is None or after is None else after - before,
-                low=interval[0] if interval else None,
-                high=interval[1] if interval else None,
-            )
-        )
+    rows = difference_rows(
+        column, first, second, clusters=clusters, weights=weights, confidence=confidence, method=method
+    )
     return PairedDifference(
         score=score,
-        percent=column.percent,
+        unit=column.unit,
         first=sides[0],
         second=sides[1],
         depths=tuple(rows[:-1]),
@@ -167,9 +168,82 @@ def _paired(
     )
 
 
-def _scored_turns(
-    records: Sequence[TurnRecord], column: ScoreColumn, group: Group
-) -> dict[tuple[str, int], int]:
+def common_turns(
+    first: Mapping[Turn, int], second: Mapping[Turn, int]
+) -> list[tuple[int | None, list[Turn]]]:
+    """Each depth that both sides have a turn of, with those turns; last, under None, all of them."""
+    common = sorted(first.keys() & second.keys())
+    depths = [*sorted({depth for _, depth in common}), None]
+    return [(depth, [turn for turn in common if depth in (turn[1], None)]) for depth in depths]
+
+
+def difference_rows(
+    column: ScoreColumn,
+    first: Mapping[Turn, int],
+    second: Mapping[Turn, int],
+    *,
+    clusters: Sequence[int],
+    weights: Matrix,
+    confidence: float,
+    method: IntervalMethod,
+) -> list[DifferenceRow]:
+    """
+    *second* minus *first* for each entry of ``common_turns``.
+
+    The sides say where in *column* their turns are, all of them scored; *clusters* gives each place's
+    conversation as a column of *weights*.
+    """
+    rows = []
+    turns = common_turns(first, second)
+    differences, left_out = _differences(column, first, second, clusters, weights, method)
+    for position, (depth, keys) in enumerate(turns):
+        before, after = (column.value([side[key] for key in keys]) for side in (first, second))
+        value = None if before is None or after is None else after - before
+        conversations = len({conversation for conversation, _ in keys})
+        ends = interval(
+            differences[:, position],
+            method=method,
+            confidence=confidence,
+            conversations=conversations,
+            estimate=value,
+            jackknifed=None if left_out is None else left_out[:, position],
+        )
+        rows.append(
+            DifferenceRow(
+                depth=depth,
+                turns=len(keys),
+                conversations=conversations,
+                value=value,
+                low=ends.low if isinstance(ends, Interval) else None,
+                high=ends.high if isinstance(ends, Interval) else None,
+                no_interval=None if isinstance(ends, Interval) else ends.reason,
+            )
+        )
+    return rows
+
+
+def _differences(
+    column: ScoreColumn,
+    first: Mapping[Turn, int],
+    second: Mapping[Turn, int],
+    clusters: Sequence[int],
+    weights: Matrix,
+    method: IntervalMethod,
+) -> tuple[Matrix, Matrix | None]:
+    """The rows' differences in each resample, and, for BCa, without each conversation."""
+    cells = [
+        [side[turn] for turn in turns] for side in (first, second) for _, turns in common_turns(first, second)
+    ]
+    half = len(cells) // 2
+    resampled = resampled_values(column, cells, clusters=clusters, weights=weights)
+    left_out = None
+    if method == "bca" and len(weights):
+        values = jackknifed_values(column, cells, clusters=clusters, count=weights.shape[1])
+        left_out = values[:, half:] - values[:, :half]
+    return resampled[:, half:] - resampled[:, :half], left_out
+
+
+def _scored_turns(records: Sequence[TurnRecord], column: ScoreColumn, group: Group) -> dict[Turn, int]:
     """Where the group's scored turns are, by conversation and depth."""
     return {
         (record.conversation, record.depth): index

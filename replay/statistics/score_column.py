@@ -4,12 +4,13 @@ A scorer and what it observed, turn by turn: one column of a table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from replay.record import TurnRecord
-from replay.scorers.scorer import MeanScorer, Scorer, Unscored
+from replay.scorers.scorer import MeanScorer, Scorer, Unscored, unit_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +20,11 @@ class ScoreColumn:
     scorer: Scorer[Any]
     observed: Sequence[Any]
     """The scorer's observation, or ``Unscored``, for each of the records that the column goes with."""
-    percent: bool = True
-    """Whether people read the score in per cent; it is kept as a share in any case."""
+
+    @property
+    def unit(self) -> str:
+        """What the score counts in: ``share``, ``s``, ``tokens``, ... or nothing."""
+        return unit_of(self.scorer)
 
     @property
     def is_mean(self) -> bool:
@@ -32,8 +36,15 @@ class ScoreColumn:
         return not isinstance(self.observed[index], Unscored)
 
     def value(self, indices: Sequence[int]) -> float | None:
-        """The score of the records at *indices*, which all have one; None if there are none."""
-        return float(self.scorer.combine([self.observed[i] for i in indices])) if indices else None
+        """
+        The score of the records at *indices*, which all have an observation.
+
+        None if there are none, or the score isn't defined over them.
+        """
+        if not indices:
+            return None
+        value = float(self.scorer.combine([self.observed[i] for i in indices]))
+        return None if math.isnan(value) else value
 
 
 def score_columns(

@@ -44,6 +44,7 @@ CREATE TABLE turn (
     recorded TEXT NOT NULL,          -- question as recorded
     asked TEXT NOT NULL,             -- question as asked
     edit TEXT NOT NULL,
+    edit_note TEXT,                  -- why a rewriting failed
     outcome TEXT NOT NULL,
     answer TEXT,
     error TEXT,
@@ -68,6 +69,18 @@ CREATE TABLE score (
     unscored TEXT,                   -- the reason; NULL when scored
     PRIMARY KEY (scorer, system, policy, conversation, depth)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE verdict (
+    judge TEXT NOT NULL,             -- its name in the scenario
+    system TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    depth INTEGER NOT NULL,          -- the judged turn; the last one of a judged conversation
+    asks INTEGER NOT NULL,           -- replies that were asked for, and failed asks
+    cached INTEGER NOT NULL,         -- replies that the cache gave
+    cost_usd REAL,
+    data TEXT NOT NULL,              -- JSON: values, votes, prompts, raw replies, how they were read
+    PRIMARY KEY (judge, system, policy, conversation, depth)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     at TEXT NOT NULL,                -- UTC, ISO 8601
@@ -79,7 +92,7 @@ CREATE TABLE event (
 _STORED_AS_THEY_ARE = ("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd")
 _STORED_AS_JSON = ("drift", "gold_answers", "gold_passages", "passages", "usage", "timing")
 # Text goes in as bytes and is cast, since sqlite3 refuses a str with lone surrogates.
-_STORED_AS_BYTES = ("conversation", "turn", "recorded", "asked", "answer", "error")
+_STORED_AS_BYTES = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error")
 RECORD_COLUMNS = (*_STORED_AS_THEY_ARE, *_STORED_AS_BYTES, *_STORED_AS_JSON, "valid")
 _PLACES = ", ".join("CAST(? AS TEXT)" if c in _STORED_AS_BYTES else "?" for c in RECORD_COLUMNS)
 INSERT_RECORD = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES ({_PLACES})"
@@ -136,6 +149,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         recorded=v["recorded"],
         asked=v["asked"],
         edit=cast(Edit, v["edit"]),
+        edit_note=v["edit_note"],
         drift=None if v["drift"] is None else from_json(v["drift"], Drift),
         outcome=cast(Outcome, v["outcome"]),
         answer=v["answer"],

@@ -37,6 +37,21 @@ class StoredScore(NamedTuple):
     unscored: str | None
 
 
+class StoredVerdict(NamedTuple):
+    """A judge's verdict on one turn, or on the conversation that ends with it."""
+
+    judge: str
+    conversation: str
+    system: str
+    policy: str
+    depth: int
+    asks: int
+    cached: int
+    cost_usd: float | None
+    data: Any
+    """``values`` by column, ``repeats`` with their votes, and the texts of the ``prompts`` by hash."""
+
+
 class RunStore:
     """Reads a run's database; a writable one also writes it. Close it when done."""
 
@@ -170,6 +185,17 @@ class RunStore:
                 else stored._replace(value=schema.from_json(stored.value, object))
             )
 
+    def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
+        """All verdicts of one judge, by conversation, system, policy and depth."""
+        columns = ", ".join(f"v.{name}" for name in StoredVerdict._fields)
+        order = (
+            " FROM verdict v JOIN conversation c ON c.id = v.conversation WHERE v.judge = ?"
+            " ORDER BY c.position, v.system, v.policy, v.depth"
+        )
+        for row in self._rows(f"SELECT {columns}{order}", [judge]):
+            stored = StoredVerdict(*row)
+            yield stored._replace(data=schema.from_json(stored.data, object))
+
     def events(self, kind: str) -> list[Any]:
         """The data of all events of one kind, oldest first."""
         rows = self._rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
@@ -216,12 +242,31 @@ class RunStore:
     def replace_scores(self, scorer: str, scores: Iterable[StoredScore]) -> None:
         """Put *scores* in the place of all that *scorer* observed before."""
         self._writing.post("DELETE FROM score WHERE scorer = ?", [scorer])
+        self.add_scores(scorer, scores)
+
+    def add_scores(self, scorer: str, scores: Iterable[StoredScore]) -> None:
+        """Keep *scores* beside those that *scorer* has."""
         columns = "scorer, conversation, system, policy, depth, value, unscored"
         sql = f"INSERT INTO score ({columns}) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
         for s in scores:
             value = None if s.unscored is not None else schema.to_json(s.value)
             where = (schema.to_bytes(s.conversation), s.system, s.policy, s.depth)
             self._writing.post(sql, (scorer, *where, value, s.unscored))
+
+    def drop_verdicts(self, judge: str, columns: Iterable[str]) -> None:
+        """Forget what *judge* found, and the scores in its *columns*."""
+        self._writing.post("DELETE FROM verdict WHERE judge = ?", [judge])
+        for column in columns:
+            self._writing.post("DELETE FROM score WHERE scorer = ?", [column])
+
+    def add_verdict(self, verdict: StoredVerdict) -> None:
+        """Keep *verdict*, in the place of an earlier one on the same turn."""
+        values = verdict._asdict()
+        values["conversation"] = schema.to_bytes(verdict.conversation)
+        values["data"] = schema.to_json(verdict.data)
+        places = ", ".join("CAST(? AS TEXT)" if name == "conversation" else "?" for name in values)
+        sql = f"INSERT OR REPLACE INTO verdict ({', '.join(values)}) VALUES ({places})"
+        self._writing.post(sql, tuple(values.values()))
 
     def add_event(self, kind: str, data: Any) -> None:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -17,6 +17,7 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
+    TokenLogprobs,
     Usage,
 )
 from replay_adapters.openai import OpenAIAdapter
@@ -201,3 +202,35 @@ async def test_an_adapter_that_was_not_entered_says_so() -> None:
     async with adapter.session(TALK) as session:
         with pytest.raises(RuntimeError, match="enter the adapter"):
             await session.ask(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "read"),
+    [
+        (
+            {"content": [{"token": "4", "logprob": -0.5, "top_logprobs": [{"token": "4", "logprob": -0.5}]}]},
+            (TokenLogprobs(token="4", logprob=-0.5, top=(("4", -0.5),)),),
+        ),
+        ({"content": [{"token": "4", "logprob": -0.5}]}, (TokenLogprobs(token="4", logprob=-0.5),)),
+        ({"content": None}, None),
+        ({"content": [{"token": "4"}]}, None),
+        (None, None),
+    ],
+)
+async def test_log_probabilities_are_read_where_they_are_as_documented(logprobs, read):
+    body = completion("4")
+    body["choices"][0]["logprobs"] = logprobs
+    reply, _, _ = await _ask(body)
+
+    assert reply.logprobs == read
+
+
+async def test_a_requests_parameters_go_before_extra_but_never_before_ours():
+    adapter = OpenAIAdapter(base_url="http://h/v1", model="m", extra={"temperature": 0.5, "seed": 1})
+    request = ChatRequest(
+        question="Who?", history=(), depth=1, parameters={"temperature": 0, "model": "other", "top_p": 1}
+    )
+    body = adapter.body(TALK, request)
+
+    assert adapter.takes_parameters
+    assert (body["temperature"], body["seed"], body["top_p"], body["model"]) == (0, 1, 1, "m")

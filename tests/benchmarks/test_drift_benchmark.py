@@ -49,25 +49,6 @@ def data(tmp_path):
     return path
 
 
-def right(benchmark, question, rewritten):
-    found = benchmark.right_readings(question, rewritten, find_mentions(question))
-    return [(reading.status, reading.words) for reading in found]
-
-
-@pytest.mark.parametrize(
-    ("question", "rewritten", "expected"),
-    [
-        ("Did she sing?", "Did Ann Lee sing?", [("resolved", ("ann", "lee"))]),
-        ("Did she sing?", "Did she sing?", [("left", ())]),
-        ("Did she like her song?", "Did Ann like her song?", [("resolved", ("ann",)), ("undecided", ())]),
-        ("Was the album good?", "Was the album Blue good?", [("resolved", ("blue",))]),
-        ("Did she sing?", "Did he sing?", [("undecided", ())]),
-    ],
-)
-def test_right_readings_come_from_the_mentions_place(benchmark, question, rewritten, expected):
-    assert right(benchmark, question, rewritten) == expected
-
-
 def test_an_antecedent_is_right_when_people_wrote_it_there(benchmark):
     (mention,) = find_mentions("Did she sing?")
     wanted = benchmark.RightReading(status="resolved", words=("ann", "lee"))
@@ -84,7 +65,7 @@ def test_an_antecedent_is_right_when_people_wrote_it_there(benchmark):
 
 
 def test_corruption_tells_ellipsis_from_anaphora(benchmark, data):
-    examples = benchmark.load(data)
+    examples = benchmark.read_examples([data])
     corrupted = benchmark.corrupt(examples)
 
     assert {c.anaphoric for c in corrupted if c.example == 1 and c.invalid} == {True}
@@ -94,14 +75,50 @@ def test_corruption_tells_ellipsis_from_anaphora(benchmark, data):
 
 @pytest.mark.parametrize("resolver", ["copy", "title", "rules", "embedded"])
 def test_the_report_has_all_its_lines(benchmark, data, resolver):
-    lines = list(benchmark.report(resolver, benchmark.load(data), benchmark.reader(resolver)))
+    examples = benchmark.read_examples([data])
+    lines = list(benchmark.report(resolver, examples, benchmark.reader(resolver), thresholds=True))
 
     assert lines[0].startswith(f"{resolver}: 3 questions")
-    assert any(line.startswith("rewriting") for line in lines)
-    assert sum(line.startswith("drift") for line in lines) == 2
+    assert sum(line.startswith("  mentions") for line in lines) == 1
+    assert sum(line.startswith("  rewriting") for line in lines) == 1
+    assert sum(line.startswith("  drift") for line in lines) == 6
+    assert sum(line.startswith("  threshold") for line in lines) == len(benchmark.THRESHOLDS) + 1
 
 
-def test_folds_part_the_articles(benchmark, data):
-    sizes = [len(benchmark.load(data, frozenset({fold}))) for fold in range(5)]
+def test_cross_validation_never_reads_what_it_learned_from(benchmark, data, monkeypatch):
+    from replay.coreference.embedded import train
 
-    assert sorted(sizes) == [0, 0, 0, 0, 3]
+    seen = []
+    monkeypatch.setattr(train, "train", lambda examples, settings: seen.append(examples))
+    examples = benchmark.read_examples([data])
+    benchmark.cross_validated(examples, networks=1)
+
+    assert [len(learned) for learned in seen] == [0 if e == examples[0].fold else 3 for e in range(5)]
+
+
+def test_examples_can_be_shown_with_less(benchmark, data):
+    examples = benchmark.read_examples([data])
+    (*_, last) = benchmark.shown_as(examples, without_title=True, window=1)
+
+    assert (last.document.title, last.document.section, len(last.document.turns)) == ("", "", 1)
+    assert last.fold == examples[-1].fold
+    assert benchmark.shown_as(examples, without_title=False, window=None) == examples
+
+
+def test_the_table_names_who_is_left_out(benchmark, data, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["drift.py", "--data", str(data), "--resolver", "copy", "fastcoref"])
+    monkeypatch.setattr(benchmark, "reader", no_fastcoref(benchmark.reader))
+    benchmark.main()
+
+    printed = capsys.readouterr().out
+    assert "copy: 3 questions" in printed
+    assert "fastcoref: left out: no weights" in printed
+
+
+def no_fastcoref(reader):
+    def read(name):
+        if name == "fastcoref":
+            raise RuntimeError("no weights")
+        return reader(name)
+
+    return read

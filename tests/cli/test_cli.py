@@ -24,7 +24,12 @@ VERBS = [command.name for command in app.registered_commands]
 
 def replay_cli(*arguments: str, cwd: Path, **more) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, **more
+        [sys.executable, "-m", "replay", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **more,
     )
 
 
@@ -91,7 +96,9 @@ def test_report_and_its_json_tell_the_same(folder):
     assert machine["schema"] == 1
     groups = {(g["system"], g["policy"]) for g in machine["depth_table"]["groups"]}
     assert groups == {("extractive", "gold"), ("extractive", "pred"), ("extractive", "rewrite")}
-    assert machine["signatures"]["rewrite"] in text.stdout.replace("\n", "") or "coref:embedded" in text.stdout
+    assert (
+        machine["signatures"]["rewrite"] in text.stdout.replace("\n", "") or "coref:embedded" in text.stdout
+    )
 
 
 def test_no_run_named_means_the_newest(folder):
@@ -102,7 +109,9 @@ def test_no_run_named_means_the_newest(folder):
     assert 'there is no run in "nowhere"' in nowhere.stderr
 
 
-@pytest.mark.parametrize(("name", "magic"), [("t.csv", b"system,"), ("t.jsonl", b"{"), ("t.parquet", b"PAR1")])
+@pytest.mark.parametrize(
+    ("name", "magic"), [("t.csv", b"system,"), ("t.jsonl", b"{"), ("t.parquet", b"PAR1")]
+)
 def test_turns_are_exported_in_every_format(folder, name, magic):
     run = next((folder / "runs").glob("my-first-run-*"))
     done = replay_cli("export", str(run), "--out", name, cwd=folder)
@@ -112,7 +121,10 @@ def test_turns_are_exported_in_every_format(folder, name, magic):
 
 def test_exported_conversations_can_be_replayed(folder):
     run = next((folder / "runs").glob("my-first-run-*"))
-    assert replay_cli("export", str(run), "--table", "conversations", "--out", "c.jsonl", cwd=folder).returncode == 0
+    assert (
+        replay_cli("export", str(run), "--table", "conversations", "--out", "c.jsonl", cwd=folder).returncode
+        == 0
+    )
     text = (folder / "scenario.yaml").read_text().replace("path: conversations.jsonl", "path: c.jsonl")
     (folder / "again.yaml").write_text(text)
     done = replay_cli("validate", "again.yaml", cwd=folder)
@@ -121,7 +133,9 @@ def test_exported_conversations_can_be_replayed(folder):
 
 def test_score_takes_other_scorers(folder):
     run = next((folder / "runs").glob("my-first-run-*"))
-    done = replay_cli("score", str(run), "--scorer", "f1", "--scorer", "{rouge_l: {beta: 2}}", "--json", cwd=folder)
+    done = replay_cli(
+        "score", str(run), "--scorer", "f1", "--scorer", "{rouge_l: {beta: 2}}", "--json", cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     assert list(json.loads(done.stdout)["depth_table"]["columns"]) == ["f1", "rouge_l(beta=2)"]
 
@@ -239,7 +253,9 @@ def test_serve_says_where_it_answers_and_answers(folder):
                 ],
             }
             request = urllib.request.Request(
-                f"{url[0]}/v1/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
+                f"{url[0]}/v1/chat/completions",
+                json.dumps(body).encode(),
+                {"content-type": "application/json"},
             )
             with urllib.request.urlopen(request, timeout=10) as reply:
                 answer = json.load(reply)["choices"][0]["message"]["content"]

@@ -142,3 +142,18 @@ def test_the_outer_of_nested_mentions_is_replaced():
 def test_the_naming_mention_itself_and_pronoun_clusters_stay():
     assert rewritten("Did Ann like her song?", "She.", ["She", "|Ann"]) == "Did Ann like her song?"
     assert rewritten("Did he sing?", "He.", ["He", "|he"]) == "Did he sing?"
+
+
+@pytest.mark.parametrize(("predicted", "valid"), [("Ann Lee", True), ("Ann", False), ("Bob Ray", False)])
+def test_with_em_the_resolved_questions_are_compared(predicted, valid):
+    gold, other = ("Ann Lee.", ["Ann Lee", "|she"]), (f"{predicted}.", [predicted, "|she"])
+
+    assert verdict("did she sing?", gold, other, match="em").valid == valid
+
+
+def test_with_em_a_capitalised_pronoun_counts():
+    """No mention is skipped in the text that is compared."""
+    gold, other = ("Ann Lee.", ["Ann Lee", "|She"]), ("Bob Ray.", ["Bob Ray", "|She"])
+
+    assert verdict("She sang?", gold, other).valid
+    assert not verdict("She sang?", gold, other, match="em").valid

@@ -41,6 +41,45 @@ def rewritten(question, *antecedents):
         ("Where is it?", ["Washington D.C."], "Where is Washington D.C.?"),
         ("What did they do in that year?", [None, "in 1990."], "What did they do in 1990?"),
         ("When was that tour?", ["in the north of Spain"], "When was the tour in the north of Spain?"),
+        ("Did he win that year?", [None, "1990"], "Did he win in 1990?"),
+        ("Who won that day?", ["May 19, 2011"], "Who won on May 19, 2011?"),
+        ("What did he do at that time?", [None, "1984-1994"], "What did he do at that time (1984-1994)?"),
+        ("Was he there between those years?", [None, "1971-72"], "Was he there between 1971-72?"),
+        ("What did he think of the war?", [None, "Civil War"], "What did he think of the Civil War?"),
+        (
+            "What did he study at the university?",
+            [None, "Yale University"],
+            "What did he study at Yale University?",
+        ),
+        (
+            "When was he hired in this role?",
+            [None, "office secretary"],
+            "When was he hired in the role of office secretary?",
+        ),
+        ("Who were the band members?", ["King Crimson"], "Who were the King Crimson band members?"),
+        ("Who led the group?", ["The Beatles"], "Who led The Beatles?"),
+        ("Did the album sell?", ["My Favorite Mistake"], "Did the album My Favorite Mistake sell?"),
+        ("Did it sell?", ["On the Sunday of Life"], "Did On the Sunday of Life sell?"),
+        ("Are they touring?", ["Slipknot"], "Is Slipknot touring?"),
+        ("Were they touring?", ["Brooks & Dunn"], "Were Brooks & Dunn touring?"),
+        ("Don't they tour?", ["the Beatles"], "Don't the Beatles tour?"),
+        ("Have their songs sold?", ["Slipknot"], "Have Slipknot's songs sold?"),
+        ("What did the they do?", ["the Beatles"], "What did the Beatles do?"),
+        (
+            "Did Charles leave after he met her?",
+            ["Ray Charles", "Ann Lee"],
+            "Did Charles leave after Ray Charles met Ann Lee?",
+        ),
+        (
+            "Did he leave when he met her?",
+            ["Ray Charles", "Charles", "Ann Lee"],
+            "Did Ray Charles leave when he met Ann Lee?",
+        ),
+        (
+            "Was he in the band before they split?",
+            [None, "Moon", "Moon"],
+            "Was he in the band Moon before they split?",
+        ),
     ],
 )
 def test_substitution(question, antecedents, expected):
@@ -57,6 +96,13 @@ def test_substitution(question, antecedents, expected):
         ("Did Ann Lee like her song?", ["Ann Lee"]),
         ("Why was that?", [" ".join(["word"] * 16)]),
         ("Why was that?", ["x" * 500]),
+        ('Who is "he"?', ["Ann Lee"]),
+        ("Was he there between those years?", [None, "1974"]),
+        ("Who did he play that day?", [None, "2011"]),
+        ("What did the band do next?", ["the focus of the band"]),
+        ("Was this last work good?", ["Passion"]),
+        ("Did she sing?", ["He left for Rome because he was poor"]),
+        ("Did she sing?", ["CANNOTANSWER"]),
     ],
 )
 def test_left_alone(question, antecedents):
@@ -76,6 +122,64 @@ def test_a_whole_utterance_goes_behind_its_mention():
     reading = Reading(mention=mention, antecedent="He left for Rome", source="clause")
 
     assert rewrite(question, [reading]) == "Why was that decision (he left for Rome) made?"
+
+
+def read_as(question, antecedent, source, *distribution):
+    (mention,) = find_mentions(question)
+    return [Reading(mention=mention, antecedent=antecedent, source=source, distribution=distribution)]
+
+
+def test_a_sentence_goes_behind_its_mention_whatever_it_is_called():
+    question = "What was the result of this?"
+    assert rewrite(question, read_as(question, "Hedin supported the movement", "answer")) == (
+        "What was the result of this (Hedin supported the movement)?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            "In 1960, after years of waiting and of much doubt, the Senate met again, but it was "
+            "decided by its members to adjourn at once and for all",
+            "the Senate met again",
+        ),
+        ("But she left. Nobody knew why.", "she left"),
+        ("He was one of the men whom " + "old " * 14 + "people knew", None),
+        (
+            'He said in public that "nothing of the kind ever happened; no such thing did ever, ever happen"',
+            None,
+        ),
+    ],
+)
+def test_a_long_clause_is_cut_where_one_of_its_clauses_ends_or_left_out(said, kept):
+    question = "Why was that?"
+    expected = question if kept is None else f"Why was that ({kept})?"
+    assert rewrite(question, read_as(question, said, "clause")) == expected
+
+
+def test_a_quoted_title_keeps_its_quotation_marks():
+    question = "How did that song do?"
+    assert rewrite(question, read_as(question, "For the Rest of My Life", "quote")) == (
+        'How did the song "For the Rest of My Life" do?'
+    )
+
+
+def test_a_heading_that_is_no_name_gets_an_article():
+    question = "When was the album released?"
+    assert rewrite(question, read_as(question, "Self-titled debut album", "section")) == (
+        "When was the self-titled debut album released?"
+    )
+
+
+def test_an_uncertain_reading_changes_nothing():
+    question = "Where was she born?"
+    unsure = read_as(question, "Ann Lee", "name", (0.15, "Ann Lee"), (0.1, "Bob Ray"))
+    assert rewrite(question, unsure) == question
+    assert rewrite(question, unsure, min_probability=0.1) == "Where was Ann Lee born?"
+    sure = read_as(question, "Ann Lee", "name", (0.9, "Ann Lee"))
+    assert rewrite(question, sure) == "Where was Ann Lee born?"
+    assert rewrite(question, sure, min_probability=0.95) == question
 
 
 def other(question, text, antecedent):

@@ -44,6 +44,7 @@ QUESTIONS = st.one_of(
     ),
     st.text(min_size=1, max_size=40),
 )
+MODES = [("strict", "f1"), ("hard", "f1"), ("evalconvqa", "f1"), ("evalconvqa", "em")]
 CONVERSATIONS = st.lists(st.tuples(QUESTIONS, ANSWERS), min_size=1, max_size=5).map(
     lambda turns: Conversation(
         id="c",
@@ -53,10 +54,10 @@ CONVERSATIONS = st.lists(st.tuples(QUESTIONS, ANSWERS), min_size=1, max_size=5).
 )
 
 
-@given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(["strict", "evalconvqa"]))
+@given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(MODES))
 def test_identical_histories_are_always_valid(talk, window, mode):
     async def check():
-        async with detector(window=window, mode=mode) as drift:
+        async with detector(window=window, mode=mode[0], match=mode[1]) as drift:
             for depth in range(1, len(talk.turns) + 1):
                 played = [
                     Played(turn=t, asked=t.question, answer=t.gold_answers[0])

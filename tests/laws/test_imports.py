@@ -17,8 +17,8 @@ DATA = {
 }  # fmt: skip
 LAYERS = [
     DATA,
-    {"datasets", "coreference", "scorers"},
-    {"policies", "load", "loop_lag"},
+    {"datasets", "coreference", "scorers", "tables"},
+    {"policies", "load", "loop_lag", "retrying"},
     {"player"},
     {"engine", "store"},
 ]
@@ -66,6 +66,21 @@ def test_statistics_and_reports_know_records_and_scorers_but_nothing_that_plays(
             assert imports(path) <= DATA | AFTER_THE_RUN | {"scorers"}, path
 
 
+def test_judges_know_nothing_of_what_plays_or_stores():
+    """They are asked about records wherever those come from; ``replay.verdicts`` brings the two together."""
+    for path in PARTS["judges"]:
+        allowed = DATA | {"scorers", "load", "retrying", "scenario", "judges"}
+        assert imports(path) <= allowed, path
+
+
+@pytest.mark.parametrize("part", ["agreement", "evaluation"])
+def test_what_works_on_files_needs_no_run(part):
+    """People with two tables and no run have no database; the command line hands runs over as records."""
+    allowed = DATA | AFTER_THE_RUN | {"scorers", "datasets", "tables", "judges", part}
+    for path in PARTS[part]:
+        assert imports(path) <= allowed, path
+
+
 def test_data_imports_nothing_of_ours_that_is_not_data():
     assert imports(ROOT / "replay" / "conversation.py") == set()
 
@@ -84,7 +99,10 @@ def test_adapters_import_only_what_replay_exports():
                 assert not node.module.startswith("replay."), f"{path}: {node.module}"
 
 
-HEAVY = ("aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score")
+HEAVY = (
+    "aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score",
+    "statsmodels", "krippendorff", "matplotlib", "openpyxl",
+)  # fmt: skip
 
 
 def test_help_loads_nothing_heavy():

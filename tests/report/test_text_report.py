@@ -10,8 +10,10 @@ from rich.console import Console
 from replay.report.columns import TextColumn, score_cells, table_lines
 from replay.report.report import Report
 from replay.report.text import print_report
-from replay.scorers.exact_match import ExactMatch
+from replay.scorers.operational import latency
+from replay.scorers.unanswerable import unanswerable_precision
 from replay.statistics.depth_table import depth_table
+from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import ScoreColumn
 from tests.report.sample_report import report
 from tests.scorers.turns import turn
@@ -59,13 +61,33 @@ def test_a_run_without_turns_says_so():
 
 
 def test_a_score_that_is_no_share_is_not_shown_in_per_cent():
-    column = ScoreColumn(scorer=ExactMatch(), observed=[1234.5, 0.00123], percent=False)
-    table = depth_table([turn(depth=1), turn(depth=2)], {"ms": column}, {"c1": 2})
+    column = ScoreColumn(scorer=latency(), observed=[1234.5, 0.0000123])
+    table = depth_table([turn(depth=1), turn(depth=2)], {"latency": column}, {"c1": 2})
     found = printed(Report(table=table), 80)
 
-    assert "1.23e+03" in found
-    assert "0.00123" in found
+    assert "latency (s)" in found
+    assert "1234" in found
+    assert "0.0000123" in found
     assert "no score is in per cent" in found
+
+
+def test_a_unit_stands_over_differences_too():
+    turns = [turn(policy=policy, conversation=c) for policy in ("gold", "pred") for c in ("c1", "c2")]
+    column = ScoreColumn(scorer=latency(), observed=[1.0, 2.0, 3.0, 4.5])
+    gaps = tuple(policy_gaps(turns, {"latency": column}, resamples=10))
+    table = depth_table(turns, {"latency": column}, {"c1": 1, "c2": 1}, resamples=10)
+    found = printed(Report(table=table, gaps=gaps), 80)
+
+    assert found.count("latency (s)") == 3
+    assert "+2.25 [" in found
+
+
+def test_a_score_that_is_not_defined_over_its_turns_has_a_dash():
+    column = ScoreColumn(scorer=unanswerable_precision(), observed=[[0, 0], [0, 1]])
+    table = depth_table([turn(depth=1), turn(depth=2)], {"p": column}, {"c1": 2})
+
+    assert table.groups[0].total.scores["p"].value is None
+    assert table.groups[0].total.scores["p"].scored == 2
 
 
 def test_signed_cells_have_no_negative_nothing():

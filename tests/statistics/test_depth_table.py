@@ -197,7 +197,11 @@ def test_the_json_has_plain_values_only():
     plain = table(RECORDS, LENGTHS).to_json()
 
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
-    assert plain["columns"]["f1"] == {"signature": "f1:squad+max|declining:default", "percent": True}
+    assert plain["columns"]["f1"] == {
+        "signature": "f1:squad+max|declining:default",
+        "unit": "share",
+        "percent": True,
+    }
     row = plain["groups"][1]["rows"][-1]
     assert (row["depth"], row["turns"], row["failures"]) == (None, 5, {"timed-out": 1})
     assert row["scores"]["em"]["unscored"] == {"no gold answer": 1, "not answered: timed-out": 1}

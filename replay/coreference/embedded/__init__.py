@@ -1,8 +1,10 @@
 """
-A coreference resolver that ships with the program: no download, no model library, deterministic.
+Coreference resolvers that ship with the program: no download, no model library, deterministic.
 
-It reads the mentions of the question only. Candidate antecedents are gathered from everything the
-document holds (``candidates``); rules choose among them for each mention (``rules``).
+They read the mentions of the question only. Candidate antecedents are gathered from everything the
+document holds (``candidates``). ``EmbeddedResolver`` scores them with small networks trained on human
+rewrites (``features``, ``network``, ``ranker``; ``python -m replay.coreference.embedded.train``) and
+gives a distribution over them; ``RulesResolver`` chooses among them by rules (``rules``, ``fit``).
 """
 
 from __future__ import annotations
@@ -10,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replay.coreference.embedded.rules import read_document
-from replay.coreference.resolver import Cluster, Document, Span
+from replay.coreference.embedded.choices import Choice, clusters
+from replay.coreference.embedded.rules import RulesResolver
+from replay.coreference.resolver import Cluster, Document
 from replay.evidence import Reading
 
-VERSION = 1
-"""Raised whenever a reading could come out differently."""
+__all__ = ["VERSION", "EmbeddedResolver", "RulesResolver"]
+
+VERSION = 2
+"""Raised whenever a reading could come out differently: with new weights, features or candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +32,26 @@ class EmbeddedResolver:
         return f"embedded-{VERSION}"
 
     def read(self, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-        """Readings of each document's question, in order of position."""
-        return [tuple(choice.reading for choice in read_document(document)) for document in documents]
+        """
+        Readings of each document's question, in order of position, with their distributions.
+
+        The weights are loaded with the first call. Documents are read one by one, so that a batch
+        can't change a reading.
+        """
+        return [tuple(chosen.reading for chosen in _choices(document)) for document in documents]
 
     def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
         """
-        The same as clusters: an antecedent's span with the mentions in the question that mean it.
+        The most probable readings as clusters: an antecedent's span with the mentions that mean it.
 
         Mentions that the resolver leaves alone are in no cluster.
         """
-        return [_clusters(document) for document in documents]
+        return [clusters(document, _choices(document)) for document in documents]
 
 
-def _clusters(document: Document) -> list[Cluster]:
-    question_start = len(document.context())
-    members: dict[Span, list[Span]] = {}
-    for choice in read_document(document):
-        if choice.antecedent is not None:
-            mention = choice.reading.mention
-            members.setdefault(choice.antecedent, []).append(
-                Span(start=question_start + mention.start, end=question_start + mention.end)
-            )
-    return [(antecedent, *sorted(mentions)) for antecedent, mentions in sorted(members.items())]
+def _choices(document: Document) -> tuple[Choice, ...]:
+    # numpy is loaded by whoever reads, never by `replay --help`.
+    from replay.coreference.embedded.network import shipped
+    from replay.coreference.embedded.ranker import read_document
+
+    return read_document(document, shipped())

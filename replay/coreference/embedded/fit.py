@@ -51,21 +51,21 @@ def _recency(scene: Scene, candidate: Candidate) -> float:
     return max(0.0, 1.0 - 0.3 * (scene.last_turn - candidate.last_turn)) if candidate.last_turn >= 0 else 0.0
 
 
-def _is_proper(candidate: Candidate) -> bool:
+def is_proper(candidate: Candidate) -> bool:
     """A name by its look: no digits, capitals but for the short words."""
     return candidate.kind in _NAMING and all(
         word[0].isupper() or len(word) <= 3 for word in candidate.text.split()
     )
 
 
-def _is_named_section(candidate: Candidate) -> bool:
+def is_named_section(candidate: Candidate) -> bool:
     """ "Mad Science Recordings" names something, "Childhood memories" describes the section."""
     return candidate.kind == "section" and all(
         token.is_capitalized for token in tokens(candidate.text) if token.normal in candidate.key
     )
 
 
-def _is_person(candidate: Candidate) -> float:
+def is_person(candidate: Candidate) -> float:
     """From -1, no person, to 1, surely one."""
     if is_date(candidate.key) or candidate.kind in ("quote", "clause", "date"):
         return -1.0
@@ -76,7 +76,7 @@ def _is_person(candidate: Candidate) -> float:
         return -1.0
     if any(word.isdigit() for word in candidate.key):
         return -1.0
-    return {1: 0.2, 2: 0.4, 3: 0.2}.get(len(candidate.key), -1.0) if _is_proper(candidate) else -0.5
+    return {1: 0.2, 2: 0.4, 3: 0.2}.get(len(candidate.key), -1.0) if is_proper(candidate) else -0.5
 
 
 def _one_person(scene: Scene, mention: Mention, candidate: Candidate, topic: bool) -> float:
@@ -88,9 +88,9 @@ def _one_person(scene: Scene, mention: Mention, candidate: Candidate, topic: boo
         if agrees < 0:
             return 2.0
         return (3.6 if agrees else 3.2) if scene.topic_is_person else 0.6
-    person = _is_person(candidate)
+    person = is_person(candidate)
     sex = gender(candidate.key)
-    if person < 0 or sex * wanted < 0 or not _is_proper(candidate):
+    if person < 0 or sex * wanted < 0 or not is_proper(candidate):
         return 0.0
     in_question = candidate.last.place == "question"
     said = min(3, len(candidate.occurrences))
@@ -105,7 +105,7 @@ def _several(scene: Scene, candidate: Candidate, topic: bool) -> float:
         return 0.0
     recency = _recency(scene, candidate)
     if candidate.kind == "section":
-        fits = scene.topic_is_person and _is_person(candidate) <= 0.4 and _is_named_section(candidate)
+        fits = scene.topic_is_person and is_person(candidate) <= 0.4 and is_named_section(candidate)
         return 1.3 if fits else 0.0
     if recency < 0.6:
         return 0.0
@@ -123,8 +123,8 @@ def _thing(scene: Scene, candidate: Candidate, topic: bool) -> float:
         return 0.9 if scene.topic_is_person else 1.9
     recency = _recency(scene, candidate)
     if candidate.kind == "section":
-        return (1.3 if _is_named_section(candidate) else 0.7) + recency
-    if candidate.kind not in _NAMING or _is_person(candidate) > 0.3:
+        return (1.3 if is_named_section(candidate) else 0.7) + recency
+    if candidate.kind not in _NAMING or is_person(candidate) > 0.3:
         return 0.0
     in_question = candidate.last.place == "question"
     work = WORKS.intersection((singular(candidate.last.before),))
@@ -141,7 +141,7 @@ def _happening(scene: Scene, candidate: Candidate, topic: bool) -> float:
     if recency < 0.6:
         return 0.0
     base = {"answer": 2.0, "quote": 1.9, "name": 1.7, "phrase": 1.5, "clause": 1.2}.get(candidate.kind, 0.5)
-    return base + recency + 0.5 * candidate.last.position - 0.5 * (_is_person(candidate) >= 0.4)
+    return base + recency + 0.5 * candidate.last.position - 0.5 * (is_person(candidate) >= 0.4)
 
 
 def _with_noun(scene: Scene, mention: Mention, candidate: Candidate, topic: bool) -> float:
@@ -167,7 +167,7 @@ def _with_noun(scene: Scene, mention: Mention, candidate: Candidate, topic: bool
         return 3.4 if noted else 2.4 if noun in GROUPS else 1.9 if noun in WORKS else 0.7
     if any(noun == singular(o.before) for o in candidate.occurrences) and candidate.kind in _NAMING:
         return 2.2 + recency  # "the album Thriller"
-    named = candidate.kind in ("section", "quote", "name") and _is_person(candidate) <= 0.3
+    named = candidate.kind in ("section", "quote", "name") and is_person(candidate) <= 0.3
     if named and noun in WORKS | GROUPS:
         fits = candidate.kind == "quote" and noun in WORKS
         return 1.0 + recency * 0.8 + 0.4 * fits + 0.6 * (candidate.kind == "section")

@@ -43,6 +43,8 @@ RELATIVES = word_set(
     """
 )
 PEOPLE_NOUNS = word_set("man woman guy person boy girl actor actress singer player character artist")
+NOUN_CLASSES = (WORKS, GROUPS, TIMES, EVENTS, RELATIVES, PEOPLE_NOUNS)
+"""Kinds of things that nouns name, in a fixed order."""
 PLURAL_PEOPLE = word_set(
     "parents children sons daughters brothers sisters members fans critics people men women kids twins"
 )

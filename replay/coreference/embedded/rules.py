@@ -12,19 +12,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.coreference.embedded.candidates import Candidate, gather
+from replay.coreference.embedded.choices import Choice, choice, clusters
 from replay.coreference.embedded.fit import points
 from replay.coreference.embedded.scene import Scene, look_at
 from replay.coreference.mentions import find_mentions
-from replay.coreference.resolver import Document, Span
+from replay.coreference.resolver import Cluster, Document
 from replay.evidence import Mention, Reading
+
+VERSION = 1
+"""Raised whenever a reading could come out differently."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A reading, and where in the document's text its antecedent stands."""
+class RulesResolver:
+    """The rules alone: needs no weights and no numpy, and gives no distributions."""
 
-    reading: Reading
-    antecedent: Span | None
+    @property
+    def signature(self) -> str:
+        return f"rules-{VERSION}"
+
+    def read(self, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
+        """Readings of each document's question, in order of position."""
+        return [tuple(chosen.reading for chosen in read_document(document)) for document in documents]
+
+    def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
+        """The same as clusters."""
+        return [clusters(document, read_document(document)) for document in documents]
 
 
 def read_document(document: Document) -> tuple[Choice, ...]:
@@ -34,17 +47,7 @@ def read_document(document: Document) -> tuple[Choice, ...]:
         return ()
     topic, candidates = gather(document)
     scene = look_at(document, topic, candidates, mentions)
-    return tuple(_choice(mention, _best(scene, mention, candidates)) for mention in mentions)
-
-
-def _choice(mention: Mention, candidate: Candidate | None) -> Choice:
-    if candidate is None:
-        return Choice(reading=Reading(mention=mention, antecedent=None), antecedent=None)
-    place = candidate.first
-    return Choice(
-        reading=Reading(mention=mention, antecedent=candidate.text, source=candidate.kind),
-        antecedent=Span(start=place.start, end=place.end),
-    )
+    return tuple(choice(mention, _best(scene, mention, candidates)) for mention in mentions)
 
 
 def _best(scene: Scene, mention: Mention, candidates: Sequence[Candidate]) -> Candidate | None:

@@ -1,0 +1,82 @@
+"""
+Rated items: what people or metrics say of one turn, one answer or one dialogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from replay.datasets.place import Place
+
+Ratings = tuple[float | None, ...]
+"""One rating by each rater; None where that rater gave none."""
+
+KEYS = ("id", "system", "policy", "conversation", "depth")
+"""What an item may be recognized by in another file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedItem:
+    """One item, by the criteria that it was rated by; a metric counts as a single rater."""
+
+    keys: Mapping[str, str]
+    """Those of ``KEYS`` that are known."""
+    ratings: Mapping[str, Ratings]
+    """By criterion."""
+    group: str | None = None
+    """What several items share and are compared on: a passage, a context, a conversation."""
+    level: str = "turn"
+    """``turn`` or ``dialogue``."""
+
+    @property
+    def system(self) -> str | None:
+        """Whose answer it is."""
+        return self.keys.get("system")
+
+    def mean(self, criterion: str) -> float | None:
+        """The mean rating; None if nobody gave one."""
+        known = [rating for rating in self.ratings.get(criterion, ()) if rating is not None]
+        return sum(known) / len(known) if known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemSet:
+    """A file's items."""
+
+    source: str
+    format: str
+    items: tuple[RatedItem, ...]
+    named_raters: bool = False
+    """The n-th rating of every item is by the same person."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know, in words."""
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """What items are rated by, in the order in which it comes first."""
+        return tuple(dict.fromkeys(name for item in self.items for name in item.ratings))
+
+
+def rating(value: Any, place: Place, field: str) -> float | None:
+    """
+    A rating as a number; None for nothing and for ``N/A``, with or without a reason after it.
+
+    Raises:
+        DatasetError: it is something else.
+    """
+    if value is None or (isinstance(value, str) and (not value.strip() or is_not_applicable(value))):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, bool) or not abs(number) < float("inf"):
+        raise place.error(f"is {value!r}, expected a number or N/A", field)
+    return number
+
+
+def is_not_applicable(text: str) -> bool:
+    """Whether *text* says that a criterion doesn't apply."""
+    return text.strip().lower().startswith(("n/a", "na (")) or text.strip().lower() in ("na", "none", "nan")

@@ -1,0 +1,140 @@
+"""``replay agree``: how far scores and people agree."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replay.cli.arguments import IntervalKind, IntervalOption, JsonOption
+
+if TYPE_CHECKING:
+    from replay.agreement.items import ItemSet
+
+
+class Level(StrEnum):
+    """What was rated."""
+
+    TURN = "turn"
+    DIALOGUE = "dialogue"
+
+
+class Scale(StrEnum):
+    """What Krippendorff's alpha takes ratings for."""
+
+    NOMINAL = "nominal"
+    ORDINAL = "ordinal"
+    INTERVAL = "interval"
+    RATIO = "ratio"
+
+
+class HumanFormat(StrEnum):
+    """Files of ratings."""
+
+    FED = "fed"
+    USR = "usr"
+    UNIEVAL = "unieval"
+    DATAWORKZ = "dataworkz"
+    TABLE = "table"
+
+
+def agree(
+    scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A run's folder, or a file with scores.")],
+    human: Annotated[Path, typer.Argument(metavar="HUMAN", help="A file with people's ratings.")],
+    score: Annotated[
+        list[str] | None,
+        typer.Option("--score", metavar="NAME", help="Only this score; may be given several times."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="NAME", help="Hold every score against this criterion of people."),
+    ] = None,
+    format: Annotated[
+        HumanFormat | None, typer.Option("--format", help="Of HUMAN; found out from it if left out.")
+    ] = None,
+    level: Annotated[Level, typer.Option("--level", help="Rated turns or rated dialogues.")] = Level.TURN,
+    scale: Annotated[
+        Scale, typer.Option("--scale", help="What Krippendorff's alpha takes the ratings for.")
+    ] = Scale.ORDINAL,
+    score_range: Annotated[
+        str | None, typer.Option("--score-range", metavar="LOW,HIGH", help="With --human-range: map scores.")
+    ] = None,
+    human_range: Annotated[
+        str | None, typer.Option("--human-range", metavar="LOW,HIGH", help="Onto this, for differences.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", metavar="FOLDER", help="Draw four plots, as PNG and SVG.")
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples.")] = 0,
+    interval: IntervalOption = IntervalKind.PERCENTILE,
+    as_json: JsonOption = False,
+) -> None:
+    """
+    Show how far scores agree with people's ratings, and the raters among themselves.
+
+    Items are joined by their ids, by conversation and depth, or by row.
+    """
+    from rich.console import Console
+
+    from replay.agreement.plots import check_can_draw, draw_plots
+    from replay.agreement.reading import read_items
+    from replay.agreement.study import StudySettings, agreement_study
+    from replay.agreement.text import print_study
+    from replay.errors import InputError
+
+    if (score_range is None) != (human_range is None):
+        raise InputError("--score-range and --human-range go together")
+    if plots:
+        check_can_draw()
+    study = agreement_study(
+        _scores(scores),
+        read_items(human, "ratings", format.value if format else None),
+        score=score or (),
+        against=against,
+        settings=StudySettings(
+            level=level.value,
+            scale=scale.value,
+            score_range=_range(score_range, "--score-range") if score_range else None,
+            human_range=_range(human_range, "--human-range") if human_range else None,
+            resamples=resamples,
+            seed=seed,
+            method=interval.value,
+        ),
+    )
+    files = draw_plots(study, plots) if plots else []
+    if as_json:
+        content = {**study.to_json(), "plots": [str(file) for file in files]}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return
+    print_study(study, Console())
+    for file in files:
+        typer.echo(f"wrote {file}")
+
+
+def _scores(path: Path) -> ItemSet:
+    if not path.is_dir():
+        from replay.agreement.reading import read_items
+
+        return read_items(path, "scores")
+    from replay.agreement.reading import run_items
+    from replay.runs import Run
+
+    return run_items(str(path), *Run(path).scored())
+
+
+def _range(text: str, option: str) -> tuple[float, float]:
+    from replay.errors import InputError
+
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"{option} {text}: LOW,HIGH is expected, as in 1,5") from error
+    if not low < high:
+        raise InputError(f"{option} {text}: the first number has to be the smaller one")
+    return low, high

@@ -1,0 +1,183 @@
+"""``replay rewrite``: a data set's questions, made independent of their context."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from replay.conversation import Conversation
+    from replay.coreference.resolver import Resolver
+    from replay.datasets.reader import Reader
+
+
+def rewrite(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Data files, or glob patterns.")],
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="The reader; found out if left out.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting of the reader; may be given several times."
+        ),
+    ] = None,
+    resolver: Annotated[
+        str,
+        typer.Option(
+            "--resolver", metavar="NAME", help="As in a scenario: embedded, or '{fastcoref: {...}}'."
+        ),
+    ] = "embedded",
+    window: Annotated[
+        int, typer.Option("--window", min=0, help="Exchanges before a question that are read.")
+    ] = 2,
+    background: Annotated[
+        bool, typer.Option("--background/--no-background", help="Read title, section and background too.")
+    ] = True,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0.0,
+            max=1.0,
+            help="Readings less probable than this change nothing; 0.2 if left out.",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Conversations at most.")] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
+    ] = False,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native",
+            help="Write the conversations in the native format, with missing standalone questions.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
+    ] = None,
+) -> None:
+    """
+    Rewrite a data set's questions so that they need no context, from its recorded answers.
+
+    One JSON line for each question: how it was recorded, how it is rewritten, and what each of its
+    mentions refers to. No system is asked anything.
+    """
+    from replay.coreference.rewriting import MIN_PROBABILITY
+    from replay.coreference.standalone import evidence, standalone_questions, with_standalone
+    from replay.datasets.loading import expand, read_conversations
+    from replay.datasets.native import native_line
+
+    folder = Path.cwd()
+    made = _resolver(resolver, folder)
+    questions = rewritten = 0
+    skipped: list[Exception] = []
+    conversations = read_conversations(
+        expand(files, folder),
+        reader=_reader(format, setting or [], folder),
+        on_bad=skipped.append if skip_bad else None,
+        limit=limit,
+    )
+
+    def lines() -> Iterator[bytes]:
+        nonlocal questions, rewritten
+        for conversation in conversations:
+            found = standalone_questions(
+                conversation,
+                made,
+                window=window,
+                background=background,
+                min_probability=MIN_PROBABILITY if threshold is None else threshold,
+            )
+            questions += len(found)
+            rewritten += sum(one.rewritten != one.question for one in found)
+            if native:
+                yield _native(with_standalone(conversation, found), native_line)
+            else:
+                for one in found:
+                    yield _line(evidence(conversation, one))
+
+    _write(lines(), out)
+    for error in skipped:
+        typer.echo(f"skipped: {error}", err=True)
+    typer.echo(f"{questions} questions, {rewritten} rewritten with {made.signature}", err=True)
+
+
+def _resolver(text: str, folder: Path) -> Resolver:
+    from replay.coreference.service import ResolverChoice
+    from replay.scenario import read_choices
+
+    (choice,) = read_choices([text], "--resolver")
+    return ResolverChoice(name=choice.name, settings=choice.settings, folder=folder).build()
+
+
+def _reader(name: str | None, settings: list[str], folder: Path) -> Reader | None:
+    from replay.datasets.reader import Reader
+    from replay.errors import InputError, PluginError
+    from replay.plugins import build, load
+
+    if name is None:
+        if settings:
+            raise InputError("--set needs --format, since settings belong to one reader")
+        return None
+    made = build(load("readers", name, folder), _settings(settings), folder=folder, key_path="--set")
+    if not isinstance(made, Reader):
+        raise PluginError(f'"{name}" is not a reader')
+    return made
+
+
+def _settings(given: list[str]) -> dict[str, Any]:
+    import yaml
+
+    from replay.errors import InputError
+
+    settings = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise InputError(f'--set {one}: "KEY=VALUE" is expected')
+        settings[key] = yaml.safe_load(value)
+    return settings
+
+
+def _native(conversation: Conversation, line: Any) -> bytes:
+    from replay.errors import InputError
+
+    try:
+        found: bytes = line(conversation)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f'conversation "{conversation.id}" can\'t be written in the native format: {error}'
+        ) from error
+    return found
+
+
+def _line(fields: dict[str, Any]) -> bytes:
+    # Half of a surrogate pair, which UTF-8 can't hold, becomes the escape that means the same in JSON.
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _write(lines: Iterable[bytes], out: Path | None) -> None:
+    """A file appears only once it is complete."""
+    from replay.errors import InputError
+
+    if out is None:
+        for line in lines:
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        return
+    unfinished = out.with_name(out.name + ".part")
+    try:
+        with unfinished.open("wb") as stream:
+            stream.writelines(lines)
+        unfinished.replace(out)
+    except OSError as error:
+        raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+    finally:
+        unfinished.unlink(missing_ok=True)

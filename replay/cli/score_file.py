@@ -1,0 +1,107 @@
+"""``replay score-file``: score answers in a table, without a run."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replay.cli.arguments import JsonOption
+
+
+class Join(StrEnum):
+    """What rows are joined by."""
+
+    ID = "id"
+    QUESTION = "question"
+    ROW = "row"
+
+
+def score_file(
+    benchmark: Annotated[
+        Path, typer.Option("--benchmark", metavar="FILE", help="Questions, gold answers, contexts.")
+    ],
+    responses: Annotated[Path, typer.Option("--responses", metavar="FILE", help="The answers to score.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")],
+    join: Annotated[
+        Join | None,
+        typer.Option("--join", help="Left out: by id if both files have one, by question, by row."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", metavar="NAME", help="Only this score, as 'Rouge-L'; may be given several times."
+        ),
+    ] = None,
+    bert_model: Annotated[
+        str | None,
+        typer.Option("--bert-model", metavar="NAME", help="For the Bert columns: a name or a folder."),
+    ] = None,
+    bert_layers: Annotated[
+        int | None, typer.Option("--bert-layers", min=1, help="The layer to compare; the model's usual one.")
+    ] = None,
+    bert_rescale: Annotated[bool, typer.Option("--bert-rescale", help="With bert-score's baseline.")] = False,
+    similarity_model: Annotated[
+        str | None,
+        typer.Option("--similarity-model", metavar="NAME", help="In place of an installed all-MiniLM-L6-v2."),
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the id.")] = None,
+    question: Annotated[
+        str | None, typer.Option("--question", metavar="COLUMN", help="The column with the question.")
+    ] = None,
+    golden: Annotated[
+        str | None, typer.Option("--golden", metavar="COLUMN", help="The column with the gold answer.")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="COLUMN", help="The column with the gold context.")
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option("--candidate", metavar="COLUMN", help="The column with the answer to score.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """
+    Score answers in a table against gold answers in another, or in the same; write one with all scores.
+
+    CSV, TSV, JSON Lines and XLSX can be read.
+    """
+    from rich.console import Console
+
+    from replay.evaluation.columns import Models
+    from replay.evaluation.evaluation_file import evaluate
+    from replay.evaluation.joining import Field, join as join_tables
+    from replay.evaluation.text import print_evaluation
+    from replay.tables import check_can_write, read_table, write_table
+
+    check_can_write(out)
+    given: dict[Field, str | None] = {
+        "id": id, "question": question, "golden": golden, "context": context, "candidate": candidate
+    }  # fmt: skip
+    joined = join_tables(
+        read_table(benchmark),
+        read_table(responses),
+        by=join.value if join else None,
+        columns={field: name for field, name in given.items() if name is not None},
+    )
+    evaluation = evaluate(
+        joined,
+        only=column or (),
+        models=Models(
+            bert=bert_model, bert_layers=bert_layers, bert_rescale=bert_rescale, similarity=similarity_model
+        ),
+    )
+    write_table(out, evaluation.columns, evaluation.rows)
+    if as_json:
+        content = {
+            "out": str(out),
+            "means": [one.to_json() for one in evaluation.means],
+            "left_out": dict(evaluation.left_out),
+            "notes": list(evaluation.notes),
+        }
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return
+    print_evaluation(evaluation, Console())
+    typer.echo(f"wrote {out}")

@@ -1,0 +1,54 @@
+"""What a resolver of this package chose for a mention, as a reading and as a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from replay.coreference.embedded.candidates import Candidate
+from replay.coreference.resolver import Cluster, Document, Span
+from replay.evidence import Mention, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A reading, and where in the document's text its antecedent stands."""
+
+    reading: Reading
+    antecedent: Span | None
+
+
+def choice(
+    mention: Mention, candidate: Candidate | None, distribution: tuple[tuple[float, str], ...] = ()
+) -> Choice:
+    """The choice of *candidate*, or of none, for *mention*."""
+    if candidate is None:
+        reading = Reading(mention=mention, antecedent=None, distribution=distribution)
+        return Choice(reading=reading, antecedent=None)
+    place = candidate.first
+    return Choice(
+        reading=Reading(
+            mention=mention,
+            antecedent=candidate.text,
+            source=candidate.kind,
+            distribution=distribution,
+        ),
+        antecedent=Span(start=place.start, end=place.end),
+    )
+
+
+def clusters(document: Document, choices: Iterable[Choice]) -> list[Cluster]:
+    """
+    Each antecedent's span with the mentions in the question that mean it, ordered by antecedent.
+
+    Mentions that are left alone are in no cluster.
+    """
+    question_start = len(document.context())
+    members: dict[Span, list[Span]] = {}
+    for chosen in choices:
+        if chosen.antecedent is not None:
+            mention = chosen.reading.mention
+            members.setdefault(chosen.antecedent, []).append(
+                Span(start=question_start + mention.start, end=question_start + mention.end)
+            )
+    return [(antecedent, *sorted(mentions)) for antecedent, mentions in sorted(members.items())]

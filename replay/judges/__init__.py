@@ -1,0 +1,1 @@
+"""LLM judges: a judge is one or more chat adapters, prompt files and a parser."""

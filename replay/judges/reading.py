@@ -1,0 +1,114 @@
+"""
+Reading verdicts out of what judges write: they explain, decorate and add fences, whatever they are told.
+
+Each reader returns None where nothing can be read with confidence, and never a guess.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Any, NamedTuple
+
+_YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_LABELS = ("score", "rating", "grade")
+_OUT_OF = re.compile(rf"(?<![\d.])({_NUMBER})\s*(?:/|out\s+of)\s*{_NUMBER}", re.IGNORECASE)
+_ANY_NUMBER = re.compile(rf"(?<![\d.\w])({_NUMBER})(?![\d\w])")
+_VERDICT = re.compile(r"\bverdict\b[\s\"'*_`]*(?:\bis\b|:|=|-)[\s\"'*_`]*(\w+)", re.IGNORECASE)
+_MATCHING = {"1": True, "true": True, "matching": True, "0": False, "false": False, "contradicting": False}
+
+_PLACES_TRIED = 1000
+"""Opening braces at which a JSON object is looked for; bounds the work on a reply full of them."""
+
+
+def read_yes_no(text: str) -> bool | None:
+    """Whether the first "yes" or "no" of *text*, as a word of its own, is "yes"."""
+    found = _YES_NO.search(text)
+    return None if found is None else found[1].lower() == "yes"
+
+
+class Rating(NamedTuple):
+    """A number and where its text begins."""
+
+    value: float
+    start: int
+
+
+def read_rating(text: str, low: float, high: float, *, label: str = "score") -> Rating | None:
+    """
+    The rating in *text*, 0 (can't be evaluated) or within [low, high].
+
+    A number after *label*, "score", "rating" or "grade" counts first, then one "out of" another, then the
+    only number there is. Several numbers without a label ("on a scale of 1 to 5, 4") are no rating.
+    """
+    labelled = [Rating(float(m[1]), m.start(1)) for m in _after_label(label).finditer(text)]
+    if labelled:
+        return _allowed(labelled[-1], low, high)  # the last one is the conclusion
+    for pattern in (_OUT_OF, _ANY_NUMBER):
+        found = [Rating(float(m[1]), m.start(1)) for m in pattern.finditer(text)]
+        if found:
+            return _allowed(found[0], low, high) if len({r.value for r in found}) == 1 else None
+    return None
+
+
+@cache
+def _after_label(label: str) -> re.Pattern[str]:
+    labels = "|".join(map(re.escape, (label, *_LABELS)))
+    return re.compile(rf"\b(?:{labels})\b[\s\"'*_`]*(?:\bis\b|:|=|-)[\s\"'*_`\[(]*({_NUMBER})", re.IGNORECASE)
+
+
+def _allowed(rating: Rating, low: float, high: float) -> Rating | None:
+    return rating if rating.value == 0 or low <= rating.value <= high else None
+
+
+def read_match(text: str) -> bool | None:
+    """Whether a factual verdict says "matching": from a JSON object's ``verdict``, or "verdict: ..."."""
+    found = first_object(text, ("verdict",))
+    said = found.get("verdict") if found else None
+    if said is None:
+        labelled = _VERDICT.findall(text)
+        said = labelled[-1] if labelled else text.strip(" \t\r\n.*\"'`")
+    word = str(said).strip().lower().removeprefix("factually").strip()
+    return _MATCHING.get(word)
+
+
+def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
+    """
+    The first JSON object in *text* that has all *keys*, or else the first one at all.
+
+    Prose and code fences around it are passed over.
+    """
+    decoder = json.JSONDecoder()
+    first: dict[str, Any] | None = None
+    place = text.find("{")
+    for _ in range(_PLACES_TRIED):
+        if place < 0:
+            break
+        end = place + 1
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            if all(key in value for key in keys):
+                return value
+            first = value if first is None else first
+        place = text.find("{", end)
+    return first
+
+
+def json_problem(text: str) -> str:
+    """Why no JSON object could be read from *text*, in words that a judge can act on."""
+    place = text.find("{")
+    if place < 0:
+        return "the reply holds no JSON object"
+    try:
+        json.JSONDecoder().raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} at character {error.pos - place} of the object"
+    except RecursionError:
+        return "the object is nested too deeply"
+    return "the reply holds no JSON object"

@@ -1,0 +1,52 @@
+"""
+A clause of the previous gold answer, put before a question.
+
+The person who asks takes up what was said, as people do: a sentence stands as it is ("She was born in
+Port Ellis. What is it known for?"), a fragment before a colon ("In Port Ellis: What is it known for?").
+"""
+
+from __future__ import annotations
+
+import re
+
+from replay.conversation import CANNOT_ANSWER
+from replay.coreference.clauses import capped, is_clause, sentences
+from replay.coreference.substitution import capitalized
+from replay.coreference.words import FUNCTION_WORDS, words
+
+PREFIX_WORDS = 15
+
+_UNKNOWN = frozenset(
+    {
+        CANNOT_ANSWER.lower(), "i don't know", "i do not know", "unknown", "unanswerable", "not known", "n/a",
+        "none", "no answer", "no response",
+    }
+)  # fmt: skip
+"""How data sets write that there is no answer."""
+_SAYS_NOTHING = FUNCTION_WORDS | {"yes", "yeah", "nope", "sure", "ok", "okay", "maybe", "perhaps", "correct"}
+_MARKUP = re.compile(r"^\s*(?:#+|[-*•]|\d+[.)])\s+|\*\*|__|`", re.MULTILINE)
+
+
+def lead_in(answer: str | None, max_words: int) -> str:
+    """
+    What *answer* gives to stand before the next question, with the space behind it; may be empty.
+
+    The first sentence that says more than yes or no, with *max_words* words at most: cut where a clause
+    ends, or else behind a word, with dots. Nothing comes from an answer that is unknown.
+    """
+    text = _MARKUP.sub("", answer or "").strip()
+    if not text or text.lower().rstrip(".!") in _UNKNOWN:
+        return ""
+    for sentence in sentences(text):
+        if any(word not in _SAYS_NOTHING for word in words(sentence)):
+            short = capped(sentence, max_words).rstrip(".!?") or _broken_off(sentence, max_words)
+            end = "" if short.endswith("...") else "." if is_clause(short) else ":"
+            return f"{capitalized(short)}{end} " if short else ""
+    return ""
+
+
+def _broken_off(sentence: str, max_words: int) -> str:
+    kept = sentence.split()[:max_words]
+    while len(kept) > 1 and kept[-1].lower() in FUNCTION_WORDS:
+        kept.pop()
+    return " ".join(kept).rstrip(",;:.(") + " ..."

@@ -1,0 +1,275 @@
+"""
+Rewriting by a chat system: any adapter, a prompt from a file, and a check of what comes back.
+
+The model gets the recorded history and what the resolver reads the mentions as, never an answer of the
+system under test. It is asked while a turn is planned, before the timed ask is due. The recorded history
+depends on the data alone, so the same prompt is asked once for all systems.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+from weakref import WeakValueDictionary
+
+from replay.adapter import Adapter, ChatRequest
+from replay.conversation import Conversation, Turn
+from replay.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
+from replay.evidence import Mention, Reading
+from replay.history import gold_history
+from replay.load.politeness import PolitenessLimit
+from replay.plugins import build, load
+from replay.policies.rewriter import RewriteRequest
+from replay.retrying import ask_within, pause_before_retry
+from replay.templating import TextTemplate
+
+REMEMBERED_QUESTIONS = 8192
+_MAX_CHARACTERS = 1000
+_QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A politeness limit of the endpoint."""
+
+    asks: int
+    per_s: float
+
+    def __post_init__(self) -> None:
+        if self.asks < 1 or self.per_s <= 0:
+            raise ValueError("limit: asks must be at least 1 and per_s above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long and how often one question is put; the same settings as a system's."""
+
+    timeout_s: float = 30.0
+    attempts: int = 3
+    backoff_s: float = 0.5
+    retry_budget_s: float = 30.0
+
+
+@dataclass(slots=True, kw_only=True)
+class LlmRewriter:
+    """Asks a chat system to put questions so that they stand alone; an async context manager."""
+
+    adapter: Adapter
+    prompt: TextTemplate
+    name: str
+    """Adapter and settings, as the signature shows them."""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
+    patience: Patience = Patience()
+    limit: PolitenessLimit | None = None
+    max_words: int = 60
+    clock: Callable[[], float] = monotonic
+    _answers: dict[str, str] = field(init=False, default_factory=dict)
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(init=False, default_factory=WeakValueDictionary)
+    _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    @property
+    def signature(self) -> str:
+        parameters = json.dumps(dict(self.parameters), sort_keys=True)
+        return f"llm({self.name},prompt:{_hash(self.prompt.text)},parameters:{_hash(parameters)})"
+
+    async def __aenter__(self) -> Self:
+        for managed in (self.limit, self.adapter):
+            if hasattr(managed, "__aenter__"):
+                await self._stack.enter_async_context(managed)  # type: ignore[arg-type]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def rewrite(self, request: RewriteRequest) -> str:
+        """
+        The model's question, checked.
+
+        Raises:
+            RewriteError: no reply came, or one that can't be a question.
+        """
+        try:
+            prompt = self.prompt.render(prompt_variables(request))
+        except ValueError as error:
+            raise RewriteError(f"the prompt can't be filled in: {error}") from error
+        lock = self._locks.setdefault(prompt, asyncio.Lock())
+        async with lock:  # several systems come to the same question at about the same time
+            if prompt not in self._answers:
+                answer = checked(await self._asked(prompt, request), self.max_words)
+                if len(self._answers) >= REMEMBERED_QUESTIONS:
+                    del self._answers[next(iter(self._answers))]
+                self._answers[prompt] = answer
+            return self._answers[prompt]
+
+    async def _asked(self, prompt: str, request: RewriteRequest) -> str:
+        ask = ChatRequest(question=prompt, history=(), depth=request.depth, parameters=self.parameters)
+        place = f"{request.conversation.id}|{request.depth}"
+        first_failure: float | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                # Neither gold answers nor passages: what the model is to know stands in the prompt.
+                async with self.adapter.session(
+                    Conversation(id=request.conversation.id, turns=())
+                ) as session:
+                    if self.limit is not None:
+                        await self.limit.wait()
+                    return (await ask_within(session, ask, self.patience.timeout_s)).text
+            except AdapterError as error:
+                now = self.clock()
+                first_failure = now if first_failure is None else first_failure
+                pause = pause_before_retry(
+                    self.patience, error, attempt=attempt, since_failure_s=now - first_failure, place=place
+                )
+                if pause is None:
+                    raise RewriteError(f"{error.outcome}: {error}") from error
+            await asyncio.sleep(pause)
+
+
+def llm_rewriter(
+    *,
+    adapter: str,
+    folder: Path,
+    settings: dict[str, Any] | None = None,
+    prompt: Path | None = None,
+    parameters: dict[str, Any] | None = None,
+    timeout_s: float = 30.0,
+    attempts: int = 3,
+    limit: Limit | None = None,
+    max_words: int = 60,
+) -> LlmRewriter:
+    """
+    A rewriter from a scenario's settings; *prompt* is a file, ours if left out.
+
+    Raises:
+        ScenarioError: the adapter or the prompt can't be used.
+        ValueError: a number is out of its range.
+    """
+    if timeout_s <= 0 or attempts < 1 or max_words < 1:
+        raise ValueError("timeout_s must be above 0, attempts and max_words at least 1")
+    made = _adapter(adapter, settings or {}, folder)
+    identity = json.dumps([adapter, settings or {}], sort_keys=True, default=str)
+    return LlmRewriter(
+        adapter=made,
+        prompt=_template(prompt),
+        name=f"{adapter.rpartition('/')[2]}@{_hash(identity)}",
+        parameters={"temperature": 0} if parameters is None else parameters,
+        patience=Patience(timeout_s=timeout_s, attempts=attempts),
+        limit=PolitenessLimit(limit.asks, limit.per_s) if limit else None,
+        max_words=max_words,
+    )
+
+
+def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
+    """
+    What a prompt may use.
+
+    ``question``, ``depth``, ``title``, ``section``, ``background``, ``history`` (recorded exchanges before
+    the question, objects with ``question`` and ``answer``) and ``mentions`` (those of the question that the
+    resolver has an antecedent for, objects with ``text``, ``meaning`` and ``source``).
+    """
+    conversation = request.conversation
+    history = gold_history(conversation, request.depth)
+    return {
+        "question": request.question,
+        "depth": request.depth,
+        "title": conversation.title,
+        "section": conversation.section,
+        "background": conversation.background,
+        "history": [{"question": e.question, "answer": e.answer} for e in history],
+        "mentions": [
+            {"text": r.mention.text, "meaning": r.antecedent, "source": r.source}
+            for r in request.readings
+            if r.antecedent
+        ],
+    }
+
+
+def checked(reply: str, max_words: int) -> str:
+    """
+    The question in a model's *reply*, on its own, without quotation marks around it.
+
+    Raises:
+        RewriteError: there is none, or more than one line, or more than *max_words* words.
+    """
+    text = reply.strip()
+    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]:
+        text = text[1:-1].strip()
+    if not any(c.isalnum() for c in text):
+        raise RewriteError("the reply holds no question")
+    if len(text.splitlines()) > 1:
+        raise RewriteError(f"the reply has several lines: {_shown(text)}")
+    if len(text.split()) > max_words or len(text) > _MAX_CHARACTERS:
+        raise RewriteError(f"the reply is longer than {max_words} words or {_MAX_CHARACTERS} characters")
+    return text
+
+
+def _adapter(name: str, settings: Mapping[str, Any], folder: Path) -> Adapter:
+    try:
+        made = build(load("adapters", name, folder), settings, folder=folder, key_path="settings")
+    except PluginError as error:
+        raise _fault("adapter", str(error)) from error
+    if not isinstance(made, Adapter):
+        raise _fault("adapter", f'"{name}" is not an adapter')
+    return made
+
+
+def _template(path: Path | None) -> TextTemplate:
+    """The prompt in *path*, tried out, so that a misspelt variable is found before the run."""
+    try:
+        if path is None:
+            text = resources.files("replay.policies").joinpath("prompts/rewrite.txt").read_text("utf-8")
+        else:
+            text = path.read_text("utf-8-sig")
+        template = TextTemplate(text.strip())
+        template.render(prompt_variables(_SAMPLE))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise _fault("prompt", f'"{path}" can\'t be read: {reason}') from error
+    except ValueError as error:
+        known = ", ".join(prompt_variables(_SAMPLE))
+        raise _fault("prompt", f"{error} (variables: {known})") from error
+    return template
+
+
+_SAMPLE = RewriteRequest(
+    conversation=Conversation(
+        id="sample",
+        title="Title",
+        turns=(
+            Turn(id="1", question="Who sang?", gold_answers=("Ann Lee.",)),
+            Turn(id="2", question="Who taught her?"),
+        ),
+    ),
+    depth=2,
+    readings=(
+        Reading(
+            mention=Mention(start=11, end=14, text="her", kind="she"), antecedent="Ann Lee", source="name"
+        ),
+    ),
+)
+
+
+def _fault(path: str, message: str) -> ScenarioError:
+    return ScenarioError("settings", [Fault(path=path, message=message)])
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return f'"{line if len(line) <= 80 else line[:77] + "..."}"'

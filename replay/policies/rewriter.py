@@ -1,0 +1,124 @@
+"""
+Who rewrites a question so that it can be understood without its history, and what they get for it.
+
+A rewriter is a plug-in (group ``replay.rewriters``), chosen in a policy's settings by name, or as
+``{name: {setting: value}}``. ``substitution``, the default, puts antecedents in the place of mentions;
+``llm`` asks a chat system (``replay.policies.llm_rewriter``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from replay.conversation import Conversation
+from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
+from replay.errors import Fault, PluginError, ScenarioError
+from replay.evidence import Reading
+from replay.plugins import build, load
+
+SUBSTITUTION_VERSION = 1
+"""Raised whenever a rewritten question could come out differently."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteRequest:
+    """A question to be rewritten."""
+
+    conversation: Conversation
+    depth: int
+    """1-based; the question is that turn's."""
+    readings: tuple[Reading, ...]
+    """What its mentions refer to in the recorded history."""
+    published: str | None = None
+    """The question as the published rule rewrites it, where drift is judged by that rule."""
+
+    @property
+    def question(self) -> str:
+        return self.conversation.turns[self.depth - 1].question
+
+
+@runtime_checkable
+class Rewriter(Protocol):
+    """One way of rewriting; one that holds something open is also an async context manager."""
+
+    @property
+    def signature(self) -> str:
+        """Its name with every setting that can change a rewritten question."""
+        ...
+
+    async def rewrite(self, request: RewriteRequest) -> str:
+        """
+        The question in words that need no history; as it was recorded where nothing can be made clearer.
+
+        Raises:
+            RewriteError: it should have been rewritten but could not be.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubstitutionRewriter:
+    """Puts what mentions refer to in their place; never fails."""
+
+    min_probability: float = MIN_PROBABILITY
+    """A reading less probable than this changes nothing, where the resolver gives probabilities."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_probability <= 1:
+            raise ValueError(f"min_probability: {self.min_probability} is not between 0 and 1")
+
+    @property
+    def signature(self) -> str:
+        return f"substitution-{SUBSTITUTION_VERSION}+p{self.min_probability:g}"
+
+    async def rewrite(self, request: RewriteRequest) -> str:
+        if request.published is not None:
+            return request.published
+        return rewrite(request.question, request.readings, min_probability=self.min_probability)
+
+
+RewriterSetting = str | dict[str, dict[str, Any] | None]
+"""How a rewriter is written in a scenario: ``substitution``, or ``{llm: {adapter: openai, ...}}``."""
+
+
+def build_rewriter(setting: RewriterSetting, folder: Path) -> Rewriter:
+    """
+    The rewriter that a policy's ``rewriter`` setting names.
+
+    Raises:
+        ScenarioError: it can't be built; faults are located below ``rewriter``.
+    """
+    if isinstance(setting, str):
+        name, settings = setting, None
+    elif len(setting) == 1:
+        ((name, settings),) = setting.items()
+    else:
+        raise _fault("rewriter", "a name, or {name: {setting: value}}, is expected here")
+    try:
+        made = build(
+            load("rewriters", name, folder), settings or {}, folder=folder, key_path=f"rewriter.{name}"
+        )
+    except PluginError as error:
+        raise _fault("rewriter", str(error)) from error
+    if not isinstance(made, Rewriter):
+        raise _fault("rewriter", f'"{name}" is not a rewriter: it has no "rewrite" and "signature"')
+    return made
+
+
+def _fault(path: str, message: str) -> ScenarioError:
+    return ScenarioError("settings", [Fault(path=path, message=message)])
+
+
+@asynccontextmanager
+async def opened(policies: Iterable[object]) -> AsyncIterator[None]:
+    """What the rewriters of *policies* hold open, opened for as long as the block lasts."""
+    async with AsyncExitStack() as stack:
+        for policy in policies:
+            rewriter = getattr(policy, "rewriter", None)
+            if hasattr(rewriter, "__aenter__"):
+                await stack.enter_async_context(rewriter)  # type: ignore[arg-type]
+        yield

@@ -1,0 +1,113 @@
+"""
+A run's turns in the two files that the published program writes (Li et al., ACL 2022; program
+princeton-nlp/EvalConvQA), for scripts that read those.
+
+- ``predictions_{system}_{policy}_{entities}_{start}_{end}.json``: one JSON object per dialog and line,
+  in the data's order, with the lists ``best_span_str`` (answers), ``qid`` (turn ids), ``yesno`` and
+  ``followup`` (both ``"y"`` throughout, as there). A turn without an answer, filtered out or failed, is
+  in no list.
+- ``modified_questions_{...}.json``: an object from the dialog's position in the data, from 0, to an
+  object with the lists ``Rewritten`` and ``Replaced`` (pairs of turn id and question asked), ``Not
+  Found`` and ``Filtered`` (turn ids).
+
+The names' parts are the program's: the model's name is the system's here, the option the policy's
+label; *entities* is ``skipent`` where drift was judged by the published rule, which leaves capitalised
+mentions out, else ``keptent``; *start* and *end* are the range of dialogs. Where we know more than the
+program: ``Rewritten`` holds what ``augment`` asked too, and ``Not Found`` the turns whose rewriting
+failed, which were asked as recorded as well. As there, an invalid question is listed as rewritten or
+replaced even when its new wording is the old one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from replay.record import TurnRecord
+from replay.statistics.group import Group, group_of, groups_in_order
+
+Category = Literal["Rewritten", "Replaced", "Not Found", "Filtered"]
+CATEGORIES: tuple[Category, ...] = ("Rewritten", "Replaced", "Not Found", "Filtered")
+_BY_EDIT: dict[str, Category] = {
+    "rewritten": "Rewritten",
+    "augmented": "Rewritten",
+    "replaced": "Replaced",
+    "not-found": "Not Found",
+    "rewrite-failed": "Not Found",
+    "filtered": "Filtered",
+}
+_BY_POLICY: dict[str, Category] = {"rewrite": "Rewritten", "replace": "Replaced"}
+
+
+def write_evalconvqa(records: Iterable[TurnRecord], conversations: Sequence[str], folder: Path) -> list[Path]:
+    """
+    Write both files for each system and policy into *folder*, which is made if need be.
+
+    *conversations* are the data's ids in order. A conversation without a record is in neither file.
+    Returns the files, in order.
+
+    Raises:
+        OSError: a file can't be written.
+    """
+    dialogs: dict[Group, dict[str, list[TurnRecord]]] = {}
+    for record in records:
+        dialogs.setdefault(group_of(record), {}).setdefault(record.conversation, []).append(record)
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    stems: Counter[str] = Counter()
+    for group in groups_in_order(dialogs):
+        played = dialogs[group]
+        indexed = [
+            (index, sorted(played[conversation], key=lambda r: r.depth))
+            for index, conversation in enumerate(conversations)
+            if conversation in played
+        ]
+        stem = _stem(group, [r for _, turns in indexed for r in turns], len(conversations))
+        stems[stem] += 1
+        if stems[stem] > 1:  # two names that look the same once they are fit for a file
+            stem = f"{stem}_{stems[stem]}"
+        lines = "".join(json.dumps(_predictions(turns)) + "\n" for _, turns in indexed)
+        modified = {str(index): modified_questions(turns) for index, turns in indexed}
+        for kind, text in (("predictions", lines), ("modified_questions", json.dumps(modified, indent=2))):
+            path = folder / f"{kind}_{stem}.json"
+            path.write_text(text, "utf-8")
+            written.append(path)
+    return written
+
+
+def modified_questions(turns: Sequence[TurnRecord]) -> dict[Category, list[Any]]:
+    """What was done to the questions of one dialog, by the program's categories."""
+    found: dict[Category, list[Any]] = {category: [] for category in CATEGORIES}
+    for record in turns:
+        category = _category(record)
+        if category is not None:
+            named = category in ("Rewritten", "Replaced")
+            found[category].append([record.turn, record.asked] if named else record.turn)
+    return found
+
+
+def _category(record: TurnRecord) -> Category | None:
+    if record.edit != "kept":
+        return _BY_EDIT[record.edit]
+    invalid = record.drift is not None and not record.drift.valid
+    return _BY_POLICY.get(record.policy.partition("(")[0]) if invalid else None
+
+
+def _predictions(turns: Sequence[TurnRecord]) -> dict[str, list[str]]:
+    answered = [record for record in turns if record.answer is not None]
+    return {
+        "best_span_str": [record.answer or "" for record in answered],
+        "qid": [record.turn for record in answered],
+        "yesno": ["y"] * len(answered),
+        "followup": ["y"] * len(answered),
+    }
+
+
+def _stem(group: Group, records: Sequence[TurnRecord], end: int) -> str:
+    published = any(r.drift is not None and r.drift.mode == "evalconvqa" for r in records)
+    names = (re.sub(r"[^\w.()=,+-]+", "-", name) for name in (group.system, group.policy))
+    return "_".join([*names, "skipent" if published else "keptent", "0", str(end)])

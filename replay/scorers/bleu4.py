@@ -1,0 +1,106 @@
+"""
+``bleu4``: corpus BLEU (Papineni et al., 2002) as sacreBLEU computes it (Post, 2018, *A Call for Clarity
+in Reporting BLEU Scores*).
+
+Not a mean over turns: the n-gram counts of all turns of a cell are added up first. So what is kept for
+a turn are its counts, and the BLEU of any subset is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from replay.conversation import CANNOT_ANSWER
+from replay.record import TurnRecord
+from replay.scorers.answer_text import (
+    DECLINING_PATTERNS,
+    check_patterns,
+    declines,
+    patterns_signature,
+    quac_references,
+)
+from replay.scorers.reference_score import answerable_signature, why_unscored_answer
+from replay.scorers.scorer import Unscored
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+Tokenize = Literal["13a", "intl", "zh", "char", "none"]
+Smooth = Literal["exp", "floor", "add-k", "none"]
+ORDERS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bleu4:
+    """
+    Corpus BLEU over runs of 1 to 4 words, in [0, 1]: sacreBLEU's number divided by 100.
+
+    An answer that declines is read as the one word CANNOTANSWER, and so are references that do. A
+    cell without a run of four words has BLEU 0 unless *effective_order* is set.
+    """
+
+    tokenize: Tokenize = "13a"
+    lowercase: bool = False
+    smooth: Smooth = "exp"
+    effective_order: bool = False
+    """Leave out the orders that no answer of the cell is long enough for."""
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
+    declining: tuple[str, ...] = DECLINING_PATTERNS
+    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
+
+    def __post_init__(self) -> None:
+        check_patterns(self.declining)
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
+        """Matches of each order, runs of each order, the answer's length, the nearest reference's."""
+        return [
+            why
+            if (why := why_unscored_answer(record, self.declining, self.answerable_only)) is not None
+            else self._counts(record)
+            for record in records
+        ]
+
+    def _counts(self, record: TurnRecord) -> list[int]:
+        assert record.answer is not None
+        answer = CANNOT_ANSWER if declines(record.answer, self.declining) else record.answer
+        references = quac_references(record.gold_answers, self.declining)
+        # Read as one sentence; smoothing and effective order don't touch the counts.
+        found = _bleu(self.tokenize, self.lowercase).sentence_score(answer, list(references))
+        return [*map(int, found.counts), *map(int, found.totals), found.sys_len, found.ref_len]
+
+    def combine(self, observed: Iterable[Sequence[int]]) -> float:
+        from sacrebleu.metrics.bleu import BLEU
+
+        sums = [sum(column) for column in zip(*observed, strict=True)]
+        if not sums:
+            raise ValueError("no observation to combine")
+        score = BLEU.compute_bleu(
+            correct=sums[:ORDERS],
+            total=sums[ORDERS : 2 * ORDERS],
+            sys_len=sums[-2],
+            ref_len=sums[-1],
+            smooth_method=self.smooth,
+            effective_order=self.effective_order,
+        )
+        return min(1.0, score.score / 100)
+
+    def signature(self) -> str:
+        case, effective = "lc" if self.lowercase else "mixed", "yes" if self.effective_order else "no"
+        only = answerable_signature(self.answerable_only)
+        declining = patterns_signature(self.declining)
+        return (
+            f"bleu4:sacrebleu|case:{case}|eff:{effective}|tok:{self.tokenize}|smooth:{self.smooth}"
+            f"|declining:{declining}{only}"
+        )
+
+
+@lru_cache(maxsize=8)
+def _bleu(tokenize: str, lowercase: bool) -> BLEU:
+    # Here, because `replay --help` and `replay plugins` import scorers without scoring anything.
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize=tokenize, lowercase=lowercase, smooth_method="none", effective_order=True)

@@ -1,0 +1,86 @@
+"""
+What scorers that need a language model share: the extra ``neural``, imported late, and which model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from replay.errors import PluginError
+
+
+def check_neural(names: Sequence[str], wanted_by: str) -> None:
+    """
+    Return if the modules *names* of the extra ``neural`` are there, without importing them.
+
+    Raises:
+        PluginError: one is not installed.
+    """
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise PluginError(
+                f'the scorer "{wanted_by}" needs {name}, which is not installed; '
+                'try pip install "convreplay[neural]"'
+            )
+
+
+def neural_module(name: str, wanted_by: str) -> Any:
+    """
+    The module *name* of the extra ``neural``; importing it takes seconds, so only when it is used.
+
+    Raises:
+        PluginError: it, or something it needs, is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        missing = error.name or name
+        raise PluginError(
+            f'the scorer "{wanted_by}" needs {missing}, which is not installed or can\'t be imported; '
+            f'try pip install "convreplay[neural]" ({error})'
+        ) from error
+
+
+def model_place(model: str, folder: Path) -> str:
+    """The absolute path of *model* if that is a folder, seen from *folder*; else *model*, a hub's name."""
+    place = folder / model
+    return str(place.resolve()) if place.is_dir() else model
+
+
+def model_name(model: str) -> str:
+    """*model* for a signature: a hub's name as it is, of a path the last part; one word."""
+    path = Path(model)
+    name = path.name if path.is_absolute() or model.startswith(".") or len(path.parts) > 2 else model
+    return "_".join(name.split())
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the bars that loading a model draws over a run's own progress."""
+    bars = neural_module("transformers.utils.logging", "bertscore")
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+
+
+def cant_load(model: str, error: Exception) -> PluginError:
+    """The error to raise where *model* can't be loaded."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return PluginError(
+        f'the model "{model}" can\'t be loaded: {reason}; give the name of a model on the Hugging Face hub '
+        "that this machine can download or has in its cache, or a folder that holds one"
+    )
+
+
+def encodable(text: str) -> str:
+    """*text* with halves of surrogate pairs, which no tokenizer takes, as ``?``."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,140 @@
+"""
+``latency``, ``ttft``, ``prompt_tokens``, ``completion_tokens`` and ``cost``: what an answer took, as the
+record has it, so that it stands in the same table by depth as how good it was.
+
+The mean over answered turns, or a quantile of them. A quantile is the middle value at a half, and
+otherwise the smallest value with at least that share of the turns at or below it (definition 2 of Hyndman
+& Fan, *Sample Quantiles in Statistical Packages*, 1996), so that repeating all turns doesn't move it; the
+line below a depth table interpolates and can differ a little where turns are few.
+
+A turn without an answer has no cost of an answer. Where retries were made, times are the last one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from replay.record import TurnRecord
+from replay.scorers.reference_score import mean
+from replay.scorers.scorer import Unscored
+
+Measure = Literal["latency", "ttft", "prompt_tokens", "completion_tokens", "cost"]
+
+
+def _latency(record: TurnRecord) -> float | None:
+    return None if record.timing is None else record.timing.latency_s
+
+
+def _ttft(record: TurnRecord) -> float | None:
+    timing = record.timing
+    return None if timing is None or timing.first_token_s is None else timing.first_token_s - timing.sent_s
+
+
+def _prompt_tokens(record: TurnRecord) -> float | None:
+    return None if record.usage is None else record.usage.prompt_tokens
+
+
+def _completion_tokens(record: TurnRecord) -> float | None:
+    return None if record.usage is None else record.usage.completion_tokens
+
+
+def _cost(record: TurnRecord) -> float | None:
+    return record.cost_usd
+
+
+_MEASURES: dict[Measure, tuple[Callable[[TurnRecord], float | None], str, str]] = {
+    "latency": (_latency, "s", "no latency in the record"),
+    "ttft": (_ttft, "s", "no time of a first token reported"),
+    "prompt_tokens": (_prompt_tokens, "tokens", "no prompt tokens reported"),
+    "completion_tokens": (_completion_tokens, "tokens", "no completion tokens reported"),
+    "cost": (_cost, "usd", "no cost reported"),
+}
+"""How a measure is read from a record, its unit, and why it may be missing."""
+
+
+def quantile_of(values: Iterable[float], share: float) -> float:
+    """
+    The quantile at *share* of *values*, the same for any order.
+
+    ``quantile_of([1, 2, 3, 4], 0.5)`` is 2.5, at 0.95 it is 4.
+
+    Raises:
+        ValueError: *values* is empty.
+    """
+    ordered = sorted(values)
+    if not ordered:
+        raise ValueError("no observation to combine")
+    # As a decimal: 0.07 of 100 values are 7, not 7.000000000000001.
+    below = Fraction(str(share)) * len(ordered)
+    place = min(int(below), len(ordered) - 1)
+    if below == place and place > 0:
+        return (ordered[place - 1] + ordered[place]) / 2
+    return ordered[place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operational:
+    """Mean or quantile over answered turns of one measure, in its unit, at least 0."""
+
+    measure: Measure
+    quantile: float | None = None
+    """From 0 to 1, such as 0.5 or 0.95; None for the mean."""
+
+    def __post_init__(self) -> None:
+        if self.quantile is not None and not 0 <= self.quantile <= 1:
+            raise ValueError(f"quantile: {self.quantile} is not between 0 and 1")
+
+    @property
+    def is_mean(self) -> bool:
+        return self.quantile is None
+
+    @property
+    def unit(self) -> str:
+        return _MEASURES[self.measure][1]
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        return [self._observe(record) for record in records]
+
+    def _observe(self, record: TurnRecord) -> float | Unscored:
+        if record.outcome == "skipped":
+            return Unscored(reason="skipped")
+        if record.answer is None:
+            return Unscored(reason=f"not answered: {record.outcome}")
+        read, _, missing = _MEASURES[self.measure]
+        value = read(record)
+        return Unscored(reason=missing) if value is None else float(value)
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed) if self.quantile is None else quantile_of(observed, self.quantile)
+
+    def signature(self) -> str:
+        how = "mean" if self.quantile is None else f"q{self.quantile:g}"
+        return f"{self.measure}:{how}|unit:{self.unit}"
+
+
+def latency(quantile: float | None = None) -> Operational:
+    """The scorer ``latency``: seconds from sending a question to the answer's last byte."""
+    return Operational(measure="latency", quantile=quantile)
+
+
+def ttft(quantile: float | None = None) -> Operational:
+    """The scorer ``ttft``: seconds from sending a question to the answer's first token."""
+    return Operational(measure="ttft", quantile=quantile)
+
+
+def prompt_tokens(quantile: float | None = None) -> Operational:
+    """The scorer ``prompt_tokens``: tokens read for a turn, as the system counts them."""
+    return Operational(measure="prompt_tokens", quantile=quantile)
+
+
+def completion_tokens(quantile: float | None = None) -> Operational:
+    """The scorer ``completion_tokens``: tokens written for a turn, as the system counts them."""
+    return Operational(measure="completion_tokens", quantile=quantile)
+
+
+def cost(quantile: float | None = None) -> Operational:
+    """The scorer ``cost``: US dollars for a turn, as the adapter reckons them."""
+    return Operational(measure="cost", quantile=quantile)

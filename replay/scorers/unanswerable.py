@@ -1,0 +1,141 @@
+"""
+Questions without an answer: whether a system says so when it should, and only then.
+
+``unanswerable_precision``, ``unanswerable_recall`` and ``unanswerable_f1`` take "can't be answered" for
+the thing to be found; ``unanswerable_share`` and ``unanswerable_gold_share`` say how often the system
+and the references decline (Li et al., 2022, *Ditch the Gold Standard*, section 6, report them by policy).
+
+A question counts as unanswerable by QuAC's rule: as many of its references decline as answer, or more.
+An answer declines if the whole of it is CANNOTANSWER or matches one of the *declining* patterns; for
+systems that answer freely give patterns of your own.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.conversation import CANNOT_ANSWER
+from replay.record import TurnRecord
+from replay.scorers.answer_text import (
+    DECLINING_PATTERNS,
+    check_patterns,
+    declines,
+    patterns_signature,
+    quac_references,
+)
+from replay.scorers.reference_score import mean, why_unscored
+from replay.scorers.scorer import Unscored
+
+Measure = Literal["precision", "recall", "f1"]
+
+
+def _declined(record: TurnRecord, declining: Sequence[str]) -> tuple[bool, bool]:
+    """Whether the answer declines, and whether the references do."""
+    assert record.answer is not None
+    references = quac_references(record.gold_answers, declining)
+    return declines(record.answer, declining), references == (CANNOT_ANSWER,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnanswerableDetection:
+    """
+    Precision, recall or F1 of declining to answer, in [0, 1].
+
+    Counted over all turns of a cell, not a mean over turns. Not defined, so shown as missing, where
+    nothing was declined (precision), nothing should have been (recall), or neither (F1).
+
+    Of three turns declined, two rightly, where four should have been: precision 2/3, recall 2/4, F1 4/7.
+    """
+
+    measure: Measure
+    declining: tuple[str, ...] = DECLINING_PATTERNS
+    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
+
+    def __post_init__(self) -> None:
+        check_patterns(self.declining)
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
+        """Two 0 or 1: the answer declines, the references decline."""
+        return [
+            why
+            if (why := why_unscored(record)) is not None
+            else [*map(int, _declined(record, self.declining))]
+            for record in records
+        ]
+
+    def combine(self, observed: Iterable[Sequence[int]]) -> float:
+        pairs = list(observed)
+        if not pairs:
+            raise ValueError("no observation to combine")
+        # A bootstrap comes by here a thousand times.
+        answers, references = zip(*pairs, strict=True)
+        said, wanted, hits = sum(answers), sum(references), sum(map(operator.mul, answers, references))
+        part, whole = {"precision": (hits, said), "recall": (hits, wanted), "f1": (2 * hits, said + wanted)}[
+            self.measure
+        ]
+        return part / whole if whole else math.nan
+
+    def signature(self) -> str:
+        return f"unanswerable_{self.measure}:quac|declining:{patterns_signature(self.declining)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnanswerableShare:
+    """Share of turns whose answer, or whose references, decline, in [0, 1]."""
+
+    side: Literal["answer", "gold"]
+    declining: tuple[str, ...] = DECLINING_PATTERNS
+    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
+
+    def __post_init__(self) -> None:
+        check_patterns(self.declining)
+
+    @property
+    def is_mean(self) -> bool:
+        return True
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """Over the same turns on both sides: those with an answer and a reference."""
+        place = 0 if self.side == "answer" else 1
+        return [
+            why
+            if (why := why_unscored(record)) is not None
+            else float(_declined(record, self.declining)[place])
+            for record in records
+        ]
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed)
+
+    def signature(self) -> str:
+        name = "unanswerable_share" if self.side == "answer" else "unanswerable_gold_share"
+        return f"{name}:quac|declining:{patterns_signature(self.declining)}"
+
+
+def unanswerable_precision(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
+    """The scorer ``unanswerable_precision``: of the turns declined, the share that had to be."""
+    return UnanswerableDetection(measure="precision", declining=declining)
+
+
+def unanswerable_recall(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
+    """The scorer ``unanswerable_recall``: of the turns that had to be declined, the share that was."""
+    return UnanswerableDetection(measure="recall", declining=declining)
+
+
+def unanswerable_f1(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
+    """The scorer ``unanswerable_f1``: the harmonic mean of both."""
+    return UnanswerableDetection(measure="f1", declining=declining)
+
+
+def unanswerable_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableShare:
+    """The scorer ``unanswerable_share``: how often the system declines."""
+    return UnanswerableShare(side="answer", declining=declining)
+
+
+def unanswerable_gold_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableShare:
+    """The scorer ``unanswerable_gold_share``: how often the references do, on the same turns."""
+    return UnanswerableShare(side="gold", declining=declining)

@@ -1,0 +1,165 @@
+"""
+How far scores and human ratings go together: Pearson, Spearman and Kendall, with intervals.
+
+Pearson's r asks for a straight line, Spearman's rho and Kendall's tau for the same order. Tau is tau-b,
+which corrects for ties on both sides (Kendall, *The treatment of ties in ranking problems*, Biometrika
+33, 1945); ratings on a scale of five are full of ties. The numbers are scipy's.
+
+Intervals are bootstrap intervals: items are drawn with replacement, or, where several items share a
+passage, a conversation or a context, all items of it together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.statistics.bootstrap import cluster_weights
+from replay.statistics.interval import Interval, IntervalMethod, interval
+from replay.statistics.undefined import Undefined, defined
+
+CorrelationName = Literal["pearson", "spearman", "kendall"]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """One coefficient in [-1, 1], or why there is none."""
+
+    name: CorrelationName
+    value: float | Undefined
+    interval: Interval | Undefined
+    items: int
+    clusters: int
+    """What was resampled: items, or groups of them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        ends = self.interval
+        return {
+            "value": defined(self.value),
+            "low": ends.low if isinstance(ends, Interval) else None,
+            "high": ends.high if isinstance(ends, Interval) else None,
+            "items": self.items,
+            "clusters": self.clusters,
+            "undefined": self.value.reason if isinstance(self.value, Undefined) else None,
+            "no_interval": ends.reason if isinstance(ends, Undefined) else None,
+        }
+
+
+def correlations(
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    method: IntervalMethod = "percentile",
+) -> dict[CorrelationName, Correlation]:
+    """
+    The three coefficients of *x* and *y*, item by item; all three see the same resamples.
+
+    *clusters* names what each item belongs to; left out, each item stands on its own. Clusters are
+    drawn in the order in which they come first.
+
+    Raises:
+        ValueError: the lengths differ, or a value is not finite.
+    """
+    first, second = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if len(first) != len(second) or (clusters is not None and len(clusters) != len(first)):
+        raise ValueError(f"{len(first)} values can't be correlated with {len(second)}")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise ValueError("a value is not finite")
+    members = _members(range(len(first)) if clusters is None else clusters)
+    why = _why_undefined(first, second)
+    if why is not None:
+        return {
+            name: Correlation(name=name, value=why, interval=why, items=len(first), clusters=len(members))
+            for name in COEFFICIENTS
+        }
+    samples = [
+        np.concatenate([np.repeat(items, times) for items, times in zip(members, weights, strict=True)])
+        for weights in cluster_weights(len(members), resamples=resamples, seed=seed).astype(int)
+    ]
+    left_out = _left_out(members) if method == "bca" and resamples else []
+    found = {}
+    for name, coefficient in COEFFICIENTS.items():
+        value = coefficient(first, second)
+        ends = interval(
+            _values(coefficient, first, second, samples),
+            method=method,
+            confidence=confidence,
+            conversations=len(members),
+            estimate=value,
+            jackknifed=_values(coefficient, first, second, left_out),
+        )
+        if isinstance(ends, Undefined) and len(members) < 2:
+            ends = Undefined(reason="fewer than two independent items")
+        found[name] = Correlation(
+            name=name, value=value, interval=ends, items=len(first), clusters=len(members)
+        )
+    return found
+
+
+def _pearson(x: Vector, y: Vector) -> float:
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1, 1))
+
+
+def _spearman(x: Vector, y: Vector) -> float:
+    from scipy.stats import rankdata
+
+    return _pearson(rankdata(x), rankdata(y))
+
+
+def _kendall(x: Vector, y: Vector) -> float:
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(x, y, variant="b").statistic)
+
+
+COEFFICIENTS: Mapping[CorrelationName, Callable[[Vector, Vector], float]] = {
+    "pearson": _pearson,
+    "spearman": _spearman,
+    "kendall": _kendall,
+}
+
+
+def _why_undefined(x: Vector, y: Vector) -> Undefined | None:
+    if len(x) < 2:
+        return Undefined(reason="fewer than two items")
+    for values, name in ((x, "scores"), (y, "ratings")):
+        if (values == values[0]).all():
+            return Undefined(reason=f"all {name} are equal")
+    return None
+
+
+def _values(
+    coefficient: Callable[[Vector, Vector], float], x: Vector, y: Vector, samples: Sequence[NDArray[Any]]
+) -> Vector:
+    """The coefficient of each sample; NaN where there is none, as where all drawn ratings are equal."""
+    values = np.full(len(samples), np.nan)
+    for position, sample in enumerate(samples):
+        drawn = x[sample], y[sample]
+        if len(sample) and _why_undefined(*drawn) is None:
+            values[position] = coefficient(*drawn)
+    return values
+
+
+def _members(clusters: Sequence[Hashable] | range) -> list[NDArray[Any]]:
+    """The items of each cluster."""
+    places: dict[Hashable, list[int]] = {}
+    for item, cluster in enumerate(clusters):
+        places.setdefault(cluster, []).append(item)
+    return [np.array(items) for items in places.values()]
+
+
+def _left_out(members: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """All items but those of one cluster each."""
+    items = np.concatenate(members)
+    return [np.setdiff1d(items, one) for one in members]

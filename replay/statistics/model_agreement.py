@@ -1,0 +1,160 @@
+"""
+Whether a metric and people prefer the same systems: rankings, and pairs of systems passage by passage.
+
+Both follow Li et al., *Ditch the Gold Standard* (ACL 2022), section 5. A metric can correlate with
+people over all answers and still put two systems in the wrong order, or put all systems in the right
+order and hardly ever be right on a single passage; so all three are told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from replay.statistics.correlation import correlations
+from replay.statistics.interval import Interval
+from replay.statistics.proportion import wilson_interval
+from replay.statistics.undefined import Undefined, defined
+
+TIE = 1e-9
+"""Means that differ by less are tied: they are the same up to the order of a sum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingAgreement:
+    """Systems as the metric and as people rank them."""
+
+    by_metric: tuple[tuple[str, ...], ...]
+    """Best first; systems in one place are tied."""
+    by_humans: tuple[tuple[str, ...], ...]
+    same: bool
+    kendall: float | Undefined
+    """Kendall's tau-b of the systems' means."""
+    pairs: int
+    """Pairs of systems that people tell apart."""
+    agreeing: int
+    """Those of them that the metric puts in the same order."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "by_metric": [list(place) for place in self.by_metric],
+            "by_humans": [list(place) for place in self.by_humans],
+            "same": self.same,
+            "kendall": defined(self.kendall),
+            "pairs": self.pairs,
+            "agreeing": self.agreeing,
+        }
+
+
+def ranking_agreement(metric: Mapping[str, float], humans: Mapping[str, float]) -> RankingAgreement:
+    """
+    Compare the rankings of the systems that both *metric* and *humans* have a mean for; higher is better.
+
+    A pair that people tie names no better system and doesn't count; one that only the metric ties
+    counts as not agreeing.
+    """
+    systems = sorted(metric.keys() & humans.keys())
+    pairs = [(a, b) for a, b in combinations(systems, 2) if _better(humans[a], humans[b])]
+    tau = correlations([metric[s] for s in systems], [humans[s] for s in systems], resamples=0)["kendall"]
+    by_metric, by_humans = (_places({s: means[s] for s in systems}) for means in (metric, humans))
+    return RankingAgreement(
+        by_metric=by_metric,
+        by_humans=by_humans,
+        same=by_metric == by_humans,
+        kendall=tau.value,
+        pairs=len(pairs),
+        agreeing=sum(_better(metric[a], metric[b]) == _better(humans[a], humans[b]) for a, b in pairs),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseAgreement:
+    """Two systems: on how many passages metric and people name the same better one."""
+
+    first: str
+    second: str
+    passages: int
+    """Passages on which both systems have a score and a rating."""
+    human_ties: int
+    """Those on which people name no better system; left out of the share."""
+    metric_ties: int
+    """Of the others, those on which the metric names none; they count as not agreeing."""
+    agreeing: int
+    share: float | Undefined
+    """*agreeing* among the passages without a human tie, in [0, 1]; guessing gives about a half."""
+    interval: Interval | Undefined
+    """Wilson's, with passages as independent cases."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "passages": self.passages,
+            "human_ties": self.human_ties,
+            "metric_ties": self.metric_ties,
+            "agreeing": self.agreeing,
+            "share": defined(self.share),
+            "low": self.interval.low if isinstance(self.interval, Interval) else None,
+            "high": self.interval.high if isinstance(self.interval, Interval) else None,
+        }
+
+
+PassageMeans = Mapping[tuple[str, str], tuple[float, float]]
+"""By system and passage: the metric's mean and the people's."""
+
+
+def pairwise_agreement(means: PassageMeans, confidence: float = 0.95) -> list[PairwiseAgreement]:
+    """
+    One entry for each pair of systems, in alphabetical order.
+
+    The source doesn't say what a tie counts as. Here a human tie leaves the passage out, since there is
+    no better system to name, and a metric's tie counts against the metric, since it named none.
+    """
+    systems = sorted({system for system, _ in means})
+    passages: dict[str, list[str]] = {system: [] for system in systems}
+    for system, passage in sorted(means):
+        passages[system].append(passage)
+    return [
+        _pair(a, b, [p for p in passages[a] if (b, p) in means], means, confidence)
+        for a, b in combinations(systems, 2)
+    ]
+
+
+def _pair(
+    first: str, second: str, passages: Sequence[str], means: PassageMeans, confidence: float
+) -> PairwiseAgreement:
+    verdicts = [
+        tuple(_better(a, b) for a, b in zip(means[first, p], means[second, p], strict=True)) for p in passages
+    ]
+    told_apart = [(metric, human) for metric, human in verdicts if human]
+    agreeing = sum(metric == human for metric, human in told_apart)
+    none = Undefined(reason="people tell the two apart on no passage")
+    return PairwiseAgreement(
+        first=first,
+        second=second,
+        passages=len(passages),
+        human_ties=len(passages) - len(told_apart),
+        metric_ties=sum(metric == 0 for metric, _ in told_apart),
+        agreeing=agreeing,
+        share=agreeing / len(told_apart) if told_apart else none,
+        interval=wilson_interval(agreeing, len(told_apart), confidence) if told_apart else none,
+    )
+
+
+def _better(a: float, b: float) -> int:
+    """1 if *a* is better, -1 if *b* is, 0 for a tie."""
+    return 0 if abs(a - b) <= TIE else 1 if a > b else -1
+
+
+def _places(means: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
+    places: list[list[str]] = []
+    for system in sorted(means, key=lambda name: (-means[name], name)):
+        if places and not _better(means[places[-1][0]], means[system]):
+            places[-1].append(system)
+        else:
+            places.append([system])
+    return tuple(tuple(sorted(place)) for place in places)

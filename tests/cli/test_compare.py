@@ -1,0 +1,217 @@
+"""`replay compare` and repeats of a run, as a user types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import replay
+
+TALKS, TURNS = 6, 4
+
+
+def replay_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
+    )
+
+
+def scenario(folder: Path, answers, **changes):
+    return {
+        "name": "try",
+        "data": {"path": str(folder / "talks.jsonl")},
+        "systems": [{"name": "s", "adapter": "scripted", "settings": {"answers": answers}}],
+        "policies": ["gold", "pred"],
+        "scorers": ["em", "f1"],
+        "drift": {"nlp_workers": 0},
+        **changes,
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Six talks; run ``right`` answers as recorded, run ``wrong`` errs from turn 2 on."""
+    made = tmp_path_factory.mktemp("work")
+    talks = [
+        {
+            "id": f"talk{n}",
+            "turns": [
+                {"question": f"Who sang {n}-{depth}?", "gold_answer": f"Ann sang {depth}."}
+                for depth in range(1, TURNS + 1)
+            ],
+        }
+        for n in range(TALKS)
+    ]
+    (made / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    wrong = ["Ann sang 1.", *["Nobody knows."] * (TURNS - 1)]
+    for name, answers in (("right", "gold"), ("wrong", wrong)):
+        content = scenario(made, answers)
+        (made / f"{name}.yaml").write_text(yaml.safe_dump(content))
+        replay.run(content, runs=made / "made").folder.rename(made / name)
+    return made
+
+
+def test_two_runs_are_compared_by_depth(folder):
+    """Six conversations that all differ alike: the smallest p-value there is, 2 of 64."""
+    done = replay_cli("compare", "right", "wrong", "--metric", "em", "--by", "depth", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    gold, pred = found["pairs"]
+    (em,) = pred["scores"]
+
+    assert (gold["conversations"], gold["only_first"]) == (TALKS, 0)
+    assert [row["depth"] for row in em["rows"]] == [1, 2, 3, 4, None]
+    assert [row["value"] for row in em["rows"]] == [0, -1, -1, -1, -0.75]
+    assert [row["p"] for row in em["rows"]] == [1, *[2 / 64] * 4]
+    assert em["rows"][1]["p_holm"] == pytest.approx(10 * 2 / 64)
+    assert len(em["flips"]) == TALKS * 3
+    assert found["test"]["holm_over"] == 10
+
+
+def test_the_text_says_what_was_paired_and_what_flipped(folder):
+    done = replay_cli(
+        "compare", "right", "wrong", "--policy", "gold", "--metric", "f1", "--flips", "1", cwd=folder
+    )
+
+    assert "s, gold (B) minus s, gold (A), on the same turns" in done.stdout
+    assert "Flipped turns: f1 0 won and 18 lost" in done.stdout
+    assert "talk0, depth 2: lost f1" in done.stdout
+    assert "... and 17 more" in done.stdout
+    assert "6 conversations paired." in done.stdout
+
+
+def test_two_policies_of_one_run_are_compared(folder):
+    done = replay_cli("compare", "right", "--policies", "gold,pred", "--json", cwd=folder)
+    (pair,) = json.loads(done.stdout)["pairs"]
+
+    assert (pair["first"]["policy"], pair["second"]["policy"]) == ("gold", "pred")
+    assert pair["changes"]["gold, pred"][0] == "policy:gold"
+    assert [one["rows"][0]["value"] for one in pair["scores"]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["right"], "--policies A,B"),
+        (["right", "wrong", "right"], "--spread"),
+        (["right", "wrong", "--metric", "f2"], 'no score "f2"'),
+        (["right", "nowhere"], "there is no run"),
+        (["--spread", "right"], "needs two runs"),
+    ],
+)
+def test_wrong_usage_ends_with_a_sentence(folder, arguments, message):
+    done = replay_cli("compare", *arguments, cwd=folder)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_same_command_prints_the_same(folder):
+    one, other = (
+        replay_cli("compare", "right", "wrong", "--by", "depth", cwd=folder).stdout for _ in range(2)
+    )
+
+    assert one == other
+
+
+def test_repeats_are_runs_of_their_own_and_their_spread_is_shown(folder):
+    done = replay_cli("run", "right.yaml", "--repeats", "3", "--runs", "three", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+
+    assert len(found["runs"]) == len(list((folder / "three").iterdir())) == 3
+    assert {row["deviation"] for row in found["spread"]} == {0}
+    assert [one["same"] for one in found["same_answers"]] == [TALKS * TURNS] * 2
+    assert found["notes"] == []
+
+
+def test_the_spread_of_any_runs_can_be_shown_with_what_makes_them_no_repeats(folder):
+    done = replay_cli("compare", "--spread", "right", "wrong", cwd=folder)
+
+    assert "Spread between 2 runs" in done.stdout
+    assert "6 of 24 turns (25.0 %) were answered alike in every run" in " ".join(done.stdout.split())
+
+
+def test_a_scenario_can_ask_for_repeats(folder):
+    content = scenario(folder, "gold", repeats=2)
+
+    assert len(replay.repeat(content, runs=folder / "two")) == 2
+    assert len(replay.repeat(content, 3, runs=folder / "three-more")) == 3
+    (folder / "twice.yaml").write_text(yaml.safe_dump(content))
+    done = replay_cli("run", "twice.yaml", "--runs", "twice", cwd=folder)
+    assert "Spread between 2 runs" in done.stdout
+
+
+def test_a_report_can_have_bca_intervals(folder):
+    done = replay_cli("report", "wrong", "--interval", "bca", cwd=folder)
+
+    assert "BCa bootstrap over 6 conversations" in " ".join(done.stdout.split())
+    assert "no interval for em, f1 at depths 1 to 4 and all depths together" in " ".join(done.stdout.split())
+
+
+def test_a_run_is_held_against_a_table_of_ratings(folder):
+    lines = ["conversation,depth,policy,rater,overall"]
+    for talk in range(TALKS):
+        for depth in range(1, TURNS + 1):
+            lines += [f"talk{talk},{depth},gold,{rater},{1 if depth > 1 else 5}" for rater in ("ann", "bob")]
+    (folder / "human.csv").write_text("\n".join(lines) + "\n")
+    done = replay_cli("agree", "wrong", "human.csv", "--plots", "plots", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+
+    assert found["joined_by"] == "policy, conversation, depth"
+    assert [one["score"] for one in found["agreement"]] == ["em", "f1"]
+    assert found["agreement"][0]["correlations"]["pearson"]["value"] == pytest.approx(1)
+    assert found["agreement"][0]["correlations"]["pearson"]["clusters"] == TALKS
+    assert found["raters"]["criteria"][0]["cohen_kappa"] == pytest.approx(1)
+    assert len(found["plots"]) == len(list((folder / "plots").iterdir())) == 8
+
+
+def test_agree_prints_tables_and_wrong_usage_ends_with_a_sentence(folder):
+    (folder / "a.csv").write_text("id,quality\n1,0.1\n2,0.4\n3,0.2\n")
+    (folder / "b.csv").write_text("id,overall\n1,1\n2,5\n3,4\n")
+    done = replay_cli("agree", "a.csv", "b.csv", cwd=folder)
+
+    assert "quality / overall" in done.stdout
+    assert "+1.000" in done.stdout
+    for arguments in (
+        ["--score-range", "0,1"],
+        ["--against", "kindness"],
+        ["--score-range", "1", "--human-range", "5,1"],
+    ):
+        done = replay_cli("agree", "a.csv", "b.csv", *arguments, cwd=folder)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "jsonl"])
+def test_two_tables_are_scored(folder, suffix):
+    (folder / "bench.csv").write_text("Question,Golden Response\nWho?,Ann sang it\nWhere?,In Rome\n")
+    (folder / "answers.jsonl").write_text('{"question": "Where?", "answer": "In Rome"}\n')
+    arguments = ["--benchmark", "bench.csv", "--responses", "answers.jsonl", "--out", f"out.{suffix}"]
+    done = replay_cli("score-file", *arguments, "--column", "Rouge-L", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+    assert "Rouge-L" in done.stdout
+    assert "1 rows have no response" in done.stdout
+    assert (folder / f"out.{suffix}").stat().st_size > 0
+    again = replay_cli("score-file", *arguments, "--column", "Rouge-L", "--json", cwd=folder)
+    assert json.loads(again.stdout)["means"][0]["value"] == 1.0
+
+
+def test_files_that_do_not_fit_end_with_a_sentence(folder):
+    (folder / "bench.csv").write_text("Question,Golden Response\nWho?,Ann sang it\nWhere?,In Rome\n")
+    (folder / "one.jsonl").write_text('{"answer": "In Rome"}\n')
+    done = replay_cli(
+        "score-file", "--benchmark", "bench.csv", "--responses", "one.jsonl", "--out", "o.csv", cwd=folder
+    )
+
+    assert done.returncode == 2
+    assert "bench.csv has 2 rows and one.jsonl has 1" in done.stderr
+    assert not (folder / "o.csv").exists()

@@ -1,0 +1,200 @@
+"""Training, from a file with human rewrites to weights."""
+
+import json
+
+import numpy as np
+import pytest
+
+from replay.coreference.embedded import train as command
+from replay.coreference.embedded.examples import Example, read_examples
+from replay.coreference.embedded.features import describe
+from replay.coreference.embedded.fitting import FitSettings, Lesson, _gradients, _initial, fit_ensemble
+from replay.coreference.embedded.lessons import dresses, lessons_of
+from replay.coreference.embedded.mention_features import KINDS
+from replay.coreference.embedded.network import Ensemble, Network, packed, shipped, unpacked
+from replay.coreference.embedded.ranker import read_document
+from replay.coreference.resolver import Document
+from replay.history import Exchange
+
+SAID = [
+    ("Who taught her?", "Who taught Ann Lee?", "The pianist Bob Ray."),
+    ("Did he like her?", "Did Bob Ray like Ann Lee?", "He did."),
+    ("When did she leave?", "When did Ann Lee leave?", "In 1990."),
+]
+QUICK = FitSettings(networks=2, width=8, hidden_width=4, epochs=3)
+
+
+@pytest.fixture
+def data(tmp_path):
+    rows, history = [], ["Ann Lee", "Early life"]
+    for number, (question, rewrite, answer) in enumerate(SAID, 1):
+        rows.append(
+            {
+                "History": list(history),
+                "QuAC_dialog_id": "d",
+                "Question": question,
+                "Question_no": number,
+                "Rewrite": rewrite,
+            }
+        )
+        history += [question, answer]
+    path = tmp_path / "canard.json"
+    path.write_text(json.dumps(rows), "utf-8")
+    return path
+
+
+def test_examples_have_the_whole_history_and_the_rewrite(data):
+    examples = read_examples([data])
+
+    assert [len(e.document.turns) for e in examples] == [0, 1, 2]
+    assert [e.rewrite for e in examples] == [rewrite for _, rewrite, _ in SAID]
+    assert {(e.group, e.fold) for e in examples} == {("ann lee", examples[0].fold)}
+    assert 0 <= examples[0].fold < 5
+
+
+def test_a_question_that_two_paths_share_is_one_example(tmp_path):
+    turn = {
+        "number": "1-1",
+        "utterance": "Who?",
+        "manual_rewritten_utterance": "Who is it?",
+        "response": "Ann.",
+    }
+    more = [{**turn, "number": f"1-{n}", "utterance": f"Why {n}?"} for n in (2, 3)]
+    path = tmp_path / "cast.json"
+    path.write_text(json.dumps([{"number": 7, "turn": [turn, other]} for other in more]), "utf-8")
+    examples = read_examples([path])
+
+    assert [e.document.question for e in examples] == ["Who?", "Why 2?", "Why 3?"]
+    assert {e.group for e in examples} == {"topic 7"}
+
+
+def test_the_right_candidate_gets_the_weight(data):
+    example = read_examples([data])[1]
+    described = describe(example.document)
+    lessons = lessons_of([example], variants=False)
+
+    assert len(lessons) == len(described.mentions) == 2
+    texts = ["", *(candidate.text for candidate in described.candidates)]
+    assert [texts[int(lesson.right.argmax())] for lesson in lessons] == ["Bob Ray", "Ann Lee"]
+    assert all(lesson.right.sum() == pytest.approx(1) for lesson in lessons)
+
+
+def test_a_mention_that_people_left_alone_teaches_leaving_alone():
+    question = "Did that help?"
+    turn = Exchange(question="Who came?", answer="Ann Lee came with the doctor.")
+    document = Document(question=question, turns=(turn,))
+    (lesson,) = lessons_of(
+        [Example(dialog="d", group="g", document=document, rewrite=question)], variants=False
+    )
+
+    assert lesson.right.tolist() == [1.0] + [0.0] * (len(lesson.rows) - 1)
+
+
+def test_an_example_is_also_shown_without_its_title_and_with_a_short_history(data):
+    turns = tuple(Exchange(question=q, answer=a) for q, _, a in SAID)
+    document = Document(question="Did she sing?", turns=turns, title="Ann Lee (singer)", section="Life")
+    shown = list(dresses(Example(dialog="d", group="g", document=document, rewrite="Did Ann Lee sing?")))
+
+    assert shown[0] == (document, 1.0)
+    assert any(not d.title and not d.section for d, _ in shown)
+    assert any(len(d.turns) == 2 and d.title for d, _ in shown)
+    assert all(weight < 1 for _, weight in shown[1:])
+
+
+def test_a_pronoun_is_exchanged_where_both_sexes_are_named():
+    turn = Exchange(question="Who were his parents?", answer="His mother was Mary Lee.")
+    document = Document(question="What did he do?", turns=(turn,), title="John Hooker")
+    example = Example(dialog="d", group="g", document=document, rewrite="What did John Hooker do?")
+    exchanged = [lesson for lesson in lessons_of([example]) if lesson.mention[KINDS.index("she")]]
+
+    assert exchanged
+    assert {lesson.weight for lesson in exchanged} < {lesson.weight for lesson in lessons_of([example])}
+
+
+def test_gradients_are_those_of_the_loss():
+    rng = np.random.default_rng(0)
+    lessons = [
+        Lesson(
+            np.concatenate([np.eye(len(KINDS))[kind], rng.normal(size=3)]).astype(np.float32),
+            rng.normal(size=(rows, 4)).astype(np.float32),
+            np.eye(rows, dtype=np.float32)[1],
+            weight,
+        )
+        for kind, rows, weight in ((0, 3, 1.0), (3, 5, 0.5))
+    ]
+    parameters = _initial(len(KINDS) + 3, 4, QUICK, rng)
+    parameters["wide"] += 0.1
+    wide = {name: values.astype(np.float64) for name, values in parameters.items()}
+
+    def loss(changed):
+        network = Network(**changed)
+        return sum(
+            -lesson.weight * np.log(probabilities(network, lesson) @ lesson.right) for lesson in lessons
+        ) / len(lessons)
+
+    gradients = _gradients(parameters, lessons, 0.0, rng)
+    for name, values in wide.items():
+        place = tuple(0 for _ in values.shape)
+        step = np.zeros_like(values)
+        step[place] = 1e-5
+        slope = (loss({**wide, name: values + step}) - loss({**wide, name: values - step})) / 2e-5
+        assert gradients[name][place] == pytest.approx(slope, abs=1e-4), name
+
+
+def probabilities(network, lesson):
+    scores = network.scores(lesson.mention.astype(np.float64), lesson.rows.astype(np.float64))
+    return np.exp(scores) / np.exp(scores).sum()
+
+
+def test_the_same_seed_gives_the_same_networks_and_learns_what_it_is_shown(data):
+    lessons = lessons_of(read_examples([data])) * 20
+    one, other = fit_ensemble(lessons, QUICK), fit_ensemble(lessons, QUICK)
+
+    assert all(np.array_equal(packed(one)[name], packed(other)[name]) for name in packed(one))
+    document = read_examples([data])[1].document
+    assert [c.reading.antecedent for c in read_document(document, one)] == ["Bob Ray", "Ann Lee"]
+
+
+def test_stored_networks_read_alike():
+    arrays = packed(shipped())
+
+    assert all(array.dtype == np.float16 for array in arrays.values())
+    again = packed(unpacked(arrays))
+    assert all(np.array_equal(arrays[name], again[name]) for name in arrays)
+
+
+def test_leaving_alone_and_candidates_share_the_probability():
+    described = describe(Document(question="Did she sing?", title="Ann Lee"))
+    ensemble = shipped()
+    found = ensemble.probabilities(described.about_mentions[0], described.about_candidates[0])
+
+    assert len(found) == len(described.candidates) + 1
+    assert found.sum() == pytest.approx(1)
+    reluctant = Ensemble(ensemble.networks, leave_alone=20.0)
+    assert reluctant.probabilities(described.about_mentions[0], described.about_candidates[0])[0] > 0.99
+
+
+def test_the_command_writes_weights(data, tmp_path, capsys):
+    out = tmp_path / "weights.npz"
+
+    assert command.main([str(data), "--out", str(out), "--networks", "1", "--epochs", "1"]) == 0
+    assert "3 questions of 1 articles" in capsys.readouterr().out
+    with np.load(out) as stored:
+        assert len(unpacked({name: stored[name] for name in stored.files}).networks) == 1
+
+
+def test_the_command_says_what_it_cannot_read(tmp_path, capsys):
+    assert command.main([str(tmp_path / "none.json"), "--out", str(tmp_path / "w.npz")]) == 1
+    assert "none.json" in capsys.readouterr().err
+
+
+def test_the_shipped_weights_are_small_and_fit_the_features():
+    from importlib import resources
+
+    folder = resources.files("replay.coreference.embedded")
+    assert len(folder.joinpath("weights.npz").read_bytes()) < 300_000
+    assert "CC BY-SA 4.0" in folder.joinpath("WEIGHTS.LICENSE.txt").read_text("utf-8")
+    described = describe(Document(question="Did she sing?", title="Ann Lee"))
+    network = shipped().networks[0]
+    assert network.mention.shape[0] == described.about_mentions.shape[1]
+    assert network.candidate.shape[0] == described.about_candidates[0].shape[1] + 1

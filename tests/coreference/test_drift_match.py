@@ -1,0 +1,25 @@
+"""The setting ``drift.match``, which belongs to the published rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.assembly import assemble
+from replay.errors import ScenarioError
+from replay.launch import load_scenario
+
+
+def test_em_belongs_to_the_published_rule(tmp_path):
+    (tmp_path / "talk.jsonl").write_text('{"id": "t", "turns": [{"question": "Who?"}]}', "utf-8")
+    scenario = {
+        "name": "x",
+        "data": {"path": str(tmp_path / "talk.jsonl")},
+        "systems": [{"name": "s", "adapter": "extractive"}],
+        "policies": ["rewrite"],
+        "drift": {"match": "em", "mode": "evalconvqa"},
+    }
+    (signature,) = [p.signature for p in assemble(load_scenario(scenario)).policies.values()]
+    assert "drift:evalconvqa+em" in signature
+    scenario["drift"] = {"match": "em"}
+    with pytest.raises(ScenarioError, match="needs mode: evalconvqa"):
+        assemble(load_scenario(scenario))

@@ -1,0 +1,152 @@
+"""What must hold of distributions, and of the verdicts that come from them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from replay.coreference import hard, strict
+from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.resolver import Document
+from replay.history import Exchange, Played
+from tests.laws.test_drift_laws import CONVERSATIONS
+from tests.samples import detector
+
+TEXTS = [
+    "Ann Lee came with Bob van der Ray in 1990.",
+    'The first album "Blue Moon" of the Beatles and The Who.',
+    "In the U.S., Mrs. Lee met J. Ray.",
+    "CANNOTANSWER",
+    "李安",
+    "",
+]
+QUESTIONS = [
+    "Did she like it?",
+    "Was that album good?",
+    "Why was that?",
+    "When did he join the band?",
+    "Who?",
+]
+said = st.sampled_from(TEXTS) | st.text(max_size=30)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    turns = draw(st.lists(st.tuples(said, said), max_size=3))
+    return Document(
+        question=draw(st.sampled_from(QUESTIONS) | st.text(max_size=20)),
+        turns=tuple(Exchange(question=q, answer=a) for q, a in turns),
+        title=draw(st.sampled_from(["", "Ann Lee", "Journey (band)"])),
+        background=draw(said),
+    )
+
+
+@given(documents())
+def test_a_distribution_is_one(document):
+    (readings,) = EmbeddedResolver().read([document])
+
+    for reading in readings:
+        probabilities = [probability for probability, _ in reading.distribution]
+        assert all(0 < probability <= 1 for probability in probabilities)
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert sum(probabilities) <= 1 + 1e-9
+        if reading.antecedent is not None:
+            assert reading.distribution[0][1] == reading.antecedent
+
+
+@given(documents(), st.floats(0, 1))
+def test_equal_documents_never_differ(document, threshold):
+    resolver = EmbeddedResolver()
+    gold, predicted = resolver.read([document]), resolver.read([document])
+    drift = strict.compare(
+        gold[0], predicted[0], gold_document=document, predicted_document=document, threshold=threshold
+    )
+
+    assert drift.probability == 0
+    assert drift.valid
+
+
+@given(documents(), documents())
+def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
+    gold, predicted = EmbeddedResolver().read([one, other])
+    verdicts = [
+        strict.compare(gold, predicted, gold_document=one, predicted_document=other, threshold=threshold)
+        for threshold in (0.1, 0.5, 0.9)
+    ]
+
+    (probability,) = {drift.probability for drift in verdicts}
+    assert 0 <= probability <= 1
+    assert probability == max((m.probability for m in verdicts[0].mentions), default=0.0)
+    assert [drift.valid for drift in verdicts] == sorted(drift.valid for drift in verdicts)
+
+
+@given(documents(), documents())
+def test_without_distributions_strict_is_hard(one, other):
+    gold, predicted = RulesResolver().read([one, other])
+    drift = strict.compare(gold, predicted, gold_document=one, predicted_document=other)
+
+    assert drift.valid == hard.compare(gold, predicted).valid
+    assert drift.mentions == hard.compare(gold, predicted).mentions
+
+
+@given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(["strict", "hard"]))
+@settings(max_examples=30)
+def test_identical_histories_have_probability_0(talk, window, mode):
+    async def check():
+        async with detector(window=window, mode=mode) as drift:
+            for depth in range(1, len(talk.turns) + 1):
+                played = [
+                    Played(turn=t, asked=t.question, answer=t.gold_answers[0])
+                    for t in talk.turns[: depth - 1]
+                ]
+                assessment = await drift.assess(talk, depth, played)
+                assert assessment.drift.valid
+                assert assessment.drift.probability == 0
+
+    asyncio.run(check())
+
+
+_PROGRAM = """
+from replay.coreference import strict
+from replay.coreference.embedded import EmbeddedResolver
+from tests.laws.test_distribution_laws import QUESTIONS, TEXTS
+from replay.coreference.resolver import Document
+from replay.history import Exchange
+resolver = EmbeddedResolver()
+documents = [
+    Document(question=question, title=title, turns=(Exchange(question="Who?", answer=text),))
+    for question in QUESTIONS for title in ("", "Ann Lee") for text in TEXTS
+]
+read = resolver.read(documents)
+for one, first in zip(documents, read):
+    for other, second in zip(documents, read):
+        if one.question == other.question:
+            print(strict.compare(first, second, gold_document=one, predicted_document=other))
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_verdicts_do_not_depend_on_hash_seeds_or_on_the_threads_of_the_arithmetic(threads):
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", _PROGRAM],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "OMP_NUM_THREADS": count,
+                "OPENBLAS_NUM_THREADS": count,
+            },
+        ).stdout
+        for seed, count in (("1", "1"), ("2", threads))
+    }
+
+    (only,) = printed
+    assert len(only.splitlines()) > 100

@@ -1,0 +1,73 @@
+"""The three ways of augmenting a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.errors import RewriteError, ScenarioError
+from replay.plugins import build, load
+from replay.policies.augment import AugmentPolicy
+from tests.samples import ALBUM, SINGER, Fake, conversation, detector, play
+
+ASTRAY = ("Nobody.", "Nowhere.", "Nothing.", "No.")
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked"),
+    [
+        ("resolve", ["Who sang Stone Garden?", "Where was Alice Okafor born?"]),
+        ("prefix", ["Who sang Stone Garden?", "Alice Okafor sang it. Where was she born?"]),
+        ("both", ["Who sang Stone Garden?", "Alice Okafor sang it. Where was Alice Okafor born?"]),
+    ],
+)
+async def test_modes(mode, asked):
+    async with detector() as drift:
+        policy = AugmentPolicy(detector=drift, mode=mode)
+        records = await play(Fake(*ASTRAY), policy, SINGER)
+    assert [r.asked for r in records][:2] == asked
+    assert [r.edit for r in records][:2] == ["kept", "augmented"]
+    assert f"mode:{mode}" in policy.signature
+    assert ("prefix_words:15" in policy.signature) == (mode != "resolve")
+    assert ("coref:" in policy.signature) == (mode != "prefix")
+
+
+@pytest.mark.parametrize("unknown", [None, "CANNOTANSWER"])
+async def test_an_unknown_answer_gives_no_prefix(unknown):
+    talk = conversation(("Who sang it?", unknown), ("Why?", "Because."))
+    async with detector() as drift:
+        records = await play(Fake("a", "b"), AugmentPolicy(detector=drift, mode="prefix"), talk)
+    assert (records[1].asked, records[1].edit) == ("Why?", "kept")
+
+
+async def test_a_prefix_needs_no_resolver():
+    async with detector() as drift:
+        await play(Fake(*ASTRAY), AugmentPolicy(detector=drift, mode="prefix"), ALBUM)
+        assert drift.service.resolved == 0
+
+
+class Broken:
+    signature = "broken"
+
+    async def rewrite(self, request):
+        raise RewriteError("no luck")
+
+
+async def test_a_failed_rewriting_asks_the_question_as_recorded():
+    async with detector() as drift:
+        policy = AugmentPolicy(detector=drift, mode="both", rewriter=Broken())
+        records = await play(Fake(*ASTRAY), policy, ALBUM)
+    assert [(r.asked, r.edit, r.edit_note) for r in records] == [
+        (t.question, "rewrite-failed", "no luck") for t in ALBUM.turns
+    ]
+
+
+def test_prefix_words_have_to_be_some():
+    with pytest.raises(ScenarioError, match="prefix_words: 0 is not"):
+        build(
+            load("policies", "augment", Path()),
+            {"prefix_words": 0},
+            provided={"detector": None},
+            folder=Path(),
+        )

@@ -1,0 +1,37 @@
+"""Every scorer of an answer can be had for answerable questions only."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.scorers.bertscore import BertScore
+from replay.scorers.bleu1 import Bleu1
+from replay.scorers.bleu4 import Bleu4
+from replay.scorers.coverage import Coverage
+from replay.scorers.exact_match import ExactMatch
+from replay.scorers.fuzzy import Fuzzy
+from replay.scorers.quac_f1 import HeqD, HeqQ, QuacF1
+from replay.scorers.rouge_l import RougeL
+from replay.scorers.rouge_n import rouge1, rouge2
+from replay.scorers.scorer import Unscored
+from replay.scorers.sentence_bleu import SentenceBleu
+from replay.scorers.similarity import Similarity
+from replay.scorers.token_f1 import TokenF1
+from tests.scorers.turns import turn
+
+FACTORIES = [
+    BertScore, Bleu1, Bleu4, Coverage, ExactMatch, Fuzzy, HeqD, HeqQ, QuacF1, RougeL, SentenceBleu,
+    Similarity, TokenF1, rouge1, rouge2,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("factory", FACTORIES, ids=lambda factory: factory.__name__)
+def test_unanswerable_questions_can_be_left_out(factory):
+    """Before any model is loaded."""
+    turns = [turn("x", "CANNOTANSWER"), turn("x", "CANNOTANSWER", "cat"), turn("I don't know", "cat")]
+    everything, some = factory(), factory(answerable_only=True)
+
+    assert some.observe(turns)[:2] == [Unscored(reason="unanswerable question")] * 2
+    assert not isinstance(some.observe(turns)[2], Unscored)
+    assert not any(isinstance(one, Unscored) for one in everything.observe(turns))
+    assert some.signature() == f"{everything.signature()}|questions:answerable"

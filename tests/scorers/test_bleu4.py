@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.scorers.bleu4 import Bleu4
+from replay.scorers.scorer import Unscored
+from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import skipped_turn, turn
+
+PHRASES = st.lists(
+    st.sampled_from(["the", "cat", "sat", "on", "mat", "The", "U.S.-led", "$5.20", "well,"]),
+    min_size=1,
+    max_size=10,
+).map(" ".join)
+
+
+class TestBleu4KeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return Bleu4()
+
+    @pytest.fixture
+    def records(self):
+        """With matches of every order: smoothing puts something for none, that more turns make smaller."""
+        return [
+            turn("the cat sat on the mat", "the cat sat on a mat", depth=1),
+            turn("it sat on the mat today", "it sat on the mat", "the mat", depth=2),
+            turn("I don't know", "CANNOTANSWER", depth=3),
+            turn("\ud800", "☃", depth=4),
+            turn("", "it sat", depth=5),
+            turn(None, "it", depth=6),
+            turn("it", depth=7),
+            skipped_turn("it", depth=8),
+        ]
+
+
+@given(
+    st.lists(st.tuples(PHRASES, PHRASES, PHRASES), min_size=1, max_size=6),
+    st.booleans(),
+    st.sampled_from(["exp", "floor", "add-k", "none"]),
+    st.sampled_from(["13a", "intl", "char"]),
+)
+def test_is_sacrebleus_corpus_score(texts, lowercase, smooth, tokenize):
+    from sacrebleu.metrics.bleu import BLEU
+
+    scorer = Bleu4(lowercase=lowercase, smooth=smooth, tokenize=tokenize)
+    answers, first, second = (list(column) for column in zip(*texts, strict=True))
+    published = BLEU(lowercase=lowercase, smooth_method=smooth, tokenize=tokenize).corpus_score(
+        answers, [first, second]
+    )
+
+    observed = scorer.observe([turn(a, f, s) for a, f, s in texts])
+    assert scorer.combine(observed) == pytest.approx(min(1.0, published.score / 100))
+
+
+def test_any_subset_is_a_corpus_of_its_own_and_not_a_mean():
+    scorer = Bleu4()
+    turns = [turn("the cat sat on the mat", "the cat sat on the mat"), turn("a dog ran off today", "no cat")]
+    good, bad = scorer.observe(turns)
+
+    assert scorer.combine([good]) == pytest.approx(1)
+    assert scorer.combine([bad]) == 0
+    # 6 of 11 words match, 5 of 9 pairs, 4 of 7, 3 of 5; the answers are longer than the references.
+    assert scorer.combine([good, bad]) == pytest.approx((6 / 11 * 5 / 9 * 4 / 7 * 3 / 5) ** 0.25)
+
+
+def test_the_number_of_references_may_change_from_turn_to_turn():
+    turns = [turn("the cat sat on the mat", "a cat", "the cat sat on the mat"), turn("so it was then", "so")]
+
+    assert 0 < Bleu4().combine(Bleu4().observe(turns)) < 1
+
+
+def test_an_answer_that_declines_is_one_word():
+    declined, wrong = Bleu4().observe(
+        [turn("I don't know.", "CANNOTANSWER"), turn("no idea", "CANNOTANSWER")]
+    )
+
+    assert declined == [1, 0, 0, 0, 1, 0, 0, 0, 1, 1]
+    assert wrong[0] == 0
+
+
+def test_short_answers_need_the_effective_order():
+    turns = [turn("in Paris", "in Paris")]
+
+    assert Bleu4().combine(Bleu4().observe(turns)) == 0
+    effective = Bleu4(effective_order=True)
+    assert effective.combine(effective.observe(turns)) == pytest.approx(1)
+
+
+def test_answerable_questions_only():
+    scorer = Bleu4(answerable_only=True)
+
+    assert scorer.observe([turn("x", "CANNOTANSWER")]) == [Unscored(reason="unanswerable question")]
+    assert scorer.signature().endswith("|questions:answerable")
+
+
+def test_the_signature_is_like_sacrebleus():
+    assert Bleu4().signature() == "bleu4:sacrebleu|case:mixed|eff:no|tok:13a|smooth:exp|declining:default"
+    assert "case:lc" in Bleu4(lowercase=True).signature()

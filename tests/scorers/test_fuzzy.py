@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.scorers.fuzzy import Fuzzy, fuzzy_ratio
+from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import turn
+
+
+class TestFuzzyKeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return Fuzzy()
+
+
+class TestFuzzyWithoutThresholdKeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return Fuzzy(threshold=None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "ratio"),
+    [
+        ("It was built in 1889, I believe.", "1889", 1),
+        ("The Eiffel Tower", "eiffel tower!", 1),
+        ("in", "in 1996", 1),  # it reads both ways
+        ("abcd", "abce", 6 / 7),  # the longest place in common: "abc" against "abcd"
+        ("abcd", "wxyz", 0),
+        ("", "cat", 0),
+        ("the", "cat", 0),
+        ("?", "the", 1),
+    ],
+)
+def test_the_shorter_text_is_looked_for_in_the_longer(answer, gold, ratio):
+    assert fuzzy_ratio(answer, gold) == pytest.approx(ratio)
+
+
+@given(st.text(), st.text())
+def test_the_ratio_is_a_share_and_1_for_equal_texts(one, other):
+    assert 0 <= fuzzy_ratio(one, other) <= 1
+    assert fuzzy_ratio(one, one) == 1
+
+
+def test_the_threshold_makes_it_a_match_or_none():
+    turns = [turn("abcd", "abce"), turn("abcd", "wxyz", "abcd efg")]
+
+    assert Fuzzy(threshold=0.85).observe(turns) == [1.0, 1.0]
+    assert Fuzzy(threshold=0.9).observe(turns) == [0.0, 1.0]
+    assert Fuzzy(threshold=None).observe(turns) == [pytest.approx(6 / 7), 1.0]
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, 80.0, float("nan")])
+def test_a_threshold_that_is_no_share_is_refused(threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        Fuzzy(threshold=threshold)
+
+
+def test_the_signature_names_the_threshold():
+    assert Fuzzy().signature() == "fuzzy:partial+squad+max|threshold:0.8|declining:default"
+    assert Fuzzy(threshold=None).signature() == "fuzzy:partial+squad+max|threshold:none|declining:default"

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from replay.errors import PluginError
+from replay.scorers.bertscore import BertScore
+from replay.scorers.coverage import Coverage
+from replay.scorers.neural_extra import encodable, model_name, model_place
+from replay.scorers.scorer import CheckedScorer
+from replay.scorers.similarity import Similarity
+from replay.scorers.token_f1 import TokenF1
+
+
+@pytest.mark.parametrize("factory", [BertScore, Coverage, Similarity])
+def test_a_missing_extra_can_be_told_before_a_run(factory, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    assert isinstance(factory(), CheckedScorer)
+    with pytest.raises(PluginError, match=r'needs torch, .*pip install "convreplay\[neural\]"'):
+        factory().check_installed()
+
+
+@pytest.mark.parametrize("factory", [BertScore, Coverage, Similarity])
+def test_with_the_extra_there_is_nothing_to_say(factory, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+
+    factory().check_installed()
+
+
+def test_other_scorers_need_no_check():
+    assert not isinstance(TokenF1(), CheckedScorer)
+
+
+def test_a_folder_is_seen_from_the_scenario(tmp_path):
+    (tmp_path / "model").mkdir()
+
+    assert model_place("model", tmp_path) == str((tmp_path / "model").resolve())
+    assert model_place("roberta-large", tmp_path) == "roberta-large"
+
+
+def test_a_signature_has_a_models_name_and_no_place():
+    names = ["roberta-large", "microsoft/deberta-base", "./models/mini lm", "a/b/tiny"]
+    names.append(str(Path("/somewhere/tiny").absolute()))
+
+    assert [model_name(name) for name in names] == [
+        "roberta-large",
+        "microsoft/deberta-base",
+        "mini_lm",
+        "tiny",
+        "tiny",
+    ]
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark():
+    assert encodable("a \ud800 ☃") == "a ? ☃"

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.scorers.quac_f1 import HeqD, HeqQ, QuacF1, human_f1, quac_f1
+from replay.scorers.scorer import Unscored
+from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import turn
+
+PHRASES = st.lists(st.sampled_from(["cat", "dog", "sat", "on", "mat"]), min_size=1, max_size=5).map(" ".join)
+
+
+class TestQuacF1KeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return QuacF1(min_human_f1=0)
+
+
+class TestHeqQKeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return HeqQ()
+
+
+class TestHeqDKeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self):
+        return HeqD()
+
+    def test_an_observation_does_not_depend_on_system_or_policy(self, scorer, records):
+        """It does name its conversation, since dialogs are what is counted."""
+        others = [turn("Paris", "Paris", system="other", policy="gold")]
+
+        assert scorer.observe(others) == scorer.observe([turn("Paris", "Paris")]) == [["c1", 1, 1]]
+
+
+def test_the_worked_example():
+    gold = ["in Paris", "Paris", "the city"]
+
+    assert quac_f1("in Paris", gold) == pytest.approx((2 / 3 + 1 + 1) / 3)
+    assert human_f1(gold) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score", "people"),
+    [
+        ("Paris", ["Paris"], 1, 1),  # one reference: nothing to leave out
+        ("CANNOTANSWER", ["CANNOTANSWER", "Paris"], 1, 1),  # as many decline as answer
+        ("Paris", ["CANNOTANSWER", "Paris"], 0, 1),
+        ("Paris", ["CANNOTANSWER", "Paris", "Paris"], 1, 1),
+        ("I don't know", ["Paris", "London"], 0, 0),
+    ],
+)
+def test_questions_without_an_answer_go_by_quacs_rule(answer, gold, score, people):
+    assert quac_f1(answer, gold) == score
+    assert human_f1(gold) == people
+
+
+def by_hand(answer: str, gold: list[str]) -> tuple[float, float]:
+    """The script's two numbers, written out."""
+
+    def f1(one: str, other: str) -> float:
+        left, shared = other.split(), 0
+        for word in one.split():
+            if word in left:
+                left.remove(word)
+                shared += 1
+        precision, recall = shared / len(one.split()), shared / len(other.split())
+        return 2 * precision * recall / (precision + recall) if shared else 0.0
+
+    if len(gold) == 1:
+        return f1(answer, gold[0]), 1.0
+    system = people = 0.0
+    for place in range(len(gold)):
+        others = gold[:place] + gold[place + 1 :]
+        system += max(f1(answer, other) for other in others)
+        people += max(f1(gold[place], other) for other in others)
+    return system / len(gold), people / len(gold)
+
+
+@given(PHRASES, st.lists(PHRASES, min_size=1, max_size=4))
+def test_is_the_scripts_for_answers_in_words(answer, gold):
+    assert (quac_f1(answer, gold), human_f1(gold)) == pytest.approx(by_hand(answer, gold))
+
+
+def test_questions_that_people_disagree_on_are_left_out():
+    turns = [turn("in Paris", "in Paris", "Paris", "the city"), turn("x", "cat", "dog")]
+
+    assert QuacF1().observe(turns) == [pytest.approx(8 / 9), Unscored(reason="human F1 below 0.4")]
+    assert QuacF1(min_human_f1=0).observe(turns)[1] == 0
+    assert HeqQ().observe(turns) == [1.0, Unscored(reason="human F1 below 0.4")]
+    assert HeqD(min_human_f1=0.5).observe(turns)[0] == Unscored(reason="human F1 below 0.5")
+
+
+DIALOGS = [
+    turn("Paris", "Paris", conversation="good", depth=1),
+    turn("1889", "1889", conversation="good", depth=2),
+    turn("Paris", "Paris", conversation="bad", depth=1),
+    turn("1889", "1890", conversation="bad", depth=2),
+    turn("Rome", "Rome", conversation="short", depth=1),
+]
+
+
+def test_a_dialog_is_good_if_every_question_is():
+    scorer = HeqD()
+    observed = scorer.observe(DIALOGS)
+
+    assert scorer.combine(observed) == pytest.approx(2 / 3)
+    assert HeqQ().combine(HeqQ().observe(DIALOGS)) == pytest.approx(4 / 5)
+    # Over one depth a dialog is what stands there: all three at depth 1, one of two at depth 2.
+    assert scorer.combine([one for one in observed if one[1] == 1]) == 1
+    assert scorer.combine([one for one in observed if one[1] == 2]) == 1 / 2
+
+
+def test_a_dialog_that_is_drawn_twice_counts_twice():
+    observed = HeqD().observe(DIALOGS)
+    good, bad = observed[:2], observed[2:4]
+
+    assert HeqD().combine(good * 2 + bad) == pytest.approx(2 / 3)
+    assert HeqD().combine(good + bad * 3) == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize("scorer", [QuacF1, HeqQ, HeqD])
+def test_a_least_human_f1_that_is_no_share_is_refused(scorer):
+    with pytest.raises(ValueError, match="min_human_f1"):
+        scorer(min_human_f1=40)
+
+
+def test_the_signatures_name_the_filter():
+    assert QuacF1().signature() == "quac_f1:squad+leave-one-out|min-human:0.4|declining:default"
+    assert HeqQ(min_human_f1=0).signature() == "heq_q:squad+leave-one-out|min-human:0|declining:default"
+    assert HeqD(answerable_only=True).signature().startswith("heq_d:")
+    assert HeqD(answerable_only=True).signature().endswith("|questions:answerable")

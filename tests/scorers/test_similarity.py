@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from replay.errors import PluginError
+from replay.scorers import similarity
+from replay.scorers.scorer import unit_of
+from replay.scorers.similarity import SentenceModel, Similarity, sentence_model
+from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.neural_contract import close, without_batch_noise
+from tests.scorers.turns import turn
+
+TEXTS = [
+    ("the cat sat on the mat", "a cat sat on the mat"),
+    ("it was paris", "the city of london"),
+    ("a dog", "it was paris"),
+]
+
+
+@without_batch_noise
+class TestSimilarityKeepsTheContract(ScorerContract):
+    @pytest.fixture
+    def scorer(self, tiny_model):
+        return Similarity(model=tiny_model, device="cpu")
+
+
+def published(model: str) -> list[float]:
+    """What sentence-transformers' own functions give."""
+    from sentence_transformers import SentenceTransformer, util
+
+    loaded = SentenceTransformer(model, device="cpu")
+    return [
+        util.cos_sim(loaded.encode(answer, show_progress_bar=False), loaded.encode(gold)).item()
+        for answer, gold in TEXTS
+    ]
+
+
+def ours(model: str | None) -> list[float]:
+    return Similarity(model=model, device="cpu").observe([turn(answer, gold) for answer, gold in TEXTS])
+
+
+def test_is_sentence_transformers_own(tiny_model):
+    assert ours(tiny_model) == close(published(tiny_model))
+
+
+def test_is_sentence_transformers_own_on_minilm(minilm):
+    """The default model, where it is installed."""
+    assert ours(None) == close(published(minilm))
+
+
+def test_the_published_column_recomputes(minilm, published_rows):
+    turns = [turn(row["Candidate Response"], row["Golden Response"]) for row in published_rows]
+
+    found = Similarity(declining=()).observe(turns)
+    assert found == pytest.approx([float(row["Similarity Score"]) for row in published_rows], abs=5e-5)
+
+
+def test_a_text_is_embedded_once(tiny_model, monkeypatch):
+    sentence_model.cache_clear()
+    model = SentenceModel(tiny_model, "cpu")
+    encoded = []
+    encode = model._model.encode
+    monkeypatch.setattr(
+        model._model, "encode", lambda texts, **kw: encoded.extend(texts) or encode(texts, **kw)
+    )
+    model.cosines(TEXTS)
+    model.cosines(TEXTS)
+    assert sorted(encoded) == sorted({text for pair in TEXTS for text in pair})
+
+    monkeypatch.setattr(similarity, "KEPT_TEXTS", 6)
+    assert model.cosines([*TEXTS, ("mat", "mat")])[:3] == close(model.cosines(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score"),
+    [
+        ("", "cat", 0),
+        ("cat", " ", 0),
+        ("", " ", 1),
+        ("I don't know", "CANNOTANSWER", 1),
+        ("cat", "CANNOTANSWER", 0),
+        ("the cat", "the cat", 1),
+        ("\ud800", "\ud800", 1),
+    ],
+)
+def test_blank_declining_and_equal_texts(tiny_model, answer, gold, score):
+    assert Similarity(model=tiny_model).observe([turn(answer, gold)]) == [close(score)]
+
+
+def test_a_model_that_is_not_to_be_had_is_named(tiny_model, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(PluginError, match=r'the model ".*empty" can\'t be loaded'):
+        Similarity(model="empty", folder=tmp_path).observe([turn("a", "b")])
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    sentence_model.cache_clear()
+
+    with pytest.raises(PluginError, match=r'"similarity" needs sentence_transformers.*convreplay\[neural\]'):
+        Similarity().observe([turn("x", "y")])
+
+
+def test_a_cosine_is_no_share():
+    assert unit_of(Similarity()) == ""
+
+
+def test_the_signature_names_the_model_however_it_was_found():
+    default = "similarity:cosine+max|model:sentence-transformers/all-MiniLM-L6-v2|declining:default"
+    assert Similarity().signature() == default
+    assert "|model:tiny|" in Similarity(model="/somewhere/tiny").signature()

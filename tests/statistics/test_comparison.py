@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from replay.scorers.token_f1 import TokenF1
+from replay.statistics.comparison import Side, compare_sides, corrected
+from replay.statistics.score_column import score_columns
+from tests.scorers.turns import turn
+from tests.statistics.spread import LongestAnswer
+
+
+def side(by_conversation, scorers=None, **changes):
+    records = [
+        turn(answer, "Paris", depth=depth, conversation=conversation, **changes)
+        for conversation, answers in by_conversation.items()
+        for depth, answer in enumerate(answers, 1)
+    ]
+    return Side(records=records, scores=score_columns(records, scorers or {"f1": TokenF1()}))
+
+
+FIRST = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"], "c3": ["Rome"], "c4": ["Paris"]})
+SECOND = side(
+    {"c1": ["Paris", "Paris"], "c2": ["Paris", "Paris"], "c3": [None], "c5": ["Paris"]}, policy="gold"
+)
+
+
+def test_a_comparison_by_hand():
+    """Of c1 and c2 four turns are common: 1/4 against 4/4, differences 1 and 2, p = 2/4."""
+    (found,) = compare_sides(FIRST, SECOND, ["f1"])
+    total = found.total
+
+    assert (total.first, total.second, total.difference.value) == (0.25, 1.0, 0.75)
+    assert (total.difference.low, total.difference.high) == (0.5, 1.0)
+    assert (total.difference.turns, total.difference.conversations) == (4, 2)
+    assert total.test is not None
+    assert (total.test.p, total.test.exact) == (0.5, True)
+    assert total.bootstrap_p is not None
+    assert total.bootstrap_p < 0.01
+    assert (found.one_sided, found.unlike) == (3, 0)
+    assert [row.difference.value for row in found.rows] == [0.5, 1.0, 0.75]
+
+
+def test_turns_that_flipped_are_told_with_both_answers():
+    (found,) = compare_sides(FIRST, SECOND, ["f1"])
+
+    assert found.flips is not None
+    assert [(flip.conversation, flip.depth, flip.first, flip.second) for flip in found.flips] == [
+        ("c1", 2, 0, 1), ("c2", 1, 0, 1), ("c2", 2, 0, 1)
+    ]  # fmt: skip
+    assert (found.flips[0].first_answer, found.flips[0].second_answer) == ("Rome", "Paris")
+    (none,) = compare_sides(FIRST, SECOND, ["f1"], flip_at=0.0)
+    assert none.flips == ()
+
+
+def test_the_same_question_with_other_gold_answers_is_not_the_same_turn():
+    changed = [replace(r, gold_answers=("Bern",)) if r.depth == 2 else r for r in SECOND.records]
+    second = Side(records=changed, scores=score_columns(changed, {"f1": TokenF1()}))
+    (found,) = compare_sides(FIRST, second, ["f1"])
+
+    assert (found.unlike, found.total.difference.turns, found.one_sided) == (2, 2, 3)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_the_order_of_records_does_not_matter(method):
+    first, second = (
+        Side(records=list(s.records)[::-1], scores=score_columns(list(s.records)[::-1], {"f1": TokenF1()}))
+        for s in (FIRST, SECOND)
+    )
+    assert compare_sides(first, second, ["f1"], method=method) == compare_sides(
+        FIRST, SECOND, ["f1"], method=method
+    )
+
+
+def test_the_other_way_round_the_sign_changes_and_the_p_value_stays():
+    (there,), (back,) = compare_sides(FIRST, SECOND, ["f1"]), compare_sides(SECOND, FIRST, ["f1"])
+
+    assert back.total.difference.value == -there.total.difference.value
+    assert back.total.test == there.total.test
+
+
+def test_holm_counts_every_row_that_is_shown():
+    both = {"f1": TokenF1(), "long": LongestAnswer()}
+    first = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"]}, both)
+    second = side({"c1": ["Paris", "Paris"], "c2": ["Paris", "Paris"]}, both)
+    shallow = corrected(compare_sides(first, second, ["f1", "long"], by_depth=False))
+    deep = corrected(compare_sides(first, second, ["f1", "long"]))
+
+    assert [len(one.rows) for one in shallow] == [1, 1]
+    assert shallow[0].total.adjusted_p == min(1, 2 * 0.5)
+    assert all(
+        row.adjusted_p is not None and row.adjusted_p >= row.test.p for one in deep for row in one.rows
+    )
+    assert shallow[1].flips is None
+    json.dumps([one.to_json() for one in deep], allow_nan=False)
+
+
+def test_sides_without_a_common_turn_have_no_difference_and_no_p_value():
+    (found,) = corrected(compare_sides(side({"c1": ["Paris"]}), side({"c2": ["Paris"]}), ["f1"]))
+
+    assert (found.total.first, found.total.test, found.total.adjusted_p) == (None, None, None)
+    assert found.one_sided == 2

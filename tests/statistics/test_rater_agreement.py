@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.statistics.rater_agreement import (
+    ALL_EQUAL,
+    cohen_kappa,
+    complete_items,
+    fleiss_kappa,
+    krippendorff_alpha,
+    mean_cohen_kappa,
+)
+from replay.statistics.undefined import Undefined
+
+# Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011, section C: four observers, twelve units.
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+UNITS = list(zip(*OBSERVERS, strict=True))
+
+# Fleiss, 1971, as on Wikipedia's page of Fleiss' kappa: ten subjects, fourteen raters, five categories.
+FLEISS = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+
+
+def test_cohens_kappa_of_fifty_grants():
+    """Wikipedia's example: 20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no; (0.7 - 0.5) / (1 - 0.5) = 0.4."""
+    first = ["y"] * 25 + ["n"] * 25
+    second = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
+
+    assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+def test_weighted_kappa_by_hand():
+    """Ratings 1, 2, 3 against 1, 3, 2: two misses by one of an expected 3 * 8/9: 1 - 2/(24/9) = 1/4."""
+    assert cohen_kappa([1, 2, 3], [1, 3, 2], "linear") == pytest.approx(1 - 2 / (24 / 9))
+    assert cohen_kappa([1, 2, 3], [1, 3, 2], "quadratic") == pytest.approx(1 - 2 / 4)
+    with pytest.raises(ValueError, match="texts"):
+        cohen_kappa(["a", "b"], ["b", "a"], "linear")
+
+
+def test_fleiss_kappa_of_the_published_table():
+    items = [[category for category, count in enumerate(row) for _ in range(count)] for row in FLEISS]
+
+    assert fleiss_kappa(items) == pytest.approx(0.210, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
+)
+def test_alpha_of_the_published_table(level, alpha):
+    assert krippendorff_alpha(UNITS, level) == pytest.approx(alpha, abs=5e-4)
+
+
+def test_alpha_takes_texts_on_a_nominal_scale_only():
+    items = [["a", "a"], ["b", "a"], ["b", "b"]]
+
+    assert krippendorff_alpha(items, "nominal") == pytest.approx(1 - (2 / 6) / (18 / 30))
+    with pytest.raises(ValueError, match="ordinal"):
+        krippendorff_alpha(items, "ordinal")
+
+
+def test_missing_ratings_are_left_out_and_the_usual_number_is_kept():
+    items = [[1, 2, 3], [1, None, 2], [2, 2, 2], [None, None, 4]]
+
+    assert complete_items(items) == [[1, 2, 3], [2, 2, 2]]
+    assert cohen_kappa([1, None, 2], [1, 1, 2]) == 1
+    assert complete_items([[1, 2], [1, 2, 3]]) == [[1, 2, 3]]
+
+
+def test_where_nobody_could_disagree_nothing_is_known():
+    assert cohen_kappa([1, 1], [1, 1]) == ALL_EQUAL
+    assert fleiss_kappa([[1, 1], [1, 1]]) == ALL_EQUAL
+    assert krippendorff_alpha([[1, 1], [1, 1]]) == ALL_EQUAL
+    assert isinstance(cohen_kappa([None], [1]), Undefined)
+    assert isinstance(fleiss_kappa([[1], [2]]), Undefined)
+    assert isinstance(krippendorff_alpha([[1, None]]), Undefined)
+    assert isinstance(mean_cohen_kappa([[1, 1], [1, 1]]), Undefined)
+
+
+def test_several_raters_have_the_mean_of_their_pairs():
+    raters = [[1, 2, 1, 2], [1, 2, 1, 2], [2, 1, 2, 1]]
+
+    assert mean_cohen_kappa(raters) == pytest.approx((1 - 1 - 1) / 3)
+
+
+@given(st.lists(st.tuples(*[st.integers(1, 3)] * 3), min_size=2, max_size=10), st.randoms())
+def test_the_order_of_items_and_of_raters_does_not_matter(items, random):
+    shuffled = [random.sample(item, len(item)) for item in random.sample(items, len(items))]
+    for measure in (fleiss_kappa, krippendorff_alpha):
+        one, other = measure(items), measure(shuffled)
+        assert one == (other if isinstance(other, Undefined) else pytest.approx(other))

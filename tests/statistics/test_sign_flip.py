@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from replay.statistics.sign_flip import SLOW_PERMUTATIONS, sign_flip, sign_flip_means
+
+
+def only(differences, permutations=10_000, seed=0):
+    (test,) = sign_flip_means(
+        np.array(differences, dtype=float).reshape(-1, 1), permutations=permutations, seed=seed
+    )
+    return test
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def test_three_conversations_by_hand():
+    """Of the eight sign patterns of 1, 2, 4 only +++ and --- reach 7 in size: p = 2/8."""
+    found = only([1, 2, 4])
+
+    assert (found.p, found.exact, found.permutations, found.conversations) == (0.25, True, 8, 3)
+
+
+def test_four_conversations_by_hand():
+    """1, 2, 3, -1 sum to 5; of 16 patterns ++++ (7), +++- (5), -+++ (5) and their opposites reach it."""
+    assert only([1, 2, 3, -1]).p == 6 / 16
+
+
+def test_conversations_without_a_difference_change_nothing():
+    assert only([1, 0, 2, 0, 4, 0]) == only([1, 2, 4])
+    assert only([0, 0]).p == 1.0
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
+def test_the_exact_test_is_fair_to_both_sides_and_blind_to_order(differences):
+    found = only(differences)
+
+    assert found.exact
+    assert only([-d for d in differences]) == found
+    assert only(sorted(differences)) == found
+    assert 2 / 2 ** len(differences) <= found.p <= 1
+
+
+def test_drawn_swaps_come_near_the_exact_value_and_never_to_zero():
+    differences = [0.3, -0.1, 0.4, 0.2, -0.3, 0.5, 0.1, 0.1, -0.2, 0.6, 0.2, 0.1]
+    exact, drawn = only(differences), only(differences, permutations=4000)
+
+    assert exact.exact
+    assert not drawn.exact
+    assert drawn.p == pytest.approx(exact.p, abs=0.02)
+    assert drawn == only(differences, permutations=4000)
+    assert only([1.0] * 40, permutations=99).p == 0.01
+
+
+def test_a_column_does_not_feel_its_neighbours():
+    rng = np.random.default_rng(0)
+    differences = rng.normal(size=(30, 3)) + 0.2
+    together = sign_flip_means(differences, permutations=500, seed=5)
+
+    assert [only(differences[:, n], 500, 5) for n in range(3)] == together
+
+
+def test_under_no_difference_small_p_values_are_as_rare_as_they_say():
+    rng = np.random.default_rng(3)
+    tests = sign_flip_means(rng.normal(size=(20, 600)), permutations=400, seed=1)
+    rejected = sum(test.p <= 0.05 for test in tests) / len(tests)
+
+    assert 0.03 <= rejected <= 0.07
+
+
+def test_any_score_can_be_tested_and_a_mean_gives_the_same():
+    """Two conversations of two turns and one of one: differences 1, 3, -1; six of eight reach 3."""
+    first, second = [[1, 1], [0, 0], [2]], [[1, 2], [1, 2], [1]]
+    slow = sign_flip(first, second, mean, permutations=10_000, seed=0)
+
+    assert slow is not None
+    assert slow.p == only([1, 3, -1]).p == 6 / 8
+    assert slow.exact
+    assert sign_flip([[]], [[]], mean, permutations=10, seed=0) is None
+
+
+def test_a_slow_score_gets_fewer_swaps_and_says_so():
+    first, second = [[0.0]] * 30, [[1.0]] * 30
+    found = sign_flip(first, second, max, permutations=10_000, seed=0)
+
+    assert found is not None
+    assert (found.permutations, found.exact) == (SLOW_PERMUTATIONS, False)
+
+
+def test_a_score_without_a_value_has_no_test():
+    assert sign_flip([[0]], [[1]], lambda observed: float("nan"), permutations=10, seed=0) is None
