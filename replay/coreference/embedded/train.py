@@ -4,10 +4,10 @@ Trains the networks of the embedded resolver and writes their weights.
     python -m replay.coreference.embedded.train canard_dev.json [more files] [--out weights.npz]
 
 The files are data sets with human rewrites that the program reads: CANARD, CAsT 2021 and 2022, iKAT.
-Takes about two minutes on one core. The same files, settings and versions of Python and numpy give the
-same weights; the summary in the written file's ``trained_on`` names the files. Weights trained on
-CANARD are under its licence, CC BY-SA 4.0 (``WEIGHTS.LICENSE.txt``). After training with other data
-or settings, raise ``VERSION`` in ``replay/coreference/embedded/__init__.py``.
+Takes about half a minute on one core. The same files in the same order, settings and versions of Python
+and numpy give the same weights. Weights trained on CANARD are under its licence, CC BY-SA 4.0
+(``WEIGHTS.LICENSE.txt``). After training with other data or settings, raise ``VERSION`` in
+``replay/coreference/embedded/__init__.py``.
 
 Cross-validated figures come from ``python benchmarks/drift.py --data FILE ... --cv``.
 """

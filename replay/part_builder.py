@@ -1,0 +1,160 @@
+"""
+Builds the parts that a scenario names, and collects faults instead of stopping at the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from replay.adapter import Adapter
+from replay.coreference.semantic import SemanticEncoder
+from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.datasets.loading import expand
+from replay.datasets.reader import Reader
+from replay.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
+from replay.judges.building import build_panel
+from replay.judges.panel import Panel
+from replay.load.politeness import PolitenessLimit
+from replay.player import System
+from replay.plugins import Kind, build, load
+from replay.scenario import (
+    Choice,
+    DataSection,
+    DriftSection,
+    SemanticSection,
+    SystemSection,
+)
+from replay.scorers.scorer import CheckedScorer
+
+T = TypeVar("T")
+
+
+class PartBuilder:
+    """Builds part after part; what went wrong is in ``faults``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.faults: list[Fault] = []
+
+    def fault(self, path: str, message: str) -> None:
+        self.faults.append(Fault(path=path, message=message))
+
+    def plugin(
+        self,
+        kind: Kind,
+        name: str,
+        settings: Mapping[str, Any],
+        protocol: type[T],
+        *,
+        name_at: str,
+        settings_at: str,
+        provided: Mapping[str, Any] | None = None,
+    ) -> T | None:
+        at = name_at
+        try:
+            factory = load(kind, name, self.folder)
+            at = settings_at
+            made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
+        except ScenarioError as error:
+            self.faults += error.faults
+            return None
+        except PluginError as error:
+            self.fault(at, str(error))
+            return None
+        if not isinstance(made, protocol):
+            missing = ", ".join(n for n in _members(protocol) if not hasattr(made, n))
+            self.fault(name_at, f'"{name}" gives no {protocol.__name__.lower()}: it lacks {missing}')
+            return None
+        return made
+
+    def system(self, section: SystemSection, at: str) -> System | None:
+        adapter = self.plugin(
+            "adapters",
+            section.adapter,
+            section.settings,
+            Adapter,  # type: ignore[type-abstract]
+            name_at=f"{at}.adapter",
+            settings_at=f"{at}.settings",
+        )
+        if adapter is None:
+            return None
+        limit = PolitenessLimit(section.limit.asks, section.limit.per_s) if section.limit else None
+        return System(name=section.name, adapter=adapter, limit=limit)
+
+    def service(self, drift: DriftSection) -> CoreferenceService | None:
+        choice = ResolverChoice(name=drift.resolver, settings=drift.settings, folder=self.folder)
+        try:
+            encoder = self.encoder(drift.semantic)
+            service = CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
+        except ScenarioError as error:
+            self.faults += error.faults
+            return None
+        except ReplayError as error:
+            self.fault("drift.resolver", str(error))
+            return None
+        return service
+
+    def encoder(self, semantic: SemanticSection | None) -> SemanticEncoder | None:
+        if semantic is None:
+            return None
+        try:
+            return SemanticEncoder(model=semantic.model, folder=self.folder)
+        except ReplayError as error:
+            self.fault("drift.semantic", str(error))
+            return None
+
+    def choice(self, kind: Kind, choice: Choice, protocol: type[T], at: str, **provided: Any) -> T | None:
+        return self.plugin(
+            kind,
+            choice.name,
+            choice.settings,
+            protocol,
+            name_at=at,
+            settings_at=f"{at}.{choice.name}",
+            provided=provided,
+        )
+
+    def judge(self, choice: Choice, at: str) -> Panel | None:
+        panel, faults = build_panel(choice, folder=self.folder, at=at)
+        self.faults += faults
+        return panel
+
+    def reader(self, data: DataSection) -> Reader | None:
+        if data.format is None:
+            if data.settings:
+                self.fault("data.settings", "needs data.format, since settings belong to one reader")
+            return None
+        return self.plugin(
+            "readers",
+            data.format,
+            data.settings,
+            Reader,  # type: ignore[type-abstract]
+            name_at="data.format",
+            settings_at="data.settings",
+        )
+
+    def paths(self, data: DataSection) -> tuple[Path, ...]:
+        try:
+            return tuple(expand(data.paths, self.folder))
+        except DatasetError as error:
+            self.fault("data.path", str(error))
+            return ()
+
+    def installed(self, scorer: object, at: str) -> None:
+        """What a scorer will need is best missed before anything was asked."""
+        if isinstance(scorer, CheckedScorer):
+            try:
+                scorer.check_installed()
+            except PluginError as error:
+                self.fault(at, str(error))
+
+    def unlike(self, names: list[str], at: str) -> None:
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self.fault(f"{at}[{index}]", f'"{name}" is there twice; results are kept by name')
+
+
+def _members(protocol: type) -> list[str]:
+    return sorted(n for n in dir(protocol) if not n.startswith("_"))
