@@ -12,6 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -129,14 +130,24 @@ class RunStore:
 
     def _rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
         """Rows of a query, a thousand at a time, so that other threads get the connection between."""
-        with self._reading:
+        with self._reading, self._readable():
             cursor = self._connection.execute(sql, tuple(values))
         while True:
-            with self._reading:
+            with self._reading, self._readable():
                 rows = cursor.fetchmany(1000)
             if not rows:
                 return
             yield from rows
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            path = self.folder / DATABASE
+            raise RunError(
+                f'"{path}" can\'t be read: {error}; it is damaged, or from another version of convreplay'
+            ) from error
 
     def fact(self, key: str) -> Any:
         """What the run table says of *key*; None when nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -17,6 +18,9 @@ import pytest
 
 import replay
 from replay.cli import app
+from replay.plugins import available
+from replay.scenario import read_scenario
+from replay.shipped import find_scenario, shipped_names
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "help"
 VERBS = [command.name for command in app.registered_commands]
@@ -284,9 +288,15 @@ def test_a_reader_that_goes_away_is_no_error(folder):
     assert "BrokenPipe" not in done.stderr
 
 
-def test_every_shipped_scenario_is_sound(folder):
-    from replay.shipped import shipped_names
+@pytest.mark.parametrize("name", shipped_names())
+def test_every_shipped_scenario_is_sound(folder, name):
+    if name == "metrics" and importlib.util.find_spec("sentence_transformers") is None:
+        pytest.skip('it scores with models too: pip install "convreplay[neural]"')
+    done = replay_cli("validate", name, cwd=folder)
+    assert done.returncode == 0, done.stderr
 
-    for name in shipped_names():
-        done = replay_cli("validate", name, cwd=folder)
-        assert done.returncode == 0, f"{name}: {done.stderr}"
+
+def test_the_scenario_of_all_metrics_has_all_scorers_and_judges():
+    file = read_scenario(find_scenario("metrics"))
+    assert {choice.name for choice in file.scenario.scorers} == set(available("scorers"))
+    assert {kind for judge in file.scenario.judges for kind in [judge.name]} == set(available("judges"))

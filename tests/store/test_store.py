@@ -204,3 +204,16 @@ async def test_a_conversation_that_starts_again_leaves_no_old_turn(folder):
     assert store.records_of("c1", "s", "pred") == ()
     assert len(store.records_of("c2", "s", "pred")) == 1
     store.close()
+
+
+async def test_a_damaged_database_is_an_error_of_ours(folder):
+    RunStore.create(folder, {}).close()
+    connection = sqlite3.connect(folder / DATABASE)
+    connection.execute("DROP TABLE turn")
+    connection.close()
+    store = RunStore(folder)
+    try:
+        with pytest.raises(RunError, match="damaged"):
+            list(store.records())
+    finally:
+        store.close()

@@ -1,0 +1,47 @@
+"""The README's programs and scenarios do what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from replay.scenario import parse_scenario
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    program = [sys.executable, "-m", "replay", "init"]
+    subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    (tmp_path / "mine.py").write_text(blocks("python")[1])
+    return tmp_path
+
+
+def test_the_library_example_runs_with_the_adapter_example(folder):
+    library, _ = blocks("python")
+    (folder / "harness.py").write_text(library.replace("my_package.systems:MyAdapter", "mine.py:Shouting"))
+    program = [sys.executable, "harness.py"]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "f1_low" in done.stdout
+    assert len(list((folder / "results").glob("in-a-harness-*/run.db"))) == 1
+
+
+def test_the_scenario_example_is_sound(tmp_path):
+    (scenario,) = blocks("yaml")
+    parse_scenario(scenario, source="README.md", folder=tmp_path)
+
+
+def test_every_page_it_links_to_is_there():
+    root = Path(__file__).parents[1]
+    for target in re.findall(r"\]\(((?!https?:)[^)#]+)", README):
+        assert (root / target).is_file(), target
