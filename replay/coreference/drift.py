@@ -143,7 +143,12 @@ class DriftDetector:
         return self._document(conversation, conversation.turns[depth - 1].question, turns)
 
     def _own_document(self, conversation: Conversation, question: str, played: Sequence[Played]) -> Document:
-        turns = tuple(Exchange(question=p.asked, answer=p.answer) for p in played if p.answer is not None)
+        turns = tuple(
+            # Where the gold answer is unknown, the answers can't be compared: both sides do without.
+            Exchange(question=p.asked, answer="" if p.turn.gold_answer is None else p.answer)
+            for p in played
+            if p.answer is not None
+        )
         return self._document(conversation, question, turns)
 
     def _document(self, conversation: Conversation, question: str, turns: tuple[Exchange, ...]) -> Document:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -65,6 +66,19 @@ def test_identical_histories_are_always_valid(talk, window, mode):
                 ]
                 assessment = await drift.assess(talk, depth, played)
                 assert assessment.drift.valid
+
+    asyncio.run(check())
+
+
+@given(talk=CONVERSATIONS, answer=ANSWERS, mode=st.sampled_from(["strict", "hard", "evalconvqa"]))
+def test_an_answer_whose_gold_is_unknown_makes_no_question_invalid(talk, answer, mode):
+    unknown = replace(talk, turns=tuple(replace(turn, gold_answers=()) for turn in talk.turns))
+
+    async def check():
+        async with detector(mode=mode) as drift:
+            for depth in range(1, len(unknown.turns) + 1):
+                played = [Played(turn=t, asked=t.question, answer=answer) for t in unknown.turns[: depth - 1]]
+                assert (await drift.assess(unknown, depth, played)).drift.valid
 
     asyncio.run(check())
 
