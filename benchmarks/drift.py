@@ -310,6 +310,12 @@ def shown_as(examples: Sequence[Example], without_title: bool, window: int | Non
     return shown
 
 
+TRAINED_ON = (
+    "embedded: the shipped weights were trained on half of CANARD's development split, CAsT 2021 and 2022 "
+    "and iKAT 2024; on those files only --cv says how well it works"
+)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -339,6 +345,8 @@ def main() -> None:
                 read = cross_validated(read_examples(files), options.networks)
             else:
                 read = reader(name)
+                if name == "embedded":
+                    print(TRAINED_ON)
         except Exception as error:  # noqa: BLE001 - whatever keeps a large model from loading is the reason
             print(f"{name}: left out: {error}")
             continue
