@@ -23,9 +23,12 @@ from replay.scorers.answer_text import (
     quac_references,
 )
 from replay.scorers.reference_score import answerable_signature, why_unscored_answer
+from replay.scorers.resampling import resampled_sums
 from replay.scorers.scorer import Unscored
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from sacrebleu.metrics.bleu import BLEU
 
 Tokenize = Literal["13a", "intl", "zh", "char", "none"]
@@ -73,11 +76,23 @@ class Bleu4:
         return [*map(int, found.counts), *map(int, found.totals), found.sys_len, found.ref_len]
 
     def combine(self, observed: Iterable[Sequence[int]]) -> float:
-        from sacrebleu.metrics.bleu import BLEU
-
         sums = [sum(column) for column in zip(*observed, strict=True)]
         if not sums:
             raise ValueError("no observation to combine")
+        return self._score(sums)
+
+    def combine_resampled(
+        self, observed: Sequence[Sequence[int]], clusters: Sequence[int], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        sums, counts = resampled_sums(observed, clusters, weights)
+        rows = sums.astype(np.int64).tolist()
+        return np.array([self._score(row) if n else np.nan for row, n in zip(rows, counts, strict=True)])
+
+    def _score(self, sums: list[int]) -> float:
+        from sacrebleu.metrics.bleu import BLEU
+
         score = BLEU.compute_bleu(
             correct=sums[:ORDERS],
             total=sums[ORDERS : 2 * ORDERS],

@@ -15,11 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from replay.record import TurnRecord
 from replay.scorers.reference_score import mean
+from replay.scorers.resampling import resampled_sums
 from replay.scorers.scorer import Unscored
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Measure = Literal["latency", "ttft", "prompt_tokens", "completion_tokens", "cost"]
 
@@ -75,6 +80,36 @@ def quantile_of(values: Iterable[float], share: float) -> float:
     return ordered[place]
 
 
+RESAMPLED_AT_ONCE = 4_000_000
+"""Weights held at a time while quantiles are resampled."""
+
+
+def resampled_quantiles(
+    ordered: NDArray[np.float64], weights: NDArray[np.float64], share: float
+) -> NDArray[np.float64]:
+    """
+    ``quantile_of`` the *ordered* values, value i being there ``weights[r, i]`` times in row r.
+
+    NaN where a row has no value.
+    """
+    import numpy as np
+
+    exact = Fraction(str(share))
+    upto = np.cumsum(weights, axis=1).astype(np.int64)
+    counts = upto[:, -1]
+    below, rest = np.divmod(exact.numerator * counts, exact.denominator)
+    place = np.minimum(below, counts - 1)
+    between = (below == place) & (rest == 0) & (place > 0)
+
+    def value_at(wanted: NDArray[np.int64]) -> Any:
+        # As many values stand before place *wanted* as sums reach up to it.
+        return ordered[np.minimum((upto <= wanted[:, None]).sum(axis=1), len(ordered) - 1)]
+
+    found = np.where(between, (value_at(place - 1) + value_at(place)) / 2, value_at(place))
+    quantiles: NDArray[np.float64] = np.where(counts > 0, found, np.nan)
+    return quantiles
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operational:
     """Mean or quantile over answered turns of one measure, in its unit, at least 0."""
@@ -109,6 +144,27 @@ class Operational:
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed) if self.quantile is None else quantile_of(observed, self.quantile)
+
+    def combine_resampled(
+        self, observed: Sequence[float], clusters: Sequence[int], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        if self.quantile is None:
+            sums, counts = resampled_sums([[value] for value in observed], clusters, weights)
+            with np.errstate(invalid="ignore"):
+                means: NDArray[np.float64] = sums[:, 0] / counts
+            return means
+        values = np.asarray(observed, dtype=np.float64)
+        order = np.argsort(values, kind="stable")
+        places = np.asarray(clusters)[order]
+        rows = max(1, RESAMPLED_AT_ONCE // len(values))
+        return np.concatenate(
+            [
+                resampled_quantiles(values[order], weights[start : start + rows, places], self.quantile)
+                for start in range(0, len(weights), rows)
+            ]
+        )
 
     def signature(self) -> str:
         how = "mean" if self.quantile is None else f"q{self.quantile:g}"

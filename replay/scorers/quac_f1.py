@@ -18,12 +18,18 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from replay.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature, quac_references
 from replay.scorers.reference_score import answerable_signature, mean, why_unscored_answer
+from replay.scorers.resampling import resampled_sums
 from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import token_f1
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MIN_HUMAN_F1 = 0.4
 """The script's default."""
@@ -208,6 +214,23 @@ class HeqD:
         drawn = {dialog: count / turns[dialog] for dialog, count in times.items()}
         good = math.fsum(share for dialog, share in drawn.items() if dialog not in bad)
         return good / math.fsum(drawn.values())
+
+    def combine_resampled(
+        self, observed: Sequence[Sequence[str | int]], clusters: Sequence[int], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        cluster_of: dict[str | int, int] = {}
+        bad = set[str | int]()
+        for (dialog, _, reaches), cluster in zip(observed, clusters, strict=True):
+            cluster_of[dialog] = cluster
+            if not reaches:
+                bad.add(dialog)
+        good = [[float(dialog not in bad)] for dialog in cluster_of]
+        sums, dialogs = resampled_sums(good, list(cluster_of.values()), weights)
+        with np.errstate(invalid="ignore"):
+            shares: NDArray[np.float64] = sums[:, 0] / dialogs
+        return shares
 
     def signature(self) -> str:
         return f"heq_d:squad+leave-one-out{_settings(self)}"

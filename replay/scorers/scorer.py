@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from replay.record import TurnRecord
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,22 @@ class MeanScorer(Protocol):
 
     @property
     def is_mean(self) -> bool: ...
+
+
+@runtime_checkable
+class ResampledScorer(Protocol[S_contra]):
+    """Marks a scorer that is no mean but combines all resamples of a bootstrap at once."""
+
+    def combine_resampled(
+        self, observed: Sequence[S_contra], clusters: Sequence[int], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """
+        What ``combine`` gives of each resample, up to rounding: shape (resamples,).
+
+        Observation i belongs to cluster ``clusters[i]`` and is there ``weights[r, clusters[i]]`` times in
+        resample r. NaN where a resample has no observation, or where the metric isn't defined over it.
+        """
+        ...
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from replay.conversation import CANNOT_ANSWER
 from replay.record import TurnRecord
@@ -28,7 +28,12 @@ from replay.scorers.answer_text import (
     quac_references,
 )
 from replay.scorers.reference_score import mean, why_unscored
+from replay.scorers.resampling import resampled_sums
 from replay.scorers.scorer import Unscored
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Measure = Literal["precision", "recall", "f1"]
 
@@ -71,13 +76,27 @@ class UnanswerableDetection:
         pairs = list(observed)
         if not pairs:
             raise ValueError("no observation to combine")
-        # A bootstrap comes by here a thousand times.
         answers, references = zip(*pairs, strict=True)
-        said, wanted, hits = sum(answers), sum(references), sum(map(operator.mul, answers, references))
-        part, whole = {"precision": (hits, said), "recall": (hits, wanted), "f1": (2 * hits, said + wanted)}[
+        part, whole = self._shares(sum(answers), sum(references), sum(map(operator.mul, answers, references)))
+        return part / whole if whole else math.nan
+
+    def combine_resampled(
+        self, observed: Sequence[Sequence[int]], clusters: Sequence[int], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        counted = [(answer, reference, answer * reference) for answer, reference in observed]
+        sums, _ = resampled_sums(counted, clusters, weights)
+        part, whole = self._shares(*sums.T)
+        with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN of a metric that isn't defined
+            shares: NDArray[np.float64] = part / whole
+        return shares
+
+    def _shares(self, said: Any, wanted: Any, hits: Any) -> tuple[Any, Any]:
+        """Numerator and denominator, of numbers or of arrays."""
+        return {"precision": (hits, said), "recall": (hits, wanted), "f1": (2 * hits, said + wanted)}[
             self.measure
         ]
-        return part / whole if whole else math.nan
 
     def signature(self) -> str:
         return f"unanswerable_{self.measure}:quac|declining:{patterns_signature(self.declining)}"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from replay.record import TurnRecord
-from replay.scorers.scorer import Unscored
+from replay.scorers.scorer import ResampledScorer, Unscored
 from replay.statistics.bootstrap import Matrix, cluster_bootstrap, resampled_means
 from replay.statistics.interval import Interval, IntervalMethod, interval
 from replay.statistics.jackknife import jackknifed_values, sums_and_counts
@@ -119,6 +119,12 @@ def resampled_values(
     if column.is_mean:
         return resampled_means(*sums_and_counts(column, cells, clusters, weights.shape[1]), weights)
     values = np.full((len(weights), len(cells)), np.nan)
+    if isinstance(column.scorer, ResampledScorer):
+        for position, cell in enumerate(cells):
+            if cell:
+                observed, places = [column.observed[i] for i in cell], [clusters[i] for i in cell]
+                values[:, position] = column.scorer.combine_resampled(observed, places, weights)
+        return values
     for position, cell in enumerate(cells):
         by_cluster: list[list[Any]] = [[] for _ in range(weights.shape[1])]
         for index in cell:

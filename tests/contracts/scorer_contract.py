@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from replay.record import TurnRecord
-from replay.scorers.scorer import MeanScorer, Scorer, Unscored
+from replay.scorers.scorer import MeanScorer, ResampledScorer, Scorer, Unscored
 from tests.scorers.turns import skipped_turn, turn
 
 
@@ -39,6 +40,10 @@ class ScorerContract:
             turn(None, "Rome", depth=8, outcome="refused"),
             skipped_turn("Rome", depth=9),
         ]
+
+    def cluster(self, record: TurnRecord) -> str:
+        """What is drawn as a whole in the bootstrap: here each turn, for more resamples that differ."""
+        return f"{record.conversation}#{record.depth}"
 
     def test_satisfies_the_protocol(self, scorer):
         assert isinstance(scorer, Scorer)
@@ -114,3 +119,20 @@ class ScorerContract:
 
         assert copy.signature() == scorer.signature()
         assert list(copy.observe(records)) == list(scorer.observe(records))
+
+    def test_all_resamples_at_once_are_what_they_are_one_by_one(self, scorer, records):
+        if not isinstance(scorer, ResampledScorer):
+            pytest.skip("the scorer combines resamples one by one")
+        scored = [(r, o) for r in records if not isinstance(o := scorer.observe([r])[0], Unscored)]
+        names = [self.cluster(record) for record, _ in scored]
+        clusters = [sorted(set(names)).index(name) for name in names]
+        count = max(clusters) + 1
+        weights = np.random.default_rng(0).multinomial(count, [1 / count] * count, 200)
+        weights = np.vstack([weights, np.zeros(count)]).astype(float)
+
+        found = scorer.combine_resampled([o for _, o in scored], clusters, weights)
+
+        assert math.isnan(found[-1])
+        for value, row in zip(found, weights[:-1], strict=False):
+            drawn = [o for (_, o), c in zip(scored, clusters, strict=True) for _ in range(int(row[c]))]
+            assert value == pytest.approx(scorer.combine(drawn), abs=1e-9, nan_ok=True)

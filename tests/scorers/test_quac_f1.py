@@ -28,6 +28,17 @@ class TestHeqDKeepsTheContract(ScorerContract):
     def scorer(self):
         return HeqD()
 
+    @pytest.fixture
+    def records(self):
+        return [
+            turn("Paris", gold, conversation=f"c{number // 2}", depth=1 + number % 2)
+            for number, gold in enumerate(["Paris", "Paris", "Paris", "Rome", "Rome", "Paris", "Paris"])
+        ]
+
+    def cluster(self, record):
+        """A dialog's turns are drawn together."""
+        return record.conversation
+
     def test_an_observation_does_not_depend_on_system_or_policy(self, scorer, records):
         """It does name its conversation, since dialogs are what is counted."""
         others = [turn("Paris", "Paris", system="other", policy="gold")]
