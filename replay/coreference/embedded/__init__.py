@@ -19,7 +19,7 @@ from replay.evidence import Reading
 
 __all__ = ["VERSION", "EmbeddedResolver", "RulesResolver"]
 
-VERSION = 2
+VERSION = 3
 """Raised whenever a reading could come out differently: with new weights, features or candidates."""
 
 

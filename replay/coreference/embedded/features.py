@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from replay.coreference.embedded.candidate_features import Looks, common, fitting
-from replay.coreference.embedded.candidates import Candidate, gather
+from replay.coreference.embedded.candidates import Candidate, Topic, gather
 from replay.coreference.embedded.fit import points
 from replay.coreference.embedded.mention_features import KINDS, asking, setting
 from replay.coreference.embedded.scene import look_at
@@ -33,6 +33,7 @@ class Described:
     """A question's mentions and candidates in numbers."""
 
     mentions: tuple[Mention, ...]
+    topic: Topic
     candidates: Sequence[Candidate]
     """Where there are none, there are no features either."""
     about_mentions: Matrix
@@ -46,10 +47,10 @@ def describe(document: Document) -> Described:
     mentions = find_mentions(document.question)
     nothing = np.zeros((0, 0), np.float32)
     if not mentions:
-        return Described((), (), nothing, ())
+        return Described((), Topic("", ()), (), nothing, ())
     topic, candidates = gather(document)
     if not candidates:
-        return Described(mentions, (), nothing, ())
+        return Described(mentions, topic, (), nothing, ())
     scene = look_at(document, topic, candidates, mentions)
     looks = [Looks(scene, candidate) for candidate in candidates]
     scenery = setting(document, scene)
@@ -65,4 +66,5 @@ def describe(document: Document) -> Described:
         about_mentions.append([*kind, *scenery, *asking(mention, mentions, line), *rules])
         own = np.asarray(fitting(document, scene, mention, candidates, looks, gained), np.float32)
         about_candidates.append(np.concatenate([shared, own], axis=1))
-    return Described(mentions, candidates, np.asarray(about_mentions, np.float32), tuple(about_candidates))
+    about = np.asarray(about_mentions, np.float32)
+    return Described(mentions, topic, candidates, about, tuple(about_candidates))

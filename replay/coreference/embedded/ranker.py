@@ -13,6 +13,7 @@ from replay.coreference.embedded.candidates import Candidate
 from replay.coreference.embedded.choices import Choice, choice
 from replay.coreference.embedded.features import describe
 from replay.coreference.embedded.network import Ensemble
+from replay.coreference.embedded.persons import Persons
 from replay.coreference.resolver import Document
 from replay.evidence import Mention
 
@@ -27,12 +28,40 @@ def read_document(document: Document, ensemble: Ensemble) -> tuple[Choice, ...]:
     described = describe(document)
     if not described.candidates:
         return tuple(choice(mention, None) for mention in described.mentions)
+    persons = Persons(document, described.topic, described.candidates)
     return tuple(
-        _chosen(mention, described.candidates, ensemble.probabilities(about, rows).tolist())
+        _chosen(
+            mention,
+            described.candidates,
+            _possible(persons, mention, described.candidates, ensemble.probabilities(about, rows).tolist()),
+        )
         for mention, about, rows in zip(
             described.mentions, described.about_mentions, described.about_candidates, strict=True
         )
     )
+
+
+def _possible(
+    persons: Persons, mention: Mention, candidates: Sequence[Candidate], probabilities: Sequence[float]
+) -> list[float]:
+    """
+    *probabilities* without the candidates that *mention* can't mean.
+
+    The others share what those had, in proportion; where there are none that count, the
+    mention is left alone.
+    """
+    leave_alone, *given = probabilities
+    kept = [
+        p if persons.could_mean(mention, candidate) else 0.0
+        for p, candidate in zip(given, candidates, strict=True)
+    ]
+    if kept == given:
+        return [*probabilities]
+    remaining = sum(kept)
+    if remaining * _DIGITS < 1.0:
+        return [1.0, *(0.0 for _ in kept)]
+    grown = (1.0 - leave_alone) / remaining
+    return [leave_alone, *(p * grown for p in kept)]
 
 
 def _chosen(mention: Mention, candidates: Sequence[Candidate], probabilities: Sequence[float]) -> Choice:

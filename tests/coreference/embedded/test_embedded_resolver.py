@@ -21,7 +21,7 @@ def read(question, *said, **heading):
 def test_it_is_a_resolver_and_a_reader():
     assert isinstance(RESOLVER, Resolver)
     assert isinstance(RESOLVER, MentionReader)
-    assert RESOLVER.signature == "embedded-2"
+    assert RESOLVER.signature == "embedded-3"
 
 
 def test_pronouns_mean_the_topic_where_it_is_of_their_kind():
