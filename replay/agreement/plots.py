@@ -95,8 +95,10 @@ def _scatter(panel: Axes, one: ScoreAgreement) -> None:
     panel.scatter(one.ratings, one.scores, s=14, alpha=0.4, color=_COLOURS[0], edgecolors="none")
     pearson = one.correlations["pearson"].value
     if not isinstance(pearson, Undefined):
-        panel.annotate(f"r = {pearson:.3f}", (0.04, 0.93), xycoords="axes fraction", fontsize=9)
-    panel.set_xlabel("people")
+        # Beside the axis, since points can lie anywhere within.
+        panel.set_xlabel(f"people (r = {pearson:.3f})")
+    else:
+        panel.set_xlabel("people")
     panel.set_ylabel("score")
 
 
