@@ -90,7 +90,8 @@ class Adapter(Protocol):
     """
     A way to reach one kind of system.
 
-    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``.
+    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``. One that runs
+    code on this machine names it in an attribute ``local_code``, which `replay validate` shows.
     """
 
     @property
