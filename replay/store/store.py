@@ -8,19 +8,19 @@ SQLite in WAL mode. A record is durable against a killed process once ``write`` 
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from replay.conversation import Conversation
 from replay.errors import RunError
 from replay.record import TurnRecord
 from replay.store import schema
+from replay.store.lock import hold, let_go
 from replay.store.writer import Writer
 
 Durability = Literal["process", "power"]
@@ -67,14 +67,14 @@ class RunStore:
         path = folder / DATABASE
         if not path.is_file():
             raise RunError(f'there is no run in "{folder}" (no {DATABASE}); `replay run` makes one')
-        self._lock = _lock(folder) if write else None
+        self._lock = hold(folder) if write else None
         self._reading = threading.RLock()
         self._connection = schema.connect(str(path))
         try:
             self._check_version(path)
         except BaseException:
             self._connection.close()
-            _unlock(self._lock)
+            let_go(self._lock)
             raise
         synchronous = "FULL" if durability == "power" else "NORMAL"
         self._writer = Writer(str(path), synchronous=synchronous) if write else None
@@ -124,7 +124,7 @@ class RunStore:
                 self._writer.close()
         finally:
             self._connection.close()
-            _unlock(self._lock)
+            let_go(self._lock)
 
     # Reading -----------------------------------------------------------------------------------------
 
@@ -283,24 +283,3 @@ class RunStore:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         sql = "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)"
         self._writing.post(sql, [at, kind, schema.to_json(data)])
-
-
-def _lock(folder: Path) -> IO[bytes]:
-    """Hold the run for this process; the system lets go of it if we die."""
-    handle = (folder / "lock").open("ab")
-    try:
-        if os.name == "posix":
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        handle.close()
-        raise RunError(
-            f'another process is writing the run in "{folder}"; wait for it, or stop it first'
-        ) from error
-    return handle
-
-
-def _unlock(handle: IO[bytes] | None) -> None:
-    if handle is not None:
-        handle.close()
