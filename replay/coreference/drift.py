@@ -21,6 +21,7 @@ from typing import Literal
 
 from replay.conversation import Conversation
 from replay.coreference import evalconvqa, hard, strict
+from replay.coreference.documents import document_of, recorded_document
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
 from replay.coreference.service import CoreferenceService
@@ -138,9 +139,7 @@ class DriftDetector:
         return replace(drift, valid=drift.valid and not apart, semantic=semantic)
 
     def _recorded_document(self, conversation: Conversation, depth: int) -> Document:
-        recorded = conversation.turns[: depth - 1]
-        turns = tuple(Exchange(question=t.question, answer=t.gold_answer or "") for t in recorded)
-        return self._document(conversation, conversation.turns[depth - 1].question, turns)
+        return recorded_document(conversation, depth, window=self.window, background=self.background)
 
     def _own_document(self, conversation: Conversation, question: str, played: Sequence[Played]) -> Document:
         turns = tuple(
@@ -152,10 +151,4 @@ class DriftDetector:
         return self._document(conversation, question, turns)
 
     def _document(self, conversation: Conversation, question: str, turns: tuple[Exchange, ...]) -> Document:
-        return Document(
-            question=question,
-            turns=turns[len(turns) - min(self.window, len(turns)) :],
-            title=conversation.title if self.background else "",
-            section=conversation.section if self.background else "",
-            background=conversation.background if self.background else "",
-        )
+        return document_of(conversation, question, turns, window=self.window, background=self.background)

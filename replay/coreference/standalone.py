@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from replay.conversation import Conversation
-from replay.coreference.resolver import Document, Resolver
+from replay.coreference.documents import recorded_document
+from replay.coreference.resolver import Resolver
 from replay.coreference.rewriting import MIN_PROBABILITY, certainty, rewrite
 from replay.coreference.worker import read_all
 from replay.evidence import Reading
-from replay.history import Exchange
 
 _SHOWN_ANTECEDENTS = 5
 
@@ -51,7 +51,8 @@ def standalone_questions(
     *min_probability* changes nothing, where *resolver* gives probabilities.
     """
     documents = [
-        _document(conversation, depth, window, background) for depth in range(1, len(conversation.turns) + 1)
+        recorded_document(conversation, depth, window=window, background=background)
+        for depth in range(1, len(conversation.turns) + 1)
     ]
     return tuple(
         StandaloneQuestion(
@@ -103,14 +104,3 @@ def _mention(reading: Reading) -> dict[str, Any]:
         "probability": certainty(reading) if reading.antecedent and reading.distribution else None,
         "distribution": [list(pair) for pair in reading.distribution[:_SHOWN_ANTECEDENTS]],
     }
-
-
-def _document(conversation: Conversation, depth: int, window: int, background: bool) -> Document:
-    recorded = conversation.turns[max(0, depth - 1 - window) : depth - 1]
-    return Document(
-        question=conversation.turns[depth - 1].question,
-        turns=tuple(Exchange(question=t.question, answer=t.gold_answer or "") for t in recorded),
-        title=conversation.title if background else "",
-        section=conversation.section if background else "",
-        background=conversation.background if background else "",
-    )
