@@ -15,6 +15,7 @@ from .conversation import (
 )
 from .errors import (
     AdapterConnectionError as AdapterConnectionError,
+    AdapterCutOffError as AdapterCutOffError,
     AdapterError as AdapterError,
     AdapterRateLimitedError as AdapterRateLimitedError,
     AdapterRefusedError as AdapterRefusedError,

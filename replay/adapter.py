@@ -54,6 +54,8 @@ class WireTimes:
     done: float
     first_byte: float | None = None
     first_token: float | None = None
+    token_gaps_100us: tuple[int, ...] = ()
+    """Gaps between the pieces of a streamed answer, in tenths of a millisecond; see ``Timing``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ Every exception this project raises on purpose, by who can mend it.
         ├── AdapterConnectionError    outcome "connection-failed"
         ├── AdapterRateLimitedError   outcome "rate-limited"
         ├── AdapterRefusedError       outcome "refused"
-        └── AdapterReplyError         outcome "bad-reply"
+        ├── AdapterReplyError         outcome "bad-reply"
+        └── AdapterCutOffError        outcome "cut-off"
 """
 
 from __future__ import annotations
@@ -156,3 +157,13 @@ class AdapterReplyError(AdapterError):
     """A reply came but holds no usable answer."""
 
     outcome = "bad-reply"
+
+
+class AdapterCutOffError(AdapterError):
+    """A reply that had begun ended before it was complete; ``partial`` is the text that had come."""
+
+    outcome = "cut-off"
+
+    def __init__(self, message: str, *, partial: str, retryable: bool = True, status: int | None = None) -> None:
+        super().__init__(message, retryable=retryable, status=status)
+        self.partial = partial

@@ -9,9 +9,17 @@ from replay.conversation import Passage
 from replay.evidence import Drift
 
 Outcome = Literal[
-    "answered", "timed-out", "refused", "rate-limited", "bad-reply", "connection-failed", "skipped"
+    "answered",
+    "timed-out",
+    "refused",
+    "rate-limited",
+    "bad-reply",
+    "connection-failed",
+    "cut-off",
+    "skipped",
 ]
-"""How an ask ended; ``skipped`` is a question that the ``filter`` policy did not ask."""
+"""How an ask ended. ``cut-off``: a reply had begun and ended before it was complete; ``skipped``: a
+question that the ``filter`` policy did not ask."""
 
 Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewrite-failed", "filtered"]
 """What a policy did to the recorded question. Asked as recorded though it should have been changed:
@@ -42,11 +50,31 @@ class Timing:
     """Last byte of the reply, or the moment of failure."""
     first_byte_s: float | None = None
     first_token_s: float | None = None
+    """First streamed piece with a text in it."""
+    token_gaps_100us: tuple[int, ...] = ()
+    """Of a streamed answer: the gaps between its pieces from the first to the last, in tenths of a
+    millisecond; one less than there were pieces. Pieces that were read at once have no gap."""
 
     @property
     def latency_s(self) -> float:
         """Sent to last byte."""
         return self.done_s - self.sent_s
+
+    @property
+    def response_s(self) -> float:
+        """Due to last byte: what a user would have waited who was there on time, whatever kept the
+        ask from being sent (coordinated omission)."""
+        return self.done_s - self.scheduled_s
+
+    @property
+    def lateness_s(self) -> float:
+        """Due to sent: how late the generator was."""
+        return self.sent_s - self.scheduled_s
+
+    @property
+    def ttft_s(self) -> float | None:
+        """Sent to first token; None where the answer did not come in pieces."""
+        return None if self.first_token_s is None else self.first_token_s - self.sent_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +89,7 @@ class TurnRecord:
     system: str
     policy: str
     conversation: str
+    """Its id in the data, or the one given to it where a load run plays it once more."""
     depth: int
     """1 for the first turn."""
     turn: str
@@ -89,6 +118,16 @@ class TurnRecord:
     """Asks made for this turn, retries included; 0 for a skipped turn."""
     timing: Timing | None = None
     """None for a skipped turn."""
+    source: str | None = None
+    """The conversation's id in the data where a load run plays it once more under another id."""
+    partial: str | None = None
+    """What had come of an answer that was cut off; it stands in no history and is not scored."""
+
+    @property
+    def recorded_conversation(self) -> str:
+        """The conversation's id in the data. What is resampled: plays of one conversation are as little
+        independent as its turns are."""
+        return self.source or self.conversation
 
     @property
     def failed(self) -> bool:

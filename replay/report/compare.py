@@ -141,7 +141,7 @@ def comparison_report(
     found = []
     for one, other in pairs:
         sides = first.side(one), second.side(other)
-        known = [{record.conversation for record in side.records} for side in sides]
+        known = [{record.recorded_conversation for record in side.records} for side in sides]
         found.append(
             ComparedPair(
                 first=one,

@@ -138,12 +138,12 @@ def compare_sides(
     Conversations of which both sides have a record are resampled and swapped, the same for all scores.
     A turn flips where its score is below *flip_at* on one side only.
     """
-    known = [{record.conversation for record in side.records} for side in (first, second)]
+    known = [{record.recorded_conversation for record in side.records} for side in (first, second)]
     conversations = sorted(known[0] & known[1])
     weights = cluster_weights(len(conversations), resamples=resamples, seed=seed)
     place = {conversation: position for position, conversation in enumerate(conversations)}
     records = [*first.records, *second.records]
-    clusters = [place.get(record.conversation, -1) for record in records]
+    clusters = [place.get(record.recorded_conversation, -1) for record in records]
     found = []
     for name in scores:
         before, after = first.scores[name], second.scores[name]

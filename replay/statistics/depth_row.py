@@ -100,7 +100,7 @@ def depth_row(
     return DepthRow(
         depth=depth,
         turns=len(asked),
-        conversations=len({record.conversation for record in asked}),
+        conversations=len({record.recorded_conversation for record in asked}),
         skipped=len(records) - len(asked),
         unreached=planned - len(records),
         failures=dict(sorted(Counter(record.outcome for record in asked if record.failed).items())),

@@ -55,9 +55,9 @@ class Estimate:
 
 def conversation_clusters(records: Sequence[TurnRecord]) -> tuple[list[int], int]:
     """For each record the position of its conversation among all, in alphabetical order; and their number."""
-    ids = sorted({record.conversation for record in records})
+    ids = sorted({record.recorded_conversation for record in records})
     place = {conversation: position for position, conversation in enumerate(ids)}
-    return [place[record.conversation] for record in records], len(ids)
+    return [place[record.recorded_conversation] for record in records], len(ids)
 
 
 def estimate_cells(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -21,7 +21,7 @@ from replay.record import Edit, Outcome, Timing, TurnRecord, Usage
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 TABLES = """
@@ -54,9 +54,17 @@ CREATE TABLE turn (
     gold_answers TEXT NOT NULL,      -- JSON list
     gold_passages TEXT NOT NULL,     -- JSON list
     passages TEXT NOT NULL,          -- JSON list, as retrieved
-    usage TEXT,                      -- JSON
+    prompt_tokens INTEGER,
+    completion_tokens INTEGER,
     cost_usd REAL,
-    timing TEXT,                     -- JSON, seconds since the engine started
+    scheduled_s REAL,                -- seconds since the engine started; NULL when skipped
+    sent_s REAL,
+    first_byte_s REAL,
+    first_token_s REAL,
+    done_s REAL,
+    token_gaps_100us TEXT,           -- JSON list; NULL unless streamed
+    source TEXT,                     -- the conversation's id in the data, where it is played once more
+    partial TEXT,                    -- what had come of an answer that was cut off
     UNIQUE (conversation, system, policy, depth)
 ) STRICT;
 CREATE TABLE score (
@@ -89,14 +97,19 @@ CREATE TABLE event (
 ) STRICT;
 """
 
-_STORED_AS_THEY_ARE = ("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd")
-_STORED_AS_JSON = ("drift", "gold_answers", "gold_passages", "passages", "usage", "timing")
 # Text goes in as bytes and is cast, since sqlite3 refuses a str with lone surrogates.
-_STORED_AS_BYTES = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error")
-RECORD_COLUMNS = (*_STORED_AS_THEY_ARE, *_STORED_AS_BYTES, *_STORED_AS_JSON, "valid")
-_PLACES = ", ".join("CAST(? AS TEXT)" if c in _STORED_AS_BYTES else "?" for c in RECORD_COLUMNS)
+_TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
+RECORD_COLUMNS = (
+    *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd"),
+    *_TEXTS,
+    *("drift", "valid", "gold_answers", "gold_passages", "passages", "prompt_tokens", "completion_tokens"),
+    *("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s", "token_gaps_100us"),
+)
+_PLACES = ", ".join("CAST(? AS TEXT)" if c in _TEXTS else "?" for c in RECORD_COLUMNS)
 INSERT_RECORD = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES ({_PLACES})"
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
+_NO_TIMING = (None,) * 6
+_NOTHING = "[]"
 
 
 def to_bytes(text: str) -> bytes:
@@ -126,20 +139,52 @@ def from_json(text: str, kind: type[T]) -> T:
 
 
 def record_row(record: TurnRecord) -> tuple[Any, ...]:
-    """Values for ``INSERT_RECORD``."""
-    texts = [getattr(record, column) for column in _STORED_AS_BYTES]
-    nested = [getattr(record, column) for column in _STORED_AS_JSON]
+    """Values for ``INSERT_RECORD``. At load this runs for every turn, so it is spelt out."""
+    drift, usage, timing = record.drift, record.usage, record.timing
     return (
-        *(getattr(record, column) for column in _STORED_AS_THEY_ARE),
-        *(None if text is None else to_bytes(text) for text in texts),
-        *(None if value is None else to_json(value) for value in nested),
-        None if record.drift is None else int(record.drift.valid),
+        record.system,
+        record.policy,
+        record.depth,
+        record.edit,
+        record.outcome,
+        record.attempts,
+        record.cost_usd,
+        to_bytes(record.conversation),
+        to_bytes(record.turn),
+        to_bytes(record.recorded),
+        to_bytes(record.asked),
+        None if record.edit_note is None else to_bytes(record.edit_note),
+        None if record.answer is None else to_bytes(record.answer),
+        None if record.error is None else to_bytes(record.error),
+        None if record.source is None else to_bytes(record.source),
+        None if record.partial is None else to_bytes(record.partial),
+        None if drift is None else to_json(drift),
+        None if drift is None else int(drift.valid),
+        to_json(record.gold_answers) if record.gold_answers else _NOTHING,
+        to_json(record.gold_passages) if record.gold_passages else _NOTHING,
+        to_json(record.passages) if record.passages else _NOTHING,
+        None if usage is None else usage.prompt_tokens,
+        None if usage is None else usage.completion_tokens,
+        *(_NO_TIMING if timing is None else _timing_row(timing)),
+    )
+
+
+def _timing_row(timing: Timing) -> tuple[Any, ...]:
+    gaps = timing.token_gaps_100us
+    return (
+        timing.scheduled_s,
+        timing.sent_s,
+        timing.first_byte_s,
+        timing.first_token_s,
+        timing.done_s,
+        to_json(gaps) if gaps else None,
     )
 
 
 def row_record(row: Sequence[Any]) -> TurnRecord:
     """The record of a row from ``SELECT_RECORDS``."""
     v = dict(zip(RECORD_COLUMNS, row, strict=True))
+    tokens = (v["prompt_tokens"], v["completion_tokens"])
     return TurnRecord(
         system=v["system"],
         policy=v["policy"],
@@ -154,13 +199,31 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         outcome=cast(Outcome, v["outcome"]),
         answer=v["answer"],
         error=v["error"],
-        gold_answers=from_json(v["gold_answers"], tuple[str, ...]),
-        gold_passages=from_json(v["gold_passages"], tuple[str, ...]),
-        passages=from_json(v["passages"], tuple[Passage, ...]),
-        usage=None if v["usage"] is None else from_json(v["usage"], Usage),
+        gold_answers=_texts(v["gold_answers"]),
+        gold_passages=_texts(v["gold_passages"]),
+        passages=() if v["passages"] == _NOTHING else from_json(v["passages"], tuple[Passage, ...]),
+        usage=None if tokens == (None, None) else Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1]),
         cost_usd=v["cost_usd"],
         attempts=v["attempts"],
-        timing=None if v["timing"] is None else from_json(v["timing"], Timing),
+        timing=None if v["done_s"] is None else _row_timing(v),
+        source=v["source"],
+        partial=v["partial"],
+    )
+
+
+def _texts(stored: str) -> tuple[str, ...]:
+    return () if stored == _NOTHING else from_json(stored, tuple[str, ...])
+
+
+def _row_timing(v: Mapping[str, Any]) -> Timing:
+    gaps = v["token_gaps_100us"]
+    return Timing(
+        scheduled_s=v["scheduled_s"],
+        sent_s=v["sent_s"],
+        done_s=v["done_s"],
+        first_byte_s=v["first_byte_s"],
+        first_token_s=v["first_token_s"],
+        token_gaps_100us=() if gaps is None else from_json(gaps, tuple[int, ...]),
     )
 
 

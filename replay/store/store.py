@@ -171,7 +171,8 @@ class RunStore:
     def records(self) -> Iterator[TurnRecord]:
         """All records by conversation, system, policy and depth."""
         order = (
-            " JOIN conversation c ON c.id = t.conversation ORDER BY c.position, t.system, t.policy, t.depth"
+            " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
+            " ORDER BY c.position, t.source IS NOT NULL, t.conversation, t.system, t.policy, t.depth"
         )
         return map(schema.row_record, self._rows(schema.SELECT_RECORDS + order))
 
@@ -200,8 +201,9 @@ class RunStore:
         """All verdicts of one judge, by conversation, system, policy and depth."""
         columns = ", ".join(f"v.{name}" for name in StoredVerdict._fields)
         order = (
-            " FROM verdict v JOIN conversation c ON c.id = v.conversation WHERE v.judge = ?"
-            " ORDER BY c.position, v.system, v.policy, v.depth"
+            " FROM verdict v JOIN turn t USING (conversation, system, policy, depth)"
+            " JOIN conversation c ON c.id = coalesce(t.source, t.conversation) WHERE v.judge = ?"
+            " ORDER BY c.position, t.source IS NOT NULL, v.conversation, v.system, v.policy, v.depth"
         )
         for row in self._rows(f"SELECT {columns}{order}", [judge]):
             stored = StoredVerdict(*row)
