@@ -7,14 +7,18 @@ Knows nothing of scorers, judges and reports: what was answered does not depend 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Protocol
 
 from replay.loop_lag import LagSummary, LoopLag
 from replay.player import AskSettings, Play, Player, RecordSink, System
 from replay.record import TurnRecord
+
+FETCHED_AT_ONCE = 32
+FETCHING_S = 0.005
 
 
 class Observer(Protocol):
@@ -88,19 +92,40 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 class _InTurn:
-    """Lets many tasks draw from one iterator that may block."""
+    """
+    Lets many tasks draw from one iterator that may block.
+
+    It is advanced in a thread. Since a change of threads costs more than an ask, a few plays are
+    fetched at once, but nobody waits long for plays that are not for them.
+    """
 
     def __init__(self, items: Iterator[Play]) -> None:
         self._items = items
         self._turn = asyncio.Lock()
+        self._fetched: deque[Play] = deque()
+        self._end: BaseException | None = None
 
     def __aiter__(self) -> AsyncIterator[Play]:
         return self
 
     async def __anext__(self) -> Play:
-        async with self._turn:
-            # StopIteration can't cross a future, hence the default.
-            item = await asyncio.to_thread(next, self._items, None)
-        if item is None:
-            raise StopAsyncIteration
-        return item
+        if not self._fetched:
+            async with self._turn:
+                if not self._fetched and self._end is None:
+                    await asyncio.to_thread(self._fetch)
+        if self._fetched:
+            return self._fetched.popleft()
+        assert self._end is not None
+        raise self._end
+
+    def _fetch(self) -> None:
+        until = monotonic() + FETCHING_S
+        try:
+            while True:
+                self._fetched.append(next(self._items))
+                if len(self._fetched) >= FETCHED_AT_ONCE or monotonic() > until:
+                    return
+        except StopIteration:  # can't cross a future
+            self._end = StopAsyncIteration()
+        except BaseException as error:  # noqa: BLE001 - what was fetched before is played first
+            self._end = error

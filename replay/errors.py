@@ -164,6 +164,8 @@ class AdapterCutOffError(AdapterError):
 
     outcome = "cut-off"
 
-    def __init__(self, message: str, *, partial: str, retryable: bool = True, status: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, partial: str, retryable: bool = True, status: int | None = None
+    ) -> None:
         super().__init__(message, retryable=retryable, status=status)
         self.partial = partial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from replay.conversation import Conversation, Turn
 
@@ -26,6 +26,13 @@ class Played:
     answer: str | None
     """What stands in the system's own history: its answer, or the gold answer standing in for a
     failed ask. None when the turn left no trace there (filtered out)."""
+    exchange: Exchange | None = field(init=False, compare=False, repr=False)
+    """The same as the system sees it. One object for all later turns, so that an adapter can tell what
+    it has put into words before."""
+
+    def __post_init__(self) -> None:
+        exchange = None if self.answer is None else Exchange(question=self.asked, answer=self.answer)
+        object.__setattr__(self, "exchange", exchange)
 
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
@@ -44,4 +51,4 @@ def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]
 
 def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
     """Questions as really asked, with the answers the system really gave."""
-    return tuple(Exchange(question=p.asked, answer=p.answer) for p in played if p.answer is not None)
+    return tuple(p.exchange for p in played if p.exchange is not None)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol, cast
 
 from replay.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
 from replay.conversation import Conversation
-from replay.errors import AdapterError
+from replay.errors import AdapterCutOffError, AdapterError
 from replay.history import Played
 from replay.load.politeness import PolitenessLimit
 from replay.policies.policy import PlannedTurn, Policy
@@ -63,6 +63,21 @@ class Play:
     conversation: Conversation
     records: tuple[TurnRecord, ...] = ()
     """Turns that are durable from an earlier session of the run, in order."""
+    source: str | None = None
+    """The conversation's id in the data where it is played once more under another id."""
+
+
+class Pace(Protocol):
+    """When the turns of one conversation are due."""
+
+    async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:
+        """
+        Wait until the turn at *depth* is due, and return the moment it was due; None ends the conversation.
+
+        *due* and *done* are the moments when the turn before was due and over, on the player's clock;
+        None before the first.
+        """
+        ...
 
 
 class RecordSink(Protocol):
@@ -85,37 +100,47 @@ class Player:
         self._clock = clock
         self._start = start
 
-    async def play(self, play: Play) -> None:
+    async def play(self, play: Play, pace: Pace | None = None) -> None:
         """
         Play *play* from its first turn without a record to its end.
+
+        Without a *pace* each turn is due as soon as it is planned.
 
         Raises:
             ResolverError: drift could not be judged.
         """
-        played = [_played(play.conversation, record) for record in play.records]
-        turns = play.conversation.turns
+        conversation = play.conversation
+        played = [_played(conversation, record) for record in play.records]
+        due: float | None = None
+        done: float | None = None
         async with AsyncExitStack() as stack:
             session: Session | AdapterError
             try:
-                session = await stack.enter_async_context(play.system.adapter.session(play.conversation))
+                session = await stack.enter_async_context(play.system.adapter.session(conversation))
             except AdapterError as error:
                 session = error
-            for depth in range(len(played) + 1, len(turns) + 1):
-                planned = await play.policy.plan(play.conversation, depth, tuple(played))
-                record = _blank(play, depth, planned)
-                if planned.edit != "filtered":
-                    record = await self._ask(play.system, session, record, planned)
+            for depth in range(len(played) + 1, len(conversation.turns) + 1):
+                # Planned before it is due: comparing histories is not the system's time.
+                planned = await play.policy.plan(conversation, depth, tuple(played))
+                due = self._clock() if pace is None else await pace.next_due(depth, due, done)
+                if due is None:
+                    return
+                if planned.edit == "filtered":
+                    record, done = self._record(play, depth, planned, outcome="skipped", attempts=0), due
+                else:
+                    record = await self._ask(play, session, depth, planned, due)
+                    done = self._clock()
                 await self._sink.write(record)
                 if ends_conversation(record, self._settings.on_failure):
                     return
-                played.append(_played(play.conversation, record))
+                played.append(_played(conversation, record))
 
     async def _ask(
-        self, system: System, session: Session | AdapterError, record: TurnRecord, planned: PlannedTurn
+        self, play: Play, session: Session | AdapterError, depth: int, planned: PlannedTurn, due: float
     ) -> TurnRecord:
+        system = play.system
         history = planned.history if system.adapter.history == "client" else ()
-        request = ChatRequest(question=planned.question, history=history, depth=record.depth)
-        scheduled = self._clock()
+        request = ChatRequest(question=planned.question, history=history, depth=depth)
         first_failure: float | None = None
         attempt = 0
         while True:
@@ -127,30 +152,34 @@ class Player:
                 if isinstance(session, AdapterError):
                     raise session
                 reply = await ask_within(session, request, self._settings.timeout_s)
-                done = self._clock()
-                return self._answered(replace(record, attempts=attempt), reply, scheduled, sent, done)
             except AdapterError as error:
                 done = self._clock()
                 first_failure = done if first_failure is None else first_failure
-                pause = self._pause_before_retry(system, record, error, attempt, done - first_failure)
+                pause = self._pause_before_retry(play, depth, error, attempt, done - first_failure)
                 if pause is None or isinstance(session, AdapterError):
-                    timing = self._timing(scheduled, WireTimes(sent=sent, done=done))
-                    return replace(
-                        record,
+                    return self._record(
+                        play,
+                        depth,
+                        planned,
                         outcome=cast(Outcome, error.outcome),
-                        error=str(error),
                         attempts=attempt,
-                        timing=timing,
+                        error=str(error),
+                        partial=error.partial if isinstance(error, AdapterCutOffError) else None,
+                        timing=self._timing(due, WireTimes(sent=sent, done=done)),
                     )
+            else:
+                times = reply.times or WireTimes(sent=sent, done=self._clock())
+                timing = self._timing(due, times)
+                return self._record(play, depth, planned, "answered", attempt, reply=reply, timing=timing)
             await asyncio.sleep(pause)
 
     def _pause_before_retry(
-        self, system: System, record: TurnRecord, error: AdapterError, attempt: int, since_failure_s: float
+        self, play: Play, depth: int, error: AdapterError, attempt: int, since_failure_s: float
     ) -> float | None:
         """Seconds to wait before asking again; None when this failure is final."""
-        if system.adapter.history == "server" and error.reached:
+        if play.system.adapter.history == "server" and error.reached:
             return None  # the question may already stand in the session's history
-        where = (self._settings.seed, record.system, record.policy, record.conversation, record.depth)
+        where = (self._settings.seed, play.system.name, play.policy_name, play.conversation.id, depth)
         return pause_before_retry(
             self._settings,
             error,
@@ -159,26 +188,54 @@ class Player:
             place="|".join(map(str, where)),
         )
 
-    def _answered(
-        self, record: TurnRecord, reply: ChatReply, scheduled: float, sent: float, done: float
+    def _record(
+        self,
+        play: Play,
+        depth: int,
+        planned: PlannedTurn,
+        outcome: Outcome,
+        attempts: int,
+        *,
+        reply: ChatReply | None = None,
+        error: str | None = None,
+        partial: str | None = None,
+        timing: Timing | None = None,
     ) -> TurnRecord:
-        return replace(
-            record,
-            outcome="answered",
-            answer=reply.text,
-            passages=reply.passages,
-            usage=reply.usage,
-            cost_usd=reply.cost_usd,
-            timing=self._timing(scheduled, reply.times or WireTimes(sent=sent, done=done)),
+        turn = play.conversation.turns[depth - 1]
+        return TurnRecord(
+            system=play.system.name,
+            policy=play.policy_name,
+            conversation=play.conversation.id,
+            depth=depth,
+            turn=turn.id,
+            recorded=turn.question,
+            asked=planned.question,
+            edit=planned.edit,
+            edit_note=planned.edit_note,
+            drift=planned.drift,
+            outcome=outcome,
+            answer=None if reply is None else reply.text,
+            error=error,
+            gold_answers=turn.gold_answers,
+            gold_passages=turn.gold_passages,
+            passages=() if reply is None else reply.passages,
+            usage=None if reply is None else reply.usage,
+            cost_usd=None if reply is None else reply.cost_usd,
+            attempts=attempts,
+            timing=timing,
+            source=play.source,
+            partial=partial,
         )
 
-    def _timing(self, scheduled: float, times: WireTimes) -> Timing:
+    def _timing(self, due: float, times: WireTimes) -> Timing:
+        start = self._start
         return Timing(
-            scheduled_s=scheduled - self._start,
-            sent_s=times.sent - self._start,
-            done_s=times.done - self._start,
-            first_byte_s=None if times.first_byte is None else times.first_byte - self._start,
-            first_token_s=None if times.first_token is None else times.first_token - self._start,
+            scheduled_s=due - start,
+            sent_s=times.sent - start,
+            done_s=times.done - start,
+            first_byte_s=None if times.first_byte is None else times.first_byte - start,
+            first_token_s=None if times.first_token is None else times.first_token - start,
+            token_gaps_100us=times.token_gaps_100us,
         )
 
 
@@ -191,28 +248,6 @@ def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failur
     """Whether *records*, in order of depth, are all that will ever be known of the conversation."""
     return len(records) == len(conversation.turns) or (
         bool(records) and ends_conversation(records[-1], on_failure)
-    )
-
-
-def _blank(play: Play, depth: int, planned: PlannedTurn) -> TurnRecord:
-    """The record of a turn before it is asked; final as it is when the turn is skipped."""
-    turn = play.conversation.turns[depth - 1]
-    return TurnRecord(
-        system=play.system.name,
-        policy=play.policy_name,
-        conversation=play.conversation.id,
-        depth=depth,
-        turn=turn.id,
-        recorded=turn.question,
-        asked=planned.question,
-        edit=planned.edit,
-        edit_note=planned.edit_note,
-        drift=planned.drift,
-        outcome="skipped",
-        answer=None,
-        gold_answers=turn.gold_answers,
-        gold_passages=turn.gold_passages,
-        attempts=0,
     )
 
 

@@ -97,16 +97,19 @@ CREATE TABLE event (
 ) STRICT;
 """
 
-# Text goes in as bytes and is cast, since sqlite3 refuses a str with lone surrogates.
+Row = tuple[Any, ...]
+"""A record's values, one for each of ``RECORD_COLUMNS``."""
+
 _TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
 RECORD_COLUMNS = (
-    *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd"),
     *_TEXTS,
+    *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd"),
     *("drift", "valid", "gold_answers", "gold_passages", "passages", "prompt_tokens", "completion_tokens"),
     *("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s", "token_gaps_100us"),
 )
-_PLACES = ", ".join("CAST(? AS TEXT)" if c in _TEXTS else "?" for c in RECORD_COLUMNS)
-INSERT_RECORD = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES ({_PLACES})"
+_INSERT = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES"
+_INSERT_TEXTS = f"{_INSERT} ({', '.join('?' for _ in RECORD_COLUMNS)})"
+_INSERT_BYTES = f"{_INSERT} ({', '.join('CAST(? AS TEXT)' if c in _TEXTS else '?' for c in RECORD_COLUMNS)})"
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
 _NO_TIMING = (None,) * 6
 _NOTHING = "[]"
@@ -138,10 +141,41 @@ def from_json(text: str, kind: type[T]) -> T:
         return msgspec.convert(json.loads(text), kind)
 
 
-def record_row(record: TurnRecord) -> tuple[Any, ...]:
-    """Values for ``INSERT_RECORD``. At load this runs for every turn, so it is spelt out."""
+def insert_records(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """
+    Insert *rows*, in one statement's executions.
+
+    Raises:
+        sqlite3.Error: they can't be; nothing is undone here, so run it in a transaction.
+    """
+    before = connection.total_changes
+    try:
+        connection.executemany(_INSERT_TEXTS, rows)
+    except UnicodeEncodeError:
+        # sqlite3 refuses a str with lone surrogates. Bytes cast to text cost half as much again, so
+        # they are the exception, from the refused row on.
+        inserted = connection.total_changes - before
+        connection.executemany(_INSERT_BYTES, map(_with_bytes, rows[inserted:]))
+
+
+def _with_bytes(row: Row) -> Row:
+    texts = (None if text is None else to_bytes(text) for text in row[: len(_TEXTS)])
+    return (*texts, *row[len(_TEXTS) :])
+
+
+def record_row(record: TurnRecord) -> Row:
+    """The record's values for ``insert_records``. Under load this runs for every turn, so it is spelt out."""
     drift, usage, timing = record.drift, record.usage, record.timing
     return (
+        record.conversation,
+        record.turn,
+        record.recorded,
+        record.asked,
+        record.edit_note,
+        record.answer,
+        record.error,
+        record.source,
+        record.partial,
         record.system,
         record.policy,
         record.depth,
@@ -149,15 +183,6 @@ def record_row(record: TurnRecord) -> tuple[Any, ...]:
         record.outcome,
         record.attempts,
         record.cost_usd,
-        to_bytes(record.conversation),
-        to_bytes(record.turn),
-        to_bytes(record.recorded),
-        to_bytes(record.asked),
-        None if record.edit_note is None else to_bytes(record.edit_note),
-        None if record.answer is None else to_bytes(record.answer),
-        None if record.error is None else to_bytes(record.error),
-        None if record.source is None else to_bytes(record.source),
-        None if record.partial is None else to_bytes(record.partial),
         None if drift is None else to_json(drift),
         None if drift is None else int(drift.valid),
         to_json(record.gold_answers) if record.gold_answers else _NOTHING,
@@ -169,7 +194,7 @@ def record_row(record: TurnRecord) -> tuple[Any, ...]:
     )
 
 
-def _timing_row(timing: Timing) -> tuple[Any, ...]:
+def _timing_row(timing: Timing) -> Row:
     gaps = timing.token_gaps_100us
     return (
         timing.scheduled_s,

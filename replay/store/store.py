@@ -228,7 +228,7 @@ class RunStore:
         Raises:
             RunError: the database can't be written.
         """
-        await self._writing.write(schema.INSERT_RECORD, schema.record_row(record))
+        await self._writing.write(schema.record_row(record))
 
     def add_conversation(self, position: int, conversation: Conversation) -> None:
         """Keep *conversation*; one that is already there stays as it was."""

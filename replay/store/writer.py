@@ -2,7 +2,9 @@
 The one thread that writes to a run's database, with group commit.
 
 Everything that queued up while the last commit ran goes into the next one, so that under load one
-commit carries many records, and at rest one record waits for nothing but its own.
+commit carries many records, and at rest one record waits for nothing but its own. Records that are
+written in the same turn of the event loop are handed over together, and their writers woken together:
+a thread's wake-up costs more than a row.
 """
 
 from __future__ import annotations
@@ -11,17 +13,30 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from replay.errors import RunError
-from replay.store.schema import connect
+from replay.store.schema import Row, connect, insert_records
 
 
 class _Statement(NamedTuple):
     sql: str
     values: Sequence[Any]
-    durable: asyncio.Future[None] | None
+
+
+@dataclass(slots=True)
+class _Records:
+    """Rows of records that were written in one turn of *loop*, and who waits for each."""
+
+    loop: asyncio.AbstractEventLoop
+    rows: list[Row]
+    durable: list[asyncio.Future[None]]
+
+
+_Item = _Statement | _Records
 
 
 class Writer:
@@ -30,7 +45,8 @@ class Writer:
     def __init__(self, path: str, *, synchronous: str) -> None:
         self._path = path
         self._synchronous = synchronous
-        self._queue: SimpleQueue[_Statement | threading.Event] = SimpleQueue()
+        self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()
+        self._gathering: _Records | None = None
         self._failure: RunError | None = None
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._work, name="run-writer", daemon=True)
@@ -45,20 +61,31 @@ class Writer:
         """
         if self._failure:
             raise self._failure
-        self._queue.put(_Statement(sql, values, None))
+        self._queue.put(_Statement(sql, values))
 
-    async def write(self, sql: str, values: Sequence[Any]) -> None:
+    async def write(self, row: Row) -> None:
         """
-        Queue a statement and return when it is committed; cancelling only stops the waiting.
+        Insert a record and return when it is committed; cancelling only stops the waiting.
 
         Raises:
             RunError: the database can't be written, now or since an earlier statement.
         """
         if self._failure:
             raise self._failure
-        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Statement(sql, values, durable))
-        await asyncio.shield(durable)
+        loop = asyncio.get_running_loop()
+        durable: asyncio.Future[None] = loop.create_future()
+        records = self._gathering
+        if records is None:
+            records = self._gathering = _Records(loop, [], [])
+            loop.call_soon(self._hand_over, records)
+        records.rows.append(row)
+        records.durable.append(durable)
+        await durable
+
+    def _hand_over(self, records: _Records) -> None:
+        if self._gathering is records:
+            self._gathering = None
+            self._queue.put(records)
 
     def flush(self) -> None:
         """
@@ -76,6 +103,8 @@ class Writer:
         Raises:
             RunError: something could not be written.
         """
+        if self._gathering:  # of a loop that ended before its next turn
+            self._hand_over(self._gathering)
         self._wait_for(self._end)
         self._thread.join()
 
@@ -98,23 +127,22 @@ class Writer:
         finally:
             connection.close()
 
-    def _next_batch(self) -> tuple[list[_Statement], threading.Event | None]:
+    def _next_batch(self) -> tuple[list[_Item], threading.Event | None]:
         """All that waits, up to a mark that somebody waits for."""
-        batch: list[_Statement] = []
+        batch: list[_Item] = []
         item = self._queue.get()
-        while isinstance(item, _Statement):
+        while not isinstance(item, threading.Event):
             batch.append(item)
             if self._queue.empty():
                 return batch, None
             item = self._queue.get()
         return batch, item
 
-    def _commit(self, connection: sqlite3.Connection, batch: list[_Statement]) -> None:
+    def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
         if self._failure is None:
             try:
                 connection.execute("BEGIN")
-                for statement in batch:
-                    connection.execute(statement.sql, statement.values)
+                _execute(connection, batch)
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
                 if connection.in_transaction:
@@ -123,24 +151,29 @@ class Writer:
                     f"{self._path} can't be written: {error}. What was committed before is safe; "
                     "mend the cause (is the disk full?) and go on with `replay resume`"
                 )
-        _settle([s.durable for s in batch if s.durable is not None], self._failure)
+        for loop, of_loop in groupby((i for i in batch if isinstance(i, _Records)), lambda i: i.loop):
+            if not loop.is_closed():  # a cancelled run may be gone before its last commit
+                waiting = [future for records in of_loop for future in records.durable]
+                loop.call_soon_threadsafe(_settle, waiting, self._failure)
 
 
-def _settle(futures: list[asyncio.Future[None]], failure: RunError | None) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
-    for future in futures:
-        by_loop.setdefault(future.get_loop(), []).append(future)
+def _execute(connection: sqlite3.Connection, batch: list[_Item]) -> None:
+    """Run everything in order; the rows of neighbouring records at once."""
+    for are_records, items in groupby(batch, lambda item: isinstance(item, _Records)):
+        if are_records:
+            insert_records(connection, [row for i in items if isinstance(i, _Records) for row in i.rows])
+        else:
+            for item in items:
+                assert isinstance(item, _Statement)
+                connection.execute(item.sql, item.values)
 
-    def settle(waiting: list[asyncio.Future[None]]) -> None:
-        for future in waiting:
-            if future.done():
-                continue
-            if failure is None:
-                future.set_result(None)
-            else:
-                future.set_exception(failure)
-                future.exception()
 
-    for loop, waiting in by_loop.items():
-        if not loop.is_closed():  # a cancelled run may be gone before its last commit
-            loop.call_soon_threadsafe(settle, waiting)
+def _settle(waiting: list[asyncio.Future[None]], failure: RunError | None) -> None:
+    for future in waiting:
+        if future.done():
+            continue
+        if failure is None:
+            future.set_result(None)
+        else:
+            future.set_exception(failure)
+            future.exception()

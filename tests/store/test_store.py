@@ -87,7 +87,7 @@ def test_any_text_survives_the_way_through_a_row(text, other):
     sent = record(answer=text, asked=other, gold_answers=(text, other))
     connection = schema.connect(":memory:")
     connection.executescript(schema.TABLES)
-    connection.execute(schema.INSERT_RECORD, schema.record_row(sent))
+    schema.insert_records(connection, [schema.record_row(sent)])
     (row,) = connection.execute(schema.SELECT_RECORDS)
     connection.close()
     assert schema.row_record(row) == sent
