@@ -109,14 +109,13 @@ class _InTurn:
         return self
 
     async def __anext__(self) -> Play:
-        if not self._fetched:
+        while not self._fetched:
+            if self._end is not None:
+                raise self._end
             async with self._turn:
                 if not self._fetched and self._end is None:
                     await asyncio.to_thread(self._fetch)
-        if self._fetched:
-            return self._fetched.popleft()
-        assert self._end is not None
-        raise self._end
+        return self._fetched.popleft()
 
     def _fetch(self) -> None:
         until = monotonic() + FETCHING_S

@@ -186,11 +186,11 @@ class RunBrowser:
         A scan; SQLite's own LIKE knows the case of ASCII letters only, so other letters take longer.
         """
         places = ("conversation", "recorded", "asked", "answer", "gold_answers")
-        if text.isascii() and "%" not in text and "_" not in text and "\\" not in text:
-            test, value = "{} LIKE ?", schema.to_bytes(f"%{text}%")
+        if text.isascii() and not set(text) & set("%_\\\""):
+            test, value = "{} LIKE CAST(?1 AS TEXT)", schema.to_bytes(f"%{text}%")
         else:
-            test, value = "holds(?, {})", schema.to_bytes(text.casefold())
-        sql = " OR ".join(test.replace("?", "CAST(?1 AS TEXT)").format(place) for place in places)
+            test, value = "holds(?1, CAST({} AS BLOB))", schema.to_bytes(text.casefold())
+        sql = " OR ".join(test.format(place) for place in places)
         return {row[0] for row in self._rows(f"SELECT DISTINCT conversation FROM turn WHERE {sql}", [value])}
 
     def conversation(self, id: str) -> Conversation | None:
@@ -243,11 +243,13 @@ class RunBrowser:
         return found
 
 
-def _holds(text: str, place: str | None) -> bool:
-    if place is None:
+def _holds(sought: bytes, stored: bytes | None) -> bool:
+    """Whether *sought*, in folded case, is in *stored*; of bytes, since a text may hold lone surrogates."""
+    if stored is None:
         return False
-    # Lists are kept as JSON text, which may escape letters.
-    return text in place.casefold() or ("\\u" in place and text in _unescaped(place).casefold())
+    text, place = schema.to_text(sought), schema.to_text(stored)
+    # Lists are kept as JSON text, which escapes quotes and may escape letters.
+    return text in place.casefold() or ("\\" in place and text in _unescaped(place).casefold())
 
 
 def _unescaped(text: str) -> str:
@@ -255,4 +257,4 @@ def _unescaped(text: str) -> str:
         value = json.loads(text)
     except ValueError:
         return text
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -72,12 +72,12 @@ class Writer:
         """
         if self._failure:
             raise self._failure
-        loop = asyncio.get_running_loop()
-        durable: asyncio.Future[None] = loop.create_future()
         records = self._gathering
         if records is None:
+            loop = asyncio.get_running_loop()
             records = self._gathering = _Records(loop, [], [])
             loop.call_soon(self._hand_over, records)
+        durable: asyncio.Future[None] = records.loop.create_future()
         records.rows.append(row)
         records.durable.append(durable)
         await durable
