@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from replay.assertions.checking import assertion_faults, score_units
+from replay.assertions.section import Assertion
 from replay.conversation import Conversation
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
@@ -20,14 +22,16 @@ from replay.datasets.loading import read_conversations
 from replay.datasets.reader import Reader
 from replay.errors import DatasetError, Fault, ScenarioError
 from replay.judges.panel import Panel
+from replay.load.goals import Goal, parse_goals
+from replay.load.section import LoadSection
 from replay.part_builder import PartBuilder
 from replay.player import AskSettings, System
-from replay.plugins import Kind
 from replay.policies.policy import Policy
 from replay.scenario import (
     DataSection,
     DriftSection,
     PluginChoice,
+    Scenario,
     ScenarioFile,
     SystemSection,
     located,
@@ -52,11 +56,21 @@ class Assembly:
     judges: tuple[Panel, ...] = ()
 
     @property
+    def load(self) -> LoadSection | None:
+        return self.file.scenario.load
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The objectives of a load run."""
+        return parse_goals(self.load.slo, scorers=self.scorers) if self.load else ()
+
+    @property
     def ask_settings(self) -> AskSettings:
         play = self.file.scenario.play
         return AskSettings(
             timeout_s=play.timeout_s,
-            attempts=play.attempts,
+            # Under load a retry would hide a failure and add to the load that made it.
+            attempts=1 if self.load and "attempts" not in play.model_fields_set else play.attempts,
             backoff_s=play.backoff_s,
             retry_budget_s=play.retry_budget_s,
             on_failure=play.on_failure,
@@ -109,8 +123,20 @@ def assemble(file: ScenarioFile) -> Assembly:
     builder.unlike([c.label for c in scenario.scorers], "scorers")
     judges = [builder.judge(choice, f"judges[{i}]") for i, choice in enumerate(scenario.judges)]
     _check_judge_names(builder, judges, scorers)
+    builder.faults += assertion_faults(
+        scenario.assertions,
+        systems=[s.name for s in scenario.systems],
+        policies=[c.label for c in scenario.policies],
+        metrics=score_units(scorers, judges) if len(scorers) == len(scenario.scorers) else None,
+        folder=file.folder,
+    )
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     _check_history(builder, file, systems, policies)
+    if scenario.load and len(scorers) == len(scenario.scorers):
+        try:
+            parse_goals(scenario.load.slo, scorers=scorers)
+        except ValueError as error:
+            builder.fault("load.slo", str(error))
     if builder.faults or service is None:
         raise ScenarioError(file.source, located(builder.faults, file.lines))
     return Assembly(
@@ -176,19 +202,31 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
         builder.paths(data)
     if "drift" in raw and (drift := _sound(DriftSection, raw["drift"])):
         builder.service(drift)
-    kinds: tuple[tuple[Kind, dict[str, Any]], ...] = (("policies", {"detector": None}), ("scorers", {}))
-    for kind, provided in kinds:
-        for index, item in enumerate(_list(raw.get(kind))):
-            if choice := _sound(PluginChoice, item):
-                builder.choice(kind, choice, object, f"{kind}[{index}]", **provided)
-    for index, item in enumerate(_list(raw.get("judges"))):
+    for index, item in enumerate(_list(raw.get("policies"))):
         if choice := _sound(PluginChoice, item):
-            builder.judge(choice, f"judges[{index}]")
+            builder.choice("policies", choice, object, f"policies[{index}]", detector=None)
+    scorers: dict[str, Any] = {}
+    for index, item in enumerate(_list(raw.get("scorers", Scenario.model_fields["scorers"].default))):
+        if choice := _sound(PluginChoice, item):
+            scorers[choice.label] = builder.choice("scorers", choice, object, f"scorers[{index}]")
+    judges = []
+    for index, item in enumerate(_list(raw.get("judges"))):
+        choice = _sound(PluginChoice, item)
+        judges.append(builder.judge(choice, f"judges[{index}]") if choice else None)
+    systems = [_sound(SystemSection, item) for item in _list(raw.get("systems"))]
+    policies = [_sound(PluginChoice, item) for item in _list(raw.get("policies"))]
+    builder.faults += assertion_faults(
+        [_sound(Assertion, item) for item in _list(raw.get("assert"))],
+        systems=[system.name for system in systems] if all(systems) else None,
+        policies=[choice.label for choice in policies] if all(policies) else None,
+        metrics=score_units(scorers, judges),
+        folder=folder,
+    )
     return builder.faults
 
 
 def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def _sound(kind: Any, value: Any) -> Any:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic, perf_counter
 from typing import Protocol
 
+from replay.load.first_failure import first_failure
 from replay.loop_lag import LagSummary, LoopLag
 from replay.player import AskSettings, Play, Player, RecordSink, System
 from replay.record import TurnRecord
@@ -29,7 +30,7 @@ class Observer(Protocol):
     def played(self, play: Play) -> None: ...
 
 
-class _Told:
+class ToldSink:
     """A sink that tells the observer after the record is durable."""
 
     def __init__(self, sink: RecordSink, observer: Observer) -> None:
@@ -60,7 +61,7 @@ async def play_all(
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
-    sink = _Told(sink, observer) if observer else sink
+    sink = ToldSink(sink, observer) if observer else sink
     player = Player(settings, sink, clock=clock, start=clock())
     source = _InTurn(plays)
 
@@ -70,25 +71,23 @@ async def play_all(
             if observer:
                 observer.played(play)
 
+    async with opened_systems(systems), LoopLag() as lag:
+        with first_failure():
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(concurrency):
+                    tasks.create_task(keep_playing())
+    return lag.summary()
+
+
+@asynccontextmanager
+async def opened_systems(systems: Iterable[System]) -> AsyncIterator[None]:
+    """What *systems* hold open, opened for as long as the block lasts."""
     async with AsyncExitStack() as stack:
         for system in systems:
             for managed in (system.limit, system.adapter):
                 if hasattr(managed, "__aenter__"):
                     await stack.enter_async_context(managed)  # type: ignore[arg-type]
-        async with LoopLag() as lag:
-            try:
-                async with asyncio.TaskGroup() as tasks:
-                    for _ in range(concurrency):
-                        tasks.create_task(keep_playing())
-            except BaseExceptionGroup as group:
-                # What went wrong first is what the caller can act on; the rest hangs on as its cause.
-                raise _first(group) from group
-    return lag.summary()
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+        yield
 
 
 class _InTurn:

@@ -5,11 +5,8 @@ Starts runs and goes on with interrupted ones: from a scenario to a scored run.
 from __future__ import annotations
 
 import asyncio
-import platform
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +14,14 @@ from replay import __version__
 from replay.assembly import Assembly, assemble
 from replay.engine import Observer, play_all
 from replay.errors import DatasetError, RunError
+from replay.new_run import new_store
 from replay.player import Play, is_over
 from replay.policies.rewriter import opened
 from replay.runs import Run, score_into
 from replay.scenario import ScenarioFile, parse_scenario, read_scenario
 from replay.shipped import find_scenario
 from replay.store.store import RunStore
+from replay.stress.playing import check_hosts, play_under_load
 from replay.verdicts import judge_into
 
 AnyScenario = str | Path | ScenarioFile | Mapping[str, Any]
@@ -61,9 +60,14 @@ async def run_async(
         ResolverError: coreference failed for good; the run can be resumed.
     """
     assembly = assemble(load_scenario(scenario))
-    store = _new_store(assembly, Path(runs))
+    if assembly.load:
+        await asyncio.to_thread(check_hosts, assembly)
+    store = new_store(assembly, Path(runs))
     try:
-        await _play(assembly, store, observer)
+        if assembly.load:
+            await play_under_load(assembly, store, observer)
+        else:
+            await _play(assembly, store, observer)
     finally:
         await asyncio.to_thread(store.close)
     return Run(store.folder)
@@ -102,6 +106,11 @@ async def resume_async(folder: str | Path, *, observer: Observer | None = None) 
         InputError, PluginError, ResolverError: as for ``run_async``.
     """
     assembly = assemble(Run(folder).scenario())
+    if assembly.load:
+        raise RunError(
+            f'"{folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t be '
+            "taken up again where it stopped; begin a new run"
+        )
     store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
     try:
         store.add_event("resumed", {"version": __version__})
@@ -130,39 +139,6 @@ def repeat(
 def resume(folder: str | Path, *, observer: Observer | None = None) -> Run:
     """``resume_async`` for a program without an event loop."""
     return asyncio.run(resume_async(folder, observer=observer))
-
-
-def _new_store(assembly: Assembly, runs: Path) -> RunStore:
-    file, scenario = assembly.file, assembly.file.scenario
-    facts = {
-        "scenario": {"text": file.text, "source": file.source, "folder": str(file.folder)},
-        "name": scenario.name,
-        "seed": scenario.seed,
-        "begun": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "version": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "systems": [system.name for system in assembly.systems],
-        "policies": {label: policy.signature for label, policy in assembly.policies.items()},
-        "histories": _histories(assembly),
-    }
-    stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    for attempt in range(1, 1000):
-        folder = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
-        if not folder.exists():
-            return RunStore.create(folder, facts, scenario.play.durability)
-    raise RunError(f'"{runs}" holds too many runs called "{stem}"')
-
-
-def _histories(assembly: Assembly) -> dict[str, dict[str, str]]:
-    """By system and policy, which answers stood in the history that the system saw."""
-    return {
-        system.name: {
-            label: "own" if system.adapter.history == "server" or policy.history == "own" else "gold"
-            for label, policy in assembly.policies.items()
-        }
-        for system in assembly.systems
-    }
 
 
 async def _play(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:

@@ -17,6 +17,7 @@ from replay.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
 from replay.conversation import Conversation
 from replay.errors import AdapterCutOffError, AdapterError
 from replay.history import Played
+from replay.load.pace import Pace
 from replay.load.politeness import PolitenessLimit
 from replay.policies.policy import PlannedTurn, Policy
 from replay.record import Outcome, Timing, TurnRecord
@@ -65,19 +66,6 @@ class Play:
     """Turns that are durable from an earlier session of the run, in order."""
     source: str | None = None
     """The conversation's id in the data where it is played once more under another id."""
-
-
-class Pace(Protocol):
-    """When the turns of one conversation are due."""
-
-    async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:
-        """
-        Wait until the turn at *depth* is due, and return the moment it was due; None ends the conversation.
-
-        *due* and *done* are the moments when the turn before was due and over, on the player's clock;
-        None before the first.
-        """
-        ...
 
 
 class RecordSink(Protocol):

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from replay.errors import RunError
 from replay.plugins import build, load
 from replay.record import TurnRecord
 from replay.scenario import Choice, ScenarioFile, parse_scenario
-from replay.scorers.scorer import Scorer, Unscored
+from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.store.store import DATABASE, RunStore, StoredScore, StoredVerdict
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
     from replay.report.report import Report
     from replay.statistics.depth_table import DepthTable
     from replay.statistics.interval import IntervalMethod
+    from replay.statistics.load_summary import LoadSummary
     from replay.statistics.score_column import ScoreColumn
+
+
+PART = 5_000
+"""Records that are scored together, at least, unless fewer are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +94,15 @@ class Run:
                 finished=bool(store.fact("finished")),
                 lag=msgspec.convert(lags[-1], LagSummary) if lags else None,
             )
+
+    def outcomes(self) -> dict[str, int]:
+        """How many turns came to which outcome."""
+        with self._opened() as store:
+            return store.outcomes()
+
+    def is_load(self) -> bool:
+        """Whether conversations were played again and again, under load."""
+        return self._fact("load") is not None
 
     def records(self) -> list[TurnRecord]:
         """Every record, by conversation in the data's order, system, policy and depth."""
@@ -171,6 +186,18 @@ class Run:
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 
+    def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
+        """
+        The numbers of a load run, by level, depth and over time; None for a run without load.
+
+        Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
+        """
+        from replay.load_reading import read_load_summary
+
+        scorers = self.scorers()
+        with self._opened() as store:
+            return read_load_summary(store, scorers, resamples=resamples)
+
     def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> pd.DataFrame:
         """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
         return self._table(*self.scored(), resamples, method).to_frame()
@@ -192,6 +219,8 @@ class Run:
 
         with self._opened() as store:
             lengths, seed = store.conversation_lengths(), store.fact("seed")
+            if store.fact("load") is not None:  # not what the data has, but what was begun
+                lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
         return depth_table(records, columns, lengths, resamples=resamples, seed=seed, method=method)
 
 
@@ -240,15 +269,45 @@ def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
 
 
 def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
-    """Score every record in *store* with the scorers of *choices*; earlier scores give way."""
+    """
+    Score every record in *store* with the scorers of *choices*; earlier scores give way.
+
+    Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
+    keeps a scorer from observing the first of them leaves earlier scores as they were.
+    """
     kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
     scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
-    records = list(store.records())
-    for label, scorer in scorers.items():
-        observed = scorer.observe(records)
-        store.replace_scores(label, [_stored(r, value) for r, value in zip(records, observed, strict=True)])
+    if any(isinstance(scorer, SurveyingScorer) for scorer in scorers.values()):
+        for records in _parts(store.records()):
+            scorers = {
+                label: scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
+                for label, scorer in scorers.items()
+            }
+    replaced = False
+    for records in _parts(store.records()):
+        observed = {label: scorer.observe(records) for label, scorer in scorers.items()}
+        for label, values in observed.items():
+            keep = store.add_scores if replaced else store.replace_scores
+            keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])
+        replaced = True
+        store.settle()  # or scores would pile up where they are observed faster than written
+    if not replaced:
+        for label in scorers:
+            store.replace_scores(label, [])
     store.set_fact("scorers", kept)
     store.add_event("scored", {label: scorer.signature() for label, scorer in scorers.items()})
+
+
+def _parts(records: Iterator[TurnRecord]) -> Iterator[list[TurnRecord]]:
+    """Some ``PART`` records at a time, all turns of a conversation together."""
+    part: list[TurnRecord] = []
+    for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
+        part += played
+        if len(part) >= PART:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def _stored(record: TurnRecord, value: Any) -> StoredScore:

@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from replay.assertions.section import Assertion
 from replay.errors import Fault, ScenarioError
+from replay.load.section import LoadSection
 from replay.settings_faults import faults_of
 from replay.yaml_lines import Lines, parse
 
@@ -154,10 +156,14 @@ class Scenario(_Section):
     """Asked after scoring; ``replay.judges.building`` says what an entry may hold."""
     drift: DriftSection = DriftSection()
     play: PlaySection = PlaySection()
+    load: LoadSection | None = None
+    """A load run: conversations again and again, for as long and as many at a time as is said here."""
     seed: int = 0
-    """For retry jitter and bootstrap resamples."""
+    """For retry jitter, bootstrap resamples and a load's arrivals."""
     repeats: int = Field(default=1, ge=1)
     """Runs that ``replay run`` plays, for the spread between them; each is a run of its own."""
+    assertions: tuple[Assertion, ...] = Field(default=(), alias="assert")
+    """What has to hold of the run's numbers, or ``run`` and ``report`` end with 100."""
 
     @field_validator("name")
     @classmethod
@@ -233,9 +239,9 @@ def located(faults: list[Fault], lines: Lines) -> list[Fault]:
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
 
-def with_data(file: ScenarioFile, changes: Mapping[str, Any]) -> ScenarioFile:
+def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -> ScenarioFile:
     """
-    *file* with *changes* to its ``data`` section, in the text as well, so that a run of it can resume.
+    *file* with *changes* to one of its sections, in the text as well, so that a run keeps what it was.
 
     Raises:
         ScenarioError: the changes don't fit.
@@ -243,7 +249,7 @@ def with_data(file: ScenarioFile, changes: Mapping[str, Any]) -> ScenarioFile:
     import yaml
 
     content = yaml.safe_load(file.text)
-    content["data"] = {**content["data"], **changes}
+    content[section] = {**(content.get(section) or {}), **changes}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     return parse_scenario(text, source=file.source, folder=file.folder)
 

@@ -150,7 +150,7 @@ def _fields(kind: Any) -> dict[str, Any]:
     if not inspect.isclass(kind):
         return {}
     if hasattr(kind, "model_fields"):
-        return {name: field.annotation for name, field in kind.model_fields.items()}
+        return {field.alias or name: field.annotation for name, field in kind.model_fields.items()}
     if hasattr(kind, "__dataclass_fields__"):
         return dict(typing.get_type_hints(kind))
     return {}

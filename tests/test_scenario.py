@@ -8,7 +8,7 @@ import pytest
 
 from replay.assembly import assemble
 from replay.errors import ScenarioError
-from replay.scenario import parse_scenario, read_choices, read_scenario, with_data
+from replay.scenario import parse_scenario, read_choices, read_scenario, with_section
 
 FINE = """\
 name: try
@@ -139,7 +139,7 @@ def test_a_name_that_makes_no_folder_is_refused(folder):
 
 def test_changes_from_the_command_line_stay_with_the_scenario(folder):
     """A run is resumed from the scenario that it keeps."""
-    file = with_data(parse_scenario(FINE, source="s.yaml", folder=folder), {"limit": 5})
+    file = with_section(parse_scenario(FINE, source="s.yaml", folder=folder), "data", {"limit": 5})
     assert file.scenario.data.limit == 5
     assert parse_scenario(file.text, source="s", folder=folder).scenario == file.scenario
 

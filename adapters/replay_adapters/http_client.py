@@ -1,72 +1,62 @@
 """
-One HTTP exchange with a system: a request, its whole reply with the times of both, or a clear error.
+One HTTP exchange with a system: a request, its reply in one piece or as a stream, or a clear error.
 
 Shared by the adapters that speak HTTP. A client keeps the connections of one system; it opens as many
 as there are asks under way, follows no redirects, keeps no cookies (conversations must not meet in
 them) and sets no deadline: the caller cancels.
+
+A server may close an idle connection in the very moment in which a question is sent on it. Nobody can
+tell then whether the question was taken in, so it isn't sent again behind the player's back: it is a
+connection failure that may be tried again, as any connection that breaks is.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from http import HTTPStatus
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
 import aiohttp
+from yarl import URL
 
-from replay import (
-    AdapterConnectionError,
-    AdapterError,
-    AdapterRateLimitedError,
-    AdapterRefusedError,
-    AdapterReplyError,
-    WireTimes,
-    __version__,
-)
-from replay_adapters.http_text import Secrets, excerpt, retry_after_s, shown_url
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, WireTimes, __version__
+from replay_adapters.http_failures import broken, refusal
+from replay_adapters.http_reply import HttpPlace, HttpReply, StreamedReply
+from replay_adapters.http_text import Secrets, shown_url
+from replay_adapters.json_bytes import encode_json
+
+__all__ = ["MAX_REPLY_BYTES", "HttpClient", "HttpReply", "StreamedReply"]
 
 MEBIBYTE = 1024 * 1024
 MAX_REPLY_BYTES = 16 * MEBIBYTE
 REFUSAL_BYTES = 64 * 1024
+SHORT_READ_BYTES = 64
+"""A mark of the end may be spread over reads as short as this."""
+AFTER_THE_END_S = 0.25
+"""How long a stream whose last event is there is waited for to end, so that its connection can be used
+again; then it is closed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpReply:
-    """A reply with status 2xx, read to its end."""
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """An address, looked at once."""
 
-    place: str
-    """Method and URL, fit to be shown."""
-    status: int
-    content_type: str
-    body: bytes
-    times: WireTimes
-    secrets: Secrets
+    url: URL | str
+    """As it is where it can't be read: the HTTP library then says what is wrong with it."""
+    shown: str
+    has_credentials: bool
 
-    def excerpt(self) -> str:
-        """The body's beginning, fit to be shown."""
-        return excerpt(self.body, self.secrets)
 
-    def json(self) -> Any:
-        """
-        The body as a JSON value.
-
-        Raises:
-            AdapterReplyError: it is none. The content type isn't asked, since many servers get it wrong.
-        """
-        try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise AdapterReplyError(
-                f"{self.place} answered {self.status} with {self.content_type or 'no content type'}, which "
-                f"can't be read as JSON ({reason}): {self.excerpt()}; "
-                "check that the address is that of the endpoint itself",
-                status=self.status,
-            ) from error
+@lru_cache(maxsize=4096)
+def _address(url: str) -> _Address:
+    try:
+        parsed: URL | str = URL(url)
+    except ValueError:
+        parsed = url
+    return _Address(parsed, shown_url(url), "@" in url.partition("://")[2].partition("/")[0])
 
 
 class HttpClient:
@@ -94,148 +84,206 @@ class HttpClient:
         self._secrets = Secrets(self._headers)
         self._max_reply_bytes = max_reply_bytes
         self._unauthorized = unauthorized
-        self._session: aiohttp.ClientSession | None = None
+        self._with_body: aiohttp.ClientSession | None = None
+        self._bodiless: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> None:
-        if self._session is not None:
+        if self._with_body is not None:
             raise RuntimeError("this adapter is in use already; build one for each run")
-        self._session = aiohttp.ClientSession(
-            # Any number of connections: how many asks there are at a time is the engine's business.
-            connector=aiohttp.TCPConnector(limit=0),
+        # Any number of connections: how many asks there are at a time is the engine's business.
+        connector = aiohttp.TCPConnector(limit=0)
+        # Two sessions over the same connections, since a session's own headers cost nothing per request.
+        self._bodiless = self._session(connector, self._headers)
+        kind = {} if any(name.lower() == "content-type" for name in self._headers) else _JSON
+        self._with_body = self._session(connector, {**self._headers, **kind})
+
+    def _session(self, connector: aiohttp.TCPConnector, headers: Mapping[str, str]) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=self._headers,
+            headers=headers,
         )
 
     async def __aexit__(self, *_: object) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sessions, self._with_body, self._bodiless = (self._with_body, self._bodiless), None, None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
-    async def request(self, method: str, url: str, json_body: Any = None) -> HttpReply:
+    async def request(
+        self, method: str, url: str, json_body: Any = None, *, body: bytes | None = None
+    ) -> HttpReply:
         """
-        Send *json_body* (nothing if None) and wait for the whole reply.
+        Send *json_body* (nothing if None), or *body*, which is JSON already, and wait for the whole reply.
 
         Raises:
             AdapterError: nothing came back, or no status 2xx, or too much.
         """
-        if self._session is None:
-            raise RuntimeError("enter the adapter (async with adapter) before its first session")
-        place = f"{method} {shown_url(url)}"
+        address = _address(url)
+        place = HttpPlace(method, address.shown)
+        if json_body is not None:
+            body = _encoded(json_body, place)
         try:
-            body = None if json_body is None else json.dumps(json_body).encode()
-        except (TypeError, ValueError) as error:
-            raise AdapterRefusedError(
-                f"{place}: the body is not JSON ({error}); check its template", reached=False
-            ) from error
-        headers = {} if body is None else {"Content-Type": "application/json"}
-        if "@" in url.partition("://")[2].partition("/")[0]:
+            sent = perf_counter()
+            response = await self._send(method, address, place, body)
+            try:
+                first_byte = perf_counter()
+                content = await self._read(response, place)
+                done = perf_counter()
+            finally:
+                if not response.closed:  # as it is once it was read to its end
+                    response.close()
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise broken(error, place, self._secrets) from error
+        if not 200 <= response.status < 300:
+            raise self._refusal(response, place, content)
+        return HttpReply(
+            place=place,
+            status=response.status,
+            content_type=response.headers.get("Content-Type", ""),
+            body=content,
+            times=WireTimes(sent=sent, first_byte=first_byte, done=done),
+            secrets=self._secrets,
+        )
+
+    async def stream(
+        self,
+        method: str,
+        url: str,
+        json_body: Any = None,
+        *,
+        body: bytes | None = None,
+        mark: bytes = b"",
+        ended: Callable[[Sequence[bytes]], bool] | None = None,
+    ) -> StreamedReply:
+        """
+        Send as ``request`` does and read the reply as it comes, until it ends or *ended* says so.
+
+        *ended* is shown the reads so far after each one that may hold (the end of) *mark*. A connection
+        that breaks after the reply began is no exception: what had come is given out with what broke it.
+
+        Raises:
+            AdapterError: nothing came back, or no status 2xx, or too much.
+        """
+        address = _address(url)
+        place = HttpPlace(method, address.shown)
+        if json_body is not None:
+            body = _encoded(json_body, place)
+        reads: list[bytes] = []
+        read_at: list[float] = []
+        failure: AdapterError | None = None
+        begun = False
+        try:
+            sent = perf_counter()
+            response = await self._send(method, address, place, body)
+            try:
+                first_byte = perf_counter()
+                if not 200 <= response.status < 300:
+                    raise self._refusal(response, place, await self._read(response, place))
+                begun = True
+                await self._follow(response, place, reads, read_at, mark, ended)
+            finally:
+                if not response.closed:
+                    response.close()
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            failure = broken(error, place, self._secrets)
+            if not begun:
+                raise failure from error
+        return StreamedReply(
+            place=place,
+            status=response.status,
+            content_type=response.headers.get("Content-Type", ""),
+            reads=reads,
+            read_at=read_at,
+            sent=sent,
+            first_byte=first_byte,
+            broken=failure,
+            secrets=self._secrets,
+        )
+
+    async def _send(
+        self, method: str, address: _Address, place: HttpPlace, body: bytes | None
+    ) -> aiohttp.ClientResponse:
+        session = self._bodiless if body is None else self._with_body
+        if session is None:
+            raise RuntimeError("enter the adapter (async with adapter) before its first session")
+        if address.has_credentials:
             raise AdapterRefusedError(
                 f"{place}: an address can't hold credentials; use headers_env", reached=False
             )
-        sent = perf_counter()
-        try:
-            async with self._session.request(
-                method, url, data=body, headers=headers, allow_redirects=False
-            ) as response:
-                first_byte = perf_counter()
-                content = await self._read(response, place)
-                times = WireTimes(sent=sent, first_byte=first_byte, done=perf_counter())
-                if not 200 <= response.status < 300:
-                    raise self._refusal(response, place, content)
-                return HttpReply(
-                    place=place,
-                    status=response.status,
-                    content_type=response.headers.get("Content-Type", ""),
-                    body=content,
-                    times=times,
-                    secrets=self._secrets,
-                )
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise self._broken(error, place) from error
+        return await session.request(method, address.url, data=body, allow_redirects=False)
 
-    async def _read(self, response: aiohttp.ClientResponse, place: str) -> bytes:
-        content = bytearray()
-        async for chunk in response.content.iter_any():
-            content += chunk
-            if not response.ok and len(content) >= REFUSAL_BYTES:
+    async def _read(self, response: aiohttp.ClientResponse, place: HttpPlace) -> bytes:
+        content = response.content
+        most = self._max_reply_bytes
+        is_refusal = not 200 <= response.status < 300
+        read = await content.readany()
+        if content.at_eof() and len(read) <= most:
+            return read  # most replies come in one piece
+        reads, size = [read], len(read)
+        while read:
+            if is_refusal and size >= REFUSAL_BYTES:
                 break  # enough for a message; the rest is not waited for
             # Counted as it comes, and after decompression, so that no reply can fill the memory.
-            if len(content) > self._max_reply_bytes:
-                raise AdapterReplyError(
-                    f"{place} answered {response.status} with more than {self._max_reply_bytes} bytes; "
-                    "raise max_reply_bytes if that is right",
-                    status=response.status,
-                )
-        return bytes(content)
+            if size > most:
+                raise self._too_large(response, place)
+            read = await content.readany()
+            reads.append(read)
+            size += len(read)
+        return b"".join(reads)
 
-    def _refusal(self, response: aiohttp.ClientResponse, place: str, content: bytes) -> AdapterError:
-        status = response.status
-        wait_s = retry_after_s(response.headers, datetime.now(UTC))
-        said = excerpt(content, self._secrets)
-        message = f"{place} answered {status} {_phrase(status)}: {said}; {self._next_step(response)}"
-        if status == 429:
-            # Turned away at the door, so the question is in nobody's history.
-            return AdapterRateLimitedError(
-                message, retryable=True, reached=False, retry_after_s=wait_s, status=status
-            )
-        passing = status in (408, 409) or status >= 500
-        return AdapterRefusedError(message, retryable=passing, retry_after_s=wait_s, status=status)
+    async def _follow(
+        self,
+        response: aiohttp.ClientResponse,
+        place: HttpPlace,
+        reads: list[bytes],
+        read_at: list[float],
+        mark: bytes,
+        ended: Callable[[Sequence[bytes]], bool] | None,
+    ) -> None:
+        """The hot loop: reads whatever has come and notes when, and no more than that."""
+        content = response.content
+        room = self._max_reply_bytes
+        while read := await content.readany():
+            read_at.append(perf_counter())
+            reads.append(read)
+            room -= len(read)
+            if room < 0:
+                raise self._too_large(response, place)
+            if ended is not None and (mark in read or len(read) < SHORT_READ_BYTES) and ended(reads):
+                if not content.at_eof():
+                    await _end_of(content)
+                break
 
-    def _next_step(self, response: aiohttp.ClientResponse) -> str:
-        status = response.status
-        if 300 <= status < 400:
-            location = response.headers.get("Location")
-            if not location:
-                return "redirects are not followed; ask for the address behind it"
-            return f"redirects are not followed: set the address to {shown_url(location)} if that is right"
-        if status in (401, 403):
-            return self._unauthorized
-        if status in (404, 405):
-            return "check the address, and the model's name if one is sent"
-        if status == 429:
-            return "ask less often, or fewer conversations at a time"
-        if status >= 500:
-            return "the fault is on the system's side; its log may say more"
-        return "check what is sent: the system's own words are above"
-
-    def _broken(self, error: Exception, place: str) -> AdapterError:
-        """What *error* of the HTTP library means to us."""
-        # A ClientResponseError spells out the URL, query and all.
-        text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
-        reason = self._secrets.hidden(text or type(error).__name__)
-        match error:
-            case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-                return AdapterRefusedError(f"{place}: not an http(s) URL; check its template", reached=False)
-            case aiohttp.ClientConnectorCertificateError() | aiohttp.ServerFingerprintMismatch():
-                return AdapterConnectionError(
-                    f"{place}: the server's certificate is not trusted ({reason}); "
-                    "check the host's name, or set SSL_CERT_FILE to the certificates to trust",
-                    reached=False,
-                )
-            case aiohttp.ClientConnectorDNSError():
-                message = f"{place}: the host's name can't be resolved ({reason}); check the address"
-                return AdapterConnectionError(message, retryable=True, reached=False)
-            case aiohttp.ClientConnectorError():
-                message = f"{place}: no connection ({reason}); check that the server runs there"
-                return AdapterConnectionError(message, retryable=True, reached=False)
-            case aiohttp.ClientResponseError():
-                return AdapterReplyError(f"{place}: the reply is not HTTP ({reason}); check host and port")
-            case aiohttp.ClientPayloadError() if isinstance(
-                error.__cause__, aiohttp.http_exceptions.ContentEncodingError
-            ):
-                return AdapterReplyError(f"{place}: the reply can't be decompressed ({reason})")
-            case ValueError():
-                return AdapterRefusedError(f"{place}: can't be sent ({reason})", reached=False)
-        return AdapterConnectionError(
-            f"{place}: the connection broke before the reply was complete ({reason}); "
-            "the system's log may say why",
-            retryable=True,
+    def _too_large(self, response: aiohttp.ClientResponse, place: HttpPlace) -> AdapterReplyError:
+        return AdapterReplyError(
+            f"{place} answered {response.status} with more than {self._max_reply_bytes} bytes; "
+            "raise max_reply_bytes if that is right",
+            status=response.status,
         )
 
+    def _refusal(self, response: aiohttp.ClientResponse, place: HttpPlace, content: bytes) -> AdapterError:
+        return refusal(place, response.status, response.headers, content, self._secrets, self._unauthorized)
 
-def _phrase(status: int) -> str:
+
+_JSON = {"Content-Type": "application/json"}
+
+
+def _encoded(json_body: Any, place: HttpPlace) -> bytes:
     try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "(a status of its own)"
+        return encode_json(json_body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise AdapterRefusedError(
+            f"{place}: the body is not JSON ({error}); check its template", reached=False
+        ) from error
+
+
+async def _end_of(content: aiohttp.StreamReader) -> None:
+    """Read over what comes after the end, for a moment."""
+    try:
+        async with asyncio.timeout(AFTER_THE_END_S):
+            while await content.readany():
+                pass
+    except (TimeoutError, aiohttp.ClientError, OSError):
+        pass  # the answer is there; a connection that can't be used again is closed

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 
 from replay import AdapterReplyError, Passage
-from replay_adapters.http_client import HttpReply
 from replay_adapters.passages import passages_of
+
+
+class Received(Protocol):
+    """What a JSON value came in: an HTTP reply, a WebSocket frame, a line of a program."""
+
+    @property
+    def place(self) -> str:
+        """Where it came from, fit to be shown."""
+        ...
+
+    @property
+    def status(self) -> int | None:
+        """Its HTTP status, if it has one."""
+        ...
+
+    def excerpt(self) -> str:
+        """Its beginning, fit to be shown."""
+        ...
 
 
 class ReplyPath:
@@ -28,7 +45,7 @@ class ReplyPath:
             reason = " ".join(str(error).split())
             raise ValueError(f'{setting}: "{expression}" is not a JMESPath: {reason}') from error
 
-    def find(self, reply: HttpReply, value: Any) -> Any:
+    def find(self, reply: Received, value: Any) -> Any:
         """
         What stands there in *value*, the JSON of *reply*; None if nothing does.
 
@@ -40,7 +57,7 @@ class ReplyPath:
         except JMESPathError as error:
             raise self.unusable(reply, f"can't be evaluated ({' '.join(str(error).split())})") from error
 
-    def text(self, reply: HttpReply, value: Any) -> str:
+    def text(self, reply: Received, value: Any) -> str:
         """
         The text that stands there, not empty; a number is spelt out.
 
@@ -56,7 +73,7 @@ class ReplyPath:
             raise self.unusable(reply, "gives an empty text")
         return found
 
-    def passages(self, reply: HttpReply, value: Any) -> tuple[Passage, ...]:
+    def passages(self, reply: Received, value: Any) -> tuple[Passage, ...]:
         """
         The passages that stand there: texts, or objects with any of ``id``, ``text`` and ``title``.
 
@@ -75,10 +92,11 @@ class ReplyPath:
             )
         return passages
 
-    def unusable(self, reply: HttpReply, why: str) -> AdapterReplyError:
+    def unusable(self, reply: Received, why: str) -> AdapterReplyError:
         """An error that says what is wrong with what was found here in *reply*."""
+        answered = "answered" if reply.status is None else f"answered {reply.status}"
         return AdapterReplyError(
-            f'{reply.place} answered {reply.status}, but {self.setting} "{self.expression}" {why}: '
+            f'{reply.place} {answered}, but {self.setting} "{self.expression}" {why}: '
             f"{reply.excerpt()}; check the path against this reply",
             status=reply.status,
         )

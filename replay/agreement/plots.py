@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replay.agreement.study import AgreementStudy, ScoreAgreement
-from replay.errors import InputError, PluginError
+from replay.errors import InputError
+from replay.report.plots.drawing import COLOURS, check_can_draw, plain
 from replay.statistics.correlation import COEFFICIENTS
 from replay.statistics.interval import Interval
 from replay.statistics.undefined import Undefined
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg")
 ACROSS = 3
 """Panels side by side."""
-_COLOURS = ("#0072b2", "#e69f00", "#009e73")  # told apart by colour-blind people too (Okabe & Ito)
+_COLOURS = (COLOURS[1], COLOURS[5], COLOURS[3])
 
 
 def draw_plots(study: AgreementStudy, folder: Path) -> list[Path]:
@@ -55,19 +56,6 @@ def draw_plots(study: AgreementStudy, folder: Path) -> list[Path]:
         raise InputError(f'"{folder}" can\'t be written: {error.strerror or error}') from error
 
 
-def check_can_draw() -> None:
-    """
-    Raises:
-        PluginError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise PluginError(
-            'plots need matplotlib, which is not installed; try pip install "convreplay[plots]"'
-        ) from error
-
-
 def _save(figure: Figure, path: Path) -> Path:
     import matplotlib
 
@@ -85,7 +73,7 @@ def _panels(agreements: Sequence[ScoreAgreement], draw: Callable[[Axes, ScoreAgr
     panels = figure.subplots(down, across, squeeze=False).flatten().tolist()
     for panel, one in zip(panels, agreements, strict=False):
         draw(panel, one)
-        panel.set_title(_plain(one.label), fontsize=10)
+        panel.set_title(plain(one.label), fontsize=10)
     for panel in panels[len(agreements) :]:
         panel.set_axis_off()
     return figure
@@ -136,7 +124,7 @@ def _correlation_bars(agreements: Sequence[ScoreAgreement]) -> Figure:
                 panel.vlines(at, found.interval.low, found.interval.high, color="black", linewidth=1)
     panel.axhline(0, color="black", linewidth=0.8)
     panel.set_xticks(
-        range(len(agreements)), [_plain(one.label) for one in agreements], rotation=20, fontsize=8
+        range(len(agreements)), [plain(one.label) for one in agreements], rotation=20, fontsize=8
     )
     panel.set_ylabel("correlation with people")
     if panel.containers:
@@ -151,8 +139,3 @@ def _figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
-
-
-def _plain(text: str) -> str:
-    """*text* as it is: a dollar sign would otherwise begin a formula."""
-    return text.replace("$", r"\$")

@@ -1,7 +1,8 @@
 """
 The command line: one small file per verb.
 
-Exit codes: 0 fine, 1 a run or a resolver failed, 2 bad usage or input, 130 interrupted.
+Exit codes: 0 fine, 1 a run or a resolver failed, 2 bad usage or input, 100 something that the scenario
+asserts does not hold, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from replay.cli.agree import agree
 from replay.cli.compare import compare
 from replay.cli.export import export
 from replay.cli.init import init
+from replay.cli.plot import plot
 from replay.cli.plugins import plugins
 from replay.cli.report import report
 from replay.cli.resume import resume
@@ -23,7 +25,9 @@ from replay.cli.run import run
 from replay.cli.score import score
 from replay.cli.score_file import score_file
 from replay.cli.serve import serve
+from replay.cli.stress import stress
 from replay.cli.validate import validate
+from replay.cli.view import view
 from replay.errors import InputError, PluginError, ReplayError
 
 app = typer.Typer(
@@ -38,9 +42,12 @@ for verb in (
     init,
     validate,
     run,
+    stress,
     resume,
     score,
     report,
+    view,
+    plot,
     compare,
     agree,
     score_file,

@@ -82,11 +82,12 @@ def agree(
     """
     from rich.console import Console
 
-    from replay.agreement.plots import check_can_draw, draw_plots
+    from replay.agreement.plots import draw_plots
     from replay.agreement.reading import read_items
     from replay.agreement.study import StudySettings, agreement_study
     from replay.agreement.text import print_study
     from replay.errors import InputError
+    from replay.report.plots.drawing import check_can_draw
 
     if (score_range is None) != (human_range is None):
         raise InputError("--score-range and --human-range go together")

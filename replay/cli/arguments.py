@@ -17,6 +17,11 @@ RunArgument = Annotated[
 RunsOption = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="The folder that holds the runs.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 
+JunitOption = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write there as JUnit XML what became of the assertions."),
+]
+
 
 class IntervalKind(StrEnum):
     """How an interval is made from resampled values."""

@@ -6,35 +6,56 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
+from replay.cli.asserting import end_with, show_judgements
 from replay.cli.progress import Progress
+from replay.event_loop import run_on_loop
 from replay.runs import Run, newest_run
 
 if TYPE_CHECKING:
+    from replay.assertions.findings import Judgement
     from replay.statistics.interval import IntervalMethod
+
+MOST_TABLED_TURNS = 200_000
+"""Of a load run with a depth table, which needs every turn in memory at once."""
 
 Play = Callable[[Progress], Coroutine[None, None, Run]]
 
 
-def play_and_report(play: Play, runs: Path, *, as_json: bool) -> None:
-    """Play with live progress; then show the depth table, or say how to go on after an interruption."""
+def play_and_report(play: Play, runs: Path, *, as_json: bool, junit: Path | None = None) -> None:
+    """
+    Play with live progress; then show the depth table, or say how to go on after an interruption.
+
+    Raises:
+        typer.Exit: the run was interrupted (130), nothing was answered (1) or an assertion failed (100).
+    """
     run = _played(play, runs)
-    show(run, as_json=as_json)
+    judgements = judge_run(run)
+    show(run, as_json=as_json, judgements=judgements)
     if not as_json:
         typer.echo(f"\nrun: {run.folder}")
+    held = show_judgements({run.scenario().scenario.name: judgements}, junit=junit, aside=as_json)
     if _nothing_was_answered(run):
         typer.echo("no question was answered; see the failures above", err=True)
         raise typer.Exit(1)
+    end_with(held)
 
 
-def repeat_and_report(play: Play, times: int, runs: Path, *, as_json: bool) -> None:
-    """Play *times* runs one after another; then show how far they lie apart."""
+def repeat_and_report(
+    play: Play, times: int, runs: Path, *, as_json: bool, junit: Path | None = None
+) -> None:
+    """
+    Play *times* runs one after another; then show how far they lie apart.
+
+    Raises:
+        typer.Exit: as for ``play_and_report``; the assertions have to hold in each of the runs.
+    """
     from replay.cli.compare import show_spread
 
     folders = []
@@ -42,20 +63,34 @@ def repeat_and_report(play: Play, times: int, runs: Path, *, as_json: bool) -> N
         typer.echo(f"run {number} of {times}", err=True)
         folders.append(_played(play, runs).folder)
     show_spread(folders, by_depth=False, as_json=as_json)
-    if all(_nothing_was_answered(Run(folder)) for folder in folders):
+    played = [Run(folder) for folder in folders]
+    suites = {
+        f"{run.scenario().scenario.name}, repeat {number}": judge_run(run)
+        for number, run in enumerate(played, 1)
+    }
+    held = show_judgements(suites, junit=junit, aside=as_json)
+    if all(_nothing_was_answered(run) for run in played):
         typer.echo("no question was answered; `replay report` shows the failures", err=True)
         raise typer.Exit(1)
+    end_with(held)
+
+
+def judge_run(run: Run) -> list[Judgement]:
+    """What became of the assertions in *run*'s scenario."""
+    from replay.assertions import of_run
+
+    return of_run.judge_run(run)
 
 
 def _played(play: Play, runs: Path) -> Run:
     """One run, with live progress; an interruption says how to go on."""
     try:
         with Progress(Console(stderr=True)) as progress:
-            return asyncio.run(_until_told_to_stop(play(progress)))
+            return run_on_loop(_until_told_to_stop(play(progress)))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        typer.echo(
-            f"interrupted: what was answered is kept; go on with: replay resume {newest_run(runs)}", err=True
-        )
+        run = Run(newest_run(runs))
+        goes_on = "look at it with: replay report" if run.is_load() else "go on with: replay resume"
+        typer.echo(f"interrupted: what was answered is kept; {goes_on} {run.folder}", err=True)
         raise typer.Exit(130) from None
 
 
@@ -69,17 +104,53 @@ async def _until_told_to_stop(playing: Coroutine[None, None, Run]) -> Run:
 
 
 def _nothing_was_answered(run: Run) -> bool:
-    records = run.records()
-    return bool(records) and all(record.failed for record in records)
+    outcomes = run.outcomes()
+    return bool(outcomes) and not outcomes.keys() & {"answered", "skipped"}
 
 
-def show(run: Run, *, as_json: bool, resamples: int = 1000, method: IntervalMethod = "percentile") -> None:
-    """The run's depth table on standard output, as text or JSON."""
+def show(
+    run: Run,
+    *,
+    as_json: bool,
+    markdown: bool = False,
+    resamples: int = 1000,
+    method: IntervalMethod = "percentile",
+    judgements: Sequence[Judgement] = (),
+) -> None:
+    """
+    The run's numbers on standard output, as text, JSON or Markdown, those with the *judgements*.
+
+    A load run's own report comes first; its depth table is left out where the run has too many turns for
+    one (the load report has numbers by depth as well).
+    """
     from replay.report.json import report_json
+    from replay.report.load_text import print_load
     from replay.report.text import print_report
 
-    report = run.report(resamples=resamples, method=method)
+    load = run.load_summary(resamples=resamples) if run.is_load() and not markdown else None
+    if load is None or sum(run.outcomes().values()) < MOST_TABLED_TURNS:
+        report = run.report(resamples=resamples, method=method)
+    else:
+        report = None
     if as_json:
-        typer.echo(json.dumps(report_json(report), indent=2, ensure_ascii=False))
+        asserted = {"assertions": [one.to_json() for one in judgements]} if judgements else {}
+        typer.echo(json.dumps({**report_json(report, load), **asserted}, indent=2, ensure_ascii=False))
+        return
+    if load is not None:
+        print_load(load, Console())
+    if report is None:
+        return
+    if markdown:
+        from replay.report.markdown import Asserted, markdown_report
+
+        asserted_lines = [
+            Asserted(
+                title=one.assertion.title,
+                holds=one.holds,
+                found=[f"{finding.group}: {finding.said}" for finding in one.findings],
+            )
+            for one in judgements
+        ]
+        typer.echo(markdown_report(report, title=run.scenario().scenario.name, asserted=asserted_lines))
     else:
         print_report(report, Console())

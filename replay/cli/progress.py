@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.status import Status
 
+from replay.load.level import Level
 from replay.player import Play
 from replay.record import TurnRecord
+from replay.stress.count import Count
 
 PLAIN_EVERY_S = 5.0
 
@@ -29,6 +32,9 @@ class Progress:
         self._plays = 0
         self._last_error = ""
         self._judging = ""
+        self._level = ""
+        self._level_began = monotonic()
+        self._level_turns = 0
 
     def __enter__(self) -> Self:
         if self._status:
@@ -55,6 +61,30 @@ class Progress:
         self._plays += 1
         self._tell()
 
+    def level_began(self, level: Level) -> None:
+        self._level = f"level {level.index + 1}, {level.name}"
+        self._level_began = monotonic()
+        self._level_turns = self._turns
+        self._tell()
+
+    def counted(self, count: Count) -> None:
+        self._turns += count.turns
+        self._invalid += count.invalid
+        if count.failed:
+            self._failed += count.failed
+            self._last_error = count.last_error
+        self._tell()
+
+    def level_over(self, level: Level, result: Mapping[str, Any]) -> None:
+        missed = [f"{g['goal']} missed ({_shown(g['value'])})" for g in result["goals"] if not g["met"]]
+        met = "" if result["met"] is None else ", objectives met" if result["met"] else f", {'; '.join(missed)}"
+        turns = self._turns - self._level_turns
+        rate = turns / max(monotonic() - self._level_began, 1e-9)
+        self._level = ""
+        self._console.print(
+            f"{level.name}: {turns} turns ({rate:.0f}/s){met}", highlight=False, markup=False
+        )
+
     def judged(self, judge: str, done: int, cases: int) -> None:
         self._judging = f"judge {judge}: {done} of {cases}"
         self._tell()
@@ -70,12 +100,21 @@ class Progress:
             self._console.print(self._line(), highlight=False, markup=False)
 
     def _line(self) -> str:
-        rate = self._turns / max(monotonic() - self._begun, 1e-9)
+        begun, turns = (self._level_began, self._level_turns) if self._level else (self._begun, 0)
+        rate = (self._turns - turns) / max(monotonic() - begun, 1e-9)
         parts = []
-        if self._turns or not self._judging:
+        if self._level:
+            parts = [self._level, f"{self._turns - turns} turns ({rate:.0f}/s)"]
+        elif self._plays == 0 and self._turns:
+            parts = [f"{self._turns} turns"]
+        elif self._turns or not self._judging:
             parts = [f"{self._plays} conversations played", f"{self._turns} turns ({rate:.0f}/s)"]
         if self._invalid:
             parts.append(f"{self._invalid} invalid questions")
         if self._failed:
             parts.append(f"{self._failed} failed, last: {self._last_error[:80]}")
         return ", ".join([*parts, self._judging] if self._judging else parts)
+
+
+def _shown(value: float | None) -> str:
+    return "nothing measured" if value is None else f"{value:.3g}"

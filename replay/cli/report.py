@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from replay.cli.arguments import (
     IntervalKind,
     IntervalOption,
     JsonOption,
+    JunitOption,
     RunArgument,
     RunsOption,
     run_folder,
@@ -25,9 +27,39 @@ def report(
         int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
     ] = 1000,
     interval: IntervalOption = IntervalKind.PERCENTILE,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown for a pull request instead of tables.")
+    ] = False,
+    junit: JunitOption = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for a browser.")
+    ] = None,
 ) -> None:
-    """Show a run's depth table: scores with intervals, drift, edits and failures by turn depth."""
-    from replay.cli.playing import show
+    """
+    Show a run's depth table: scores with intervals, drift, edits and failures by turn depth.
+
+    Ends with 100 if something that the scenario asserts does not hold.
+    """
+    from replay.cli.asserting import end_with, show_judgements
+    from replay.cli.playing import judge_run, show
+    from replay.errors import InputError
     from replay.runs import Run
 
-    show(Run(run_folder(run, runs)), as_json=as_json, resamples=resamples, method=interval.value)
+    if as_json and markdown:
+        raise InputError("--json and --markdown: say which one to print")
+    shown = Run(run_folder(run, runs))
+    judgements = judge_run(shown)
+    show(
+        shown,
+        as_json=as_json,
+        markdown=markdown,
+        resamples=resamples,
+        method=interval.value,
+        judgements=judgements,
+    )
+    if html is not None:
+        from replay.web.static_report import write_report
+
+        typer.echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
+    suites = {shown.scenario().scenario.name: judgements}
+    end_with(show_judgements(suites, junit=junit, aside=as_json or markdown))

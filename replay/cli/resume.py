@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from replay.cli.arguments import RUNS, JsonOption, RunArgument, RunsOption, run_folder
+from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
 
 
-def resume(run: RunArgument = None, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
-    """Go on with a run that was interrupted or killed; no finished turn is asked again."""
+def resume(
+    run: RunArgument = None,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+    junit: JunitOption = None,
+) -> None:
+    """
+    Go on with a run that was interrupted or killed; no finished turn is asked again.
+
+    Ends with 100 if something that the scenario asserts does not hold.
+    """
     from replay.cli.playing import play_and_report
     from replay.launch import resume_async
 
     folder = run_folder(run, runs)
-    play_and_report(lambda progress: resume_async(folder, observer=progress), runs, as_json=as_json)
+    play_and_report(
+        lambda progress: resume_async(folder, observer=progress), runs, as_json=as_json, junit=junit
+    )

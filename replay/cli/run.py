@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import RUNS, JsonOption, RunsOption, ScenarioArgument
+from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
 
 
 def run(
@@ -25,21 +25,32 @@ def run(
         ),
     ] = None,
     as_json: JsonOption = False,
+    junit: JunitOption = None,
 ) -> None:
-    """Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on."""
+    """
+    Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on.
+
+    Ends with 100 if something that the scenario asserts does not hold.
+    """
     from replay.cli.playing import play_and_report, repeat_and_report
     from replay.launch import load_scenario, run_async
-    from replay.scenario import with_data
+    from replay.scenario import with_section
 
     file = load_scenario(scenario)
     changes = {"limit": limit} if limit else {}
     changes |= {"skip_bad": True} if skip_bad else {}
     if changes:
-        file = with_data(file, changes)
+        file = with_section(file, "data", changes)
     times = repeats or file.scenario.repeats
     if times > 1:
         repeat_and_report(
-            lambda progress: run_async(file, runs=runs, observer=progress), times, runs, as_json=as_json
+            lambda progress: run_async(file, runs=runs, observer=progress),
+            times,
+            runs,
+            as_json=as_json,
+            junit=junit,
         )
         return
-    play_and_report(lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json)
+    play_and_report(
+        lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json, junit=junit
+    )

@@ -19,6 +19,9 @@ def serve(
         ),
     ] = None,
     delay_s: Annotated[float, typer.Option("--delay", min=0.0, help="Seconds added to every answer.")] = 0.0,
+    chunk_delay_s: Annotated[
+        float, typer.Option("--chunk-delay", min=0.0, help="Seconds between the words of a streamed answer.")
+    ] = 0.0,
     capacity: Annotated[
         int | None, typer.Option("--capacity", min=1, help="Questions answered at a time; others queue.")
     ] = None,
@@ -26,7 +29,7 @@ def serve(
     """
     Offer an adapter as a chat server: OpenAI-compatible, and with sessions kept by the server.
 
-    POST /v1/chat/completions takes Chat Completions; POST /chat keeps the history itself.
+    POST /v1/chat/completions takes Chat Completions, streamed or not; POST /chat keeps the history itself.
     """
     import asyncio
 
@@ -53,6 +56,7 @@ def serve(
         port,
         name=adapter,
         delay_s=delay_s,
+        chunk_delay_s=chunk_delay_s,
         capacity=capacity,
         ready=lambda url: typer.echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
     )

@@ -13,6 +13,9 @@ besides is mapped as follows; whatever can't be replayed faithfully is an error,
   not part of it; neither is what the tool returned. A refusal is an answer.
 - A question that nobody answered is asked but unscored.
 - Content given in parts is joined if all parts are text; a picture, sound or file is an error.
+- A message's ``timestamp`` is kept in the metadata as it is, that of a question's last message as when
+  the turn was asked and that of an answer's last message as when it was answered. Logs write times in
+  many ways, so whether it is one is looked at only where it is needed.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from replay.datasets import json_lines
 from replay.datasets.json_outline import outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
+from replay.datasets.timestamps import with_timestamps
 from replay.errors import DatasetError
 from replay.settings_faults import nearest
 
@@ -48,6 +52,7 @@ class _Message(msgspec.Struct):
     refusal: str | None = None
     tool_calls: list[Any] | None = None
     function_call: Any = None
+    timestamp: Any = None
 
     @property
     def calls_a_tool(self) -> bool:
@@ -65,6 +70,8 @@ class _Exchange:
     answers: list[str] = field(default_factory=list)
     acted: bool = False
     """Whether the assistant said or did anything yet."""
+    asked_at: Any = None
+    answered_at: Any = None
 
 
 @dataclass(slots=True)
@@ -110,6 +117,12 @@ class ChatReader:
         metadata = dict(log.metadata) if isinstance(log.metadata, dict) else {}
         if story.later_system_messages:
             metadata["later_system_messages"] = story.later_system_messages
+        metadata = with_timestamps(
+            metadata,
+            asked=[exchange.asked_at for exchange in story.exchanges],
+            answered=[exchange.answered_at for exchange in story.exchanges],
+            place=place,
+        )
         return Conversation(
             id=name,
             turns=tuple(
@@ -138,12 +151,15 @@ def _told(messages: Sequence[_Message], place: Place) -> _Story:
                 if last and not last.acted:
                     last.questions.append(_text(message, place, at))
                 else:
-                    story.exchanges.append(_Exchange([_text(message, place, at)]))
+                    story.exchanges.append(last := _Exchange([_text(message, place, at)]))
+                last.asked_at = message.timestamp
             case "assistant":
                 if last:
                     last.acted = True
                 if not message.calls_a_tool:
                     (last.answers if last else story.opening).append(_text(message, place, at))
+                    if last:
+                        last.answered_at = message.timestamp
             case "tool" | "function":
                 pass
             case role:

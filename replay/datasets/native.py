@@ -20,6 +20,7 @@ from replay.datasets import json_lines
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
+from replay.datasets.timestamps import Timestamp, check, with_timestamps
 from replay.errors import DatasetError
 
 
@@ -37,6 +38,8 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
     standalone: str | None = None
     gold_passages: list[str] = []
     fact: str | None = None
+    timestamp: Timestamp | None = None
+    answer_timestamp: Timestamp | None = None
 
 
 class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
@@ -77,8 +80,16 @@ def _build(row: _Conversation, place: Place) -> Conversation:
         section=row.section,
         background=row.background,
         passages=tuple(Passage(id=p.id, text=p.text, title=p.title) for p in row.passages),
-        metadata=row.metadata,
+        metadata=_metadata(row, place),
     )
+
+
+def _metadata(row: _Conversation, place: Place) -> dict[str, Any]:
+    asked = [check(t.timestamp, place, f"turns[{i}].timestamp") for i, t in enumerate(row.turns)]
+    answered = [
+        check(t.answer_timestamp, place, f"turns[{i}].answer_timestamp") for i, t in enumerate(row.turns)
+    ]
+    return with_timestamps(row.metadata, asked=asked, answered=answered, place=place)
 
 
 def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:

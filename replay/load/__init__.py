@@ -1,1 +1,1 @@
-"""How load reaches a system: today the politeness limit; arrivals, ramps and think time belong here too."""
+"""How load reaches a system: who arrives when, what is played, where it may go, and how much is enough."""

@@ -56,7 +56,7 @@ class TextColumn:
 
 def fitting(width: int, put: Callable[[Layout], Sequence[Sequence[TextColumn]]]) -> Layout:
     """The layout whose tables take the fewest blocks at *width*; of several the one that says most."""
-    return min(LAYOUTS, key=lambda layout: max(len(_blocks(columns, width)) for columns in put(layout)))
+    return min(LAYOUTS, key=lambda layout: max(len(blocks(columns, width)) for columns in put(layout)))
 
 
 def table_lines(columns: Sequence[TextColumn], *, width: int, total: bool) -> list[str]:
@@ -66,7 +66,7 @@ def table_lines(columns: Sequence[TextColumn], *, width: int, total: bool) -> li
     *total* sets the last row apart. No line ends in a space.
     """
     lines: list[str] = []
-    for block in _blocks(columns, width):
+    for block in blocks(columns, width):
         rule = "-" * _width(block)
         head, *rows = (GAP.join(cells).rstrip() for cells in zip(*(c.padded() for c in block), strict=True))
         if total:
@@ -120,10 +120,11 @@ def _width(columns: Sequence[TextColumn]) -> int:
     return sum(column.width for column in columns) + len(GAP) * (len(columns) - 1)
 
 
-def _blocks(columns: Sequence[TextColumn], width: int) -> list[list[TextColumn]]:
-    blocks = [[columns[0]]]
+def blocks(columns: Sequence[TextColumn], width: int) -> list[list[TextColumn]]:
+    """*columns* in as many groups as *width* asks for, the first column in each of them."""
+    found = [[columns[0]]]
     for column in columns[1:]:
-        if len(blocks[-1]) > 1 and _width([*blocks[-1], column]) > width:
-            blocks.append([columns[0]])
-        blocks[-1].append(column)
-    return blocks
+        if len(found[-1]) > 1 and _width([*found[-1], column]) > width:
+            found.append([columns[0]])
+        found[-1].append(column)
+    return found

@@ -9,20 +9,25 @@ from typing import Any
 from replay import __version__
 from replay.report.notes import notes
 from replay.report.report import Report
+from replay.statistics.load_summary import LoadSummary
 
 SCHEMA = 1
 """Goes up when a key changes its meaning or goes away, not when one is added."""
 
 
-def report_json(report: Report) -> dict[str, Any]:
+def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[str, Any]:
     """
     What the text shows, with nothing left out or rounded, as plain values.
 
-    A score is in its column's ``unit``; one whose unit is ``share`` is a share, never per cent.
+    A score is in its column's ``unit``; one whose unit is ``share`` is a share, never per cent. Durations
+    are in seconds. Without *report*, which a run of very many turns has none of, there is *load* alone.
     """
+    loaded = {"schema": SCHEMA, "convreplay": __version__}
+    loaded |= {} if load is None else {"load": load.to_json()}
+    if report is None:
+        return loaded
     return {
-        "schema": SCHEMA,
-        "convreplay": __version__,
+        **loaded,
         "depth_table": report.table.to_json(),
         "gaps": [gap.to_json() for gap in report.gaps],
         "notes": notes(report),

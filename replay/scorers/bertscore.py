@@ -9,7 +9,8 @@ alone share one model and one computation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -79,6 +80,10 @@ class BertScore:
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
     folder: Path = Path()
+    _references: dict[tuple[str, int], tuple[str, ...]] | None = field(
+        init=False, default=None, repr=False, compare=False
+    )
+    """With idf: the references of each turn of the data, once the run was surveyed."""
 
     def __post_init__(self) -> None:
         check_patterns(self.declining)
@@ -110,16 +115,29 @@ class BertScore:
 
         return score_pairs(records, self.declining, score, answerable_only=self.answerable_only)
 
-    def _loaded(self) -> BertModel:
-        return bert_model(model_place(self.model, self.folder), self.num_layers, self.device)
+    def surveyed(self, records: Sequence[TurnRecord]) -> BertScore:
+        """Idf is that of the whole run's references."""
+        if not self.idf:
+            return self
+        known = copy(self)
+        turns = {**(self._references or {}), **self._turn_references(records)}
+        object.__setattr__(known, "_references", turns)
+        return known
 
-    def _idf_references(self, records: Sequence[TurnRecord]) -> list[str]:
-        """The references of each turn once, however many systems and policies it was played by."""
+    def _turn_references(self, records: Sequence[TurnRecord]) -> dict[tuple[str, int], tuple[str, ...]]:
         turns: dict[tuple[str, int], tuple[str, ...]] = {}
         for record in records:
             texts = compared_texts(record, self.declining, self.answerable_only)
             if isinstance(texts, tuple):
-                turns[record.conversation, record.depth] = texts[1]
+                turns[record.recorded_conversation, record.depth] = texts[1]
+        return turns
+
+    def _loaded(self) -> BertModel:
+        return bert_model(model_place(self.model, self.folder), self.num_layers, self.device)
+
+    def _idf_references(self, records: Sequence[TurnRecord]) -> list[str]:
+        """The references of each turn once, however often and by whatever it was played."""
+        turns = self._turn_references(records) if self._references is None else self._references
         return sorted(reference for references in turns.values() for reference in references)
 
     def _part(self, pair: Pair, scores: BertScores | None, baseline: BertScores | None) -> float | Unscored:

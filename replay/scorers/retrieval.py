@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from replay.record import TurnRecord
@@ -97,6 +97,8 @@ class RetrievalScorer:
     metric: Metric
     k: int | None = None
     """How many of the passages count; None for all."""
+    reporting: frozenset[str] | None = None
+    """Systems that are known to report passages; None to see it from the records that are observed."""
 
     def __post_init__(self) -> None:
         if self.k is not None and self.k < 1:
@@ -107,8 +109,12 @@ class RetrievalScorer:
         return True
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        reporting = {record.system for record in records if record.passages}
+        reporting = self.reporting if self.reporting is not None else _reporting(records)
         return [self._observe(record, record.system in reporting) for record in records]
+
+    def surveyed(self, records: Sequence[TurnRecord]) -> RetrievalScorer:
+        """A system that reports passages now and then has found none where it reports none."""
+        return replace(self, reporting=(self.reporting or frozenset()) | _reporting(records))
 
     def _observe(self, record: TurnRecord, reports_passages: bool) -> float | Unscored:
         if record.outcome == "skipped":
@@ -128,6 +134,10 @@ class RetrievalScorer:
 
     def signature(self) -> str:
         return f"{self.metric}:{'all' if self.k is None else f'k{self.k}'}|by:id"
+
+
+def _reporting(records: Sequence[TurnRecord]) -> frozenset[str]:
+    return frozenset(record.system for record in records if record.passages)
 
 
 def hit_rate_scorer(k: int = 5) -> RetrievalScorer:

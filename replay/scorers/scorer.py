@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from replay.record import TurnRecord
 
@@ -76,6 +76,20 @@ class ResampledScorer(Protocol[S_contra]):
 
         Observation i belongs to cluster ``clusters[i]`` and is there ``weights[r, clusters[i]]`` times in
         resample r. NaN where a resample has no observation, or where the metric isn't defined over it.
+        """
+        ...
+
+
+@runtime_checkable
+class SurveyingScorer(Protocol):
+    """Marks a scorer whose observation of one record depends on other records of the run."""
+
+    def surveyed(self, records: Sequence[TurnRecord]) -> Scorer[Any]:
+        """
+        The same scorer, knowing *records* beside what it knew before.
+
+        Before a run is observed part by part, it is surveyed part by part, as a whole. A scorer that was
+        not surveyed takes the records that it is to observe for the whole run.
         """
         ...
 

@@ -7,10 +7,9 @@ watches a run that is being written, must not wait for that.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,18 +36,29 @@ class OutcomeRow(NamedTuple):
     last_done_s: float | None
 
 
-class PlayedTurn(NamedTuple):
-    """What a list of conversations needs of a turn."""
+class Played(NamedTuple):
+    """What happened to the turns of one conversation under one policy."""
 
-    row: int
     conversation: str
     source: str | None
     system: str
     policy: str
+    turns: int
+    invalid: int
+    edited: int
+    failed: int
+
+
+class SaidTurn(NamedTuple):
+    """The texts of a turn."""
+
+    conversation: str
     depth: int
-    valid: int | None
-    edit: str
-    outcome: str
+    recorded: str
+    asked: str
+    answer: str | None
+    gold_answers: str
+    """JSON list."""
 
 
 class TimedTurn(NamedTuple):
@@ -97,7 +107,6 @@ class RunBrowser:
         self.path = folder / DATABASE
         RunStore(folder).close()  # complains of what is no run, in the store's words
         self._connection = schema.connect(str(self.path))
-        self._connection.create_function("holds", 2, _holds, deterministic=True)
         self._turns = threading.RLock()
 
     def close(self) -> None:
@@ -148,11 +157,37 @@ class RunBrowser:
             )
         ]
 
-    def played_turns(self, *, after: int = 0) -> list[PlayedTurn]:
-        """Turns written after row *after*, in the order of writing."""
-        columns = "rowid, conversation, source, system, policy, depth, valid, edit, outcome"
-        rows = self._rows(f"SELECT {columns} FROM turn WHERE rowid > ? ORDER BY rowid", [after])
-        return [PlayedTurn(*row) for row in rows]
+    def played(self, *, after: int, until: int) -> list[Played]:
+        """Turns written after row *after* up to row *until*, counted by conversation, system and policy."""
+        rows = self._rows(
+            "SELECT conversation, min(source), system, policy, count(*), count(*) FILTER (WHERE valid = 0),"
+            " count(*) FILTER (WHERE edit IN ('rewritten', 'replaced', 'augmented')),"
+            " count(*) FILTER (WHERE outcome NOT IN ('answered', 'skipped'))"
+            " FROM turn WHERE rowid > ? AND rowid <= ? GROUP BY conversation, system, policy"
+            " ORDER BY min(rowid)",
+            [after, until],
+        )
+        return [Played(*row) for row in rows]
+
+    def drifted(self, policy: str) -> list[tuple[str, str, int]]:
+        """System, conversation and depth of each turn of *policy* whose question was invalid."""
+        sql = "SELECT system, conversation, depth FROM turn WHERE policy = ? AND valid = 0"
+        return self._rows(sql, [policy])
+
+    def groups(self) -> list[tuple[str, str]]:
+        """Systems and policies that have a turn."""
+        return self._rows("SELECT DISTINCT system, policy FROM turn")
+
+    def said(self, *, after: int, until: int) -> Iterator[SaidTurn]:
+        """What was said in the turns written after row *after*, up to row *until*."""
+        sql = (
+            "SELECT rowid, conversation, depth, recorded, asked, answer, gold_answers FROM turn"
+            " WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT 2000"
+        )
+        while rows := self._rows(sql, [after, until]):
+            for row, *texts in rows:
+                yield SaidTurn(*texts)
+                after = row
 
     def titles(self) -> list[tuple[str, int, str, str]]:
         """Id, place in the data, title and section of each conversation."""
@@ -179,19 +214,13 @@ class RunBrowser:
             [scorer],
         )
 
-    def having(self, text: str) -> set[str]:
-        """
-        Conversations with *text* in a question, in an answer or in their id, in any letter case.
-
-        A scan; SQLite's own LIKE knows the case of ASCII letters only, so other letters take longer.
-        """
-        places = ("conversation", "recorded", "asked", "answer", "gold_answers")
-        if text.isascii() and not set(text) & set("%_\\\""):
-            test, value = "{} LIKE CAST(?1 AS TEXT)", schema.to_bytes(f"%{text}%")
-        else:
-            test, value = "holds(?1, CAST({} AS BLOB))", schema.to_bytes(text.casefold())
-        sql = " OR ".join(test.format(place) for place in places)
-        return {row[0] for row in self._rows(f"SELECT DISTINCT conversation FROM turn WHERE {sql}", [value])}
+    def sums(self, scorer: str) -> list[tuple[str, str, str, float, int]]:
+        """Conversation, system, policy, sum and count of *scorer*'s observations, which are numbers."""
+        return self._rows(
+            "SELECT conversation, system, policy, sum(CAST(value AS REAL)), count(*) FROM score"
+            " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy, conversation",
+            [scorer],
+        )
 
     def conversation(self, id: str) -> Conversation | None:
         """The conversation as the data has it; *id* may be that of a play of it."""
@@ -241,20 +270,3 @@ class RunBrowser:
                     verdict = StoredVerdict(*row)
                     found.append(verdict._replace(data=schema.from_json(verdict.data, object)))
         return found
-
-
-def _holds(sought: bytes, stored: bytes | None) -> bool:
-    """Whether *sought*, in folded case, is in *stored*; of bytes, since a text may hold lone surrogates."""
-    if stored is None:
-        return False
-    text, place = schema.to_text(sought), schema.to_text(stored)
-    # Lists are kept as JSON text, which escapes quotes and may escape letters.
-    return text in place.casefold() or ("\\" in place and text in _unescaped(place).casefold())
-
-
-def _unescaped(text: str) -> str:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

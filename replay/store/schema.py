@@ -89,6 +89,14 @@ CREATE TABLE verdict (
     data TEXT NOT NULL,              -- JSON: values, votes, prompts, raw replies, how they were read
     PRIMARY KEY (judge, system, policy, conversation, depth)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE tally (                 -- of a load run: turns that were not kept one by one
+    level INTEGER NOT NULL,          -- from 0
+    system TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    data TEXT NOT NULL,              -- JSON: turns, outcomes, histograms
+    PRIMARY KEY (level, system, policy, depth)
+) STRICT;
 CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     at TEXT NOT NULL,                -- UTC, ISO 8601

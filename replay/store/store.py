@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -51,6 +52,17 @@ class StoredVerdict(NamedTuple):
     cost_usd: float | None
     data: Any
     """``values`` by column, ``repeats`` with their votes, and the texts of the ``prompts`` by hash."""
+
+
+class StoredTally(NamedTuple):
+    """Turns of a load run that were counted, not kept one by one."""
+
+    level: int
+    system: str
+    policy: str
+    depth: int
+    data: Any
+    """``turns``, ``outcomes`` by name, and the encoded histograms ``latency``, ``response``, ``ttft``."""
 
 
 class RunStore:
@@ -182,6 +194,18 @@ class RunStore:
         values = [schema.to_bytes(conversation), system, policy]
         return tuple(map(schema.row_record, self._rows(schema.SELECT_RECORDS + where, values)))
 
+    def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
+        """Records whose turn was due from *from_s* until before *to_s*, seconds since the engine started."""
+        where = " WHERE t.scheduled_s >= ? AND t.scheduled_s < ?"
+        return map(schema.row_record, self._rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
+
+    def outcomes(self) -> dict[str, int]:
+        """How many turns came to which outcome, tallied ones included."""
+        counts = Counter(dict(self._rows("SELECT outcome, count(*) FROM turn GROUP BY outcome")))
+        for tally in self.tallies():
+            counts.update(tally.data["outcomes"])
+        return dict(sorted(counts.items()))
+
     def count_records(self) -> int:
         (count,) = next(self._rows("SELECT count(*) FROM turn"))
         return int(count)
@@ -209,6 +233,13 @@ class RunStore:
             stored = StoredVerdict(*row)
             yield stored._replace(data=schema.from_json(stored.data, object))
 
+    def tallies(self) -> Iterator[StoredTally]:
+        """What a load run counted without keeping it turn by turn."""
+        columns = ", ".join(StoredTally._fields)
+        for row in self._rows(f"SELECT {columns} FROM tally ORDER BY level, system, policy, depth"):
+            stored = StoredTally(*row)
+            yield stored._replace(data=schema.from_json(stored.data, object))
+
     def events(self, kind: str) -> list[Any]:
         """The data of all events of one kind, oldest first."""
         rows = self._rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
@@ -230,6 +261,20 @@ class RunStore:
         """
         await self._writing.write(schema.record_row(record))
 
+    def write_rows(self, rows: list[schema.Row]) -> asyncio.Future[None]:
+        """
+        Store what ``schema.record_row`` made of records; the future is done when they are durable.
+
+        Raises:
+            RunError: the database can't be written.
+        """
+        return self._writing.write_all(rows)
+
+    def set_tally(self, tally: StoredTally) -> None:
+        """Keep *tally*, in the place of an earlier one."""
+        sql = "INSERT OR REPLACE INTO tally (level, system, policy, depth, data) VALUES (?, ?, ?, ?, ?)"
+        self._writing.post(sql, [*tally[:4], schema.to_json(tally.data)])
+
     def add_conversation(self, position: int, conversation: Conversation) -> None:
         """Keep *conversation*; one that is already there stays as it was."""
         sql = "INSERT OR IGNORE INTO conversation VALUES (?, CAST(? AS TEXT), ?, ?)"
@@ -247,7 +292,11 @@ class RunStore:
         Raises:
             RunError: something could not be written.
         """
-        await asyncio.to_thread(self._writing.flush)
+        await asyncio.to_thread(self.settle)
+
+    def settle(self) -> None:
+        """The same as ``flush``, for a caller that may block."""
+        self._writing.flush()
 
     def set_fact(self, key: str, value: Any) -> None:
         self._writing.post("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, schema.to_json(value)])

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 from replay.errors import RunError
 from replay.store.schema import Row, connect, insert_records
 
+CHECKPOINT_PAGES = 4000
+
 
 class _Statement(NamedTuple):
     sql: str
@@ -29,7 +31,7 @@ class _Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _Records:
-    """Rows of records that were written in one turn of *loop*, and who waits for each."""
+    """Rows of records that were written in one turn of *loop*, and who waits for them."""
 
     loop: asyncio.AbstractEventLoop
     rows: list[Row]
@@ -82,6 +84,20 @@ class Writer:
         records.durable.append(durable)
         await durable
 
+    def write_all(self, rows: list[Row]) -> asyncio.Future[None]:
+        """
+        Insert records that came together; the future is done when they are committed.
+
+        Raises:
+            RunError: writing has failed before.
+        """
+        if self._failure:
+            raise self._failure
+        loop = asyncio.get_running_loop()
+        durable: asyncio.Future[None] = loop.create_future()
+        self._queue.put(_Records(loop, rows, [durable]))
+        return durable
+
     def _hand_over(self, records: _Records) -> None:
         if self._gathering is records:
             self._gathering = None
@@ -118,6 +134,8 @@ class Writer:
         connection = connect(self._path)
         try:
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
+            # Every record that comes while the log is folded into the database has to wait for that.
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             while not self._end.is_set():
                 batch, reached = self._next_batch()
                 if batch:

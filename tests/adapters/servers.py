@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -86,3 +87,58 @@ def completion(text: Any, **more: Any) -> dict[str, Any]:
     """A Chat Completions reply."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return {"choices": [choice], **more}
+
+
+def event(value: Any, name: str = "") -> bytes:
+    """A server-sent event with *value* as JSON, or as it is if it is a text."""
+    data = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return f"{f'event: {name}' + chr(10) if name else ''}data: {data}\n\n".encode()
+
+
+def delta(text: Any, finish: str | None = None, **more: Any) -> bytes:
+    """An event of a streamed Chat Completions reply."""
+    choice = {"index": 0, "delta": {} if text is None else {"content": text}, "finish_reason": finish}
+    return event({"object": "chat.completion.chunk", "choices": [choice], **more})
+
+
+async def streamed(request: web.Request, *parts: bytes) -> web.StreamResponse:
+    """A stream of *parts*, each of which is sent by itself."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for part in parts:
+        await response.write(part)
+    return response
+
+
+@asynccontextmanager
+async def cutting(stream: bytes) -> AsyncIterator[str]:
+    """
+    A server that sends the beginning of *stream* and closes the connection.
+
+    The address is followed by how much it sends, and by how a client could know that it isn't all:
+    ``/100/chunked``, ``/100/length``, or ``/100/close``, where it can't.
+    """
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            _, much, framing, *_ = head.split()[1].split("/")
+            part = stream[: int(much)]
+            kind = {
+                "chunked": "Transfer-Encoding: chunked\r\n",
+                "length": f"Content-Length: {len(stream) + 1}\r\n",
+                "close": "",
+            }[framing]
+            if framing == "chunked":
+                part = f"{len(part) + 1:x}\r\n".encode() + part
+            writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{kind}\r\n".encode() + part)
+            await writer.drain()
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await asyncio.sleep(0.002)  # lets the connections' tasks end

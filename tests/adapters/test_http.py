@@ -234,7 +234,7 @@ async def test_where_the_system_keeps_the_history_none_is_sent() -> None:
         {"text": "Yes.", "sid": "s"}, session_id="sid", body=["{{history}}", "{{messages|length}}"]
     )
 
-    assert body == "[[], 1]"
+    assert body == "[[],1]"
 
 
 async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -258,6 +258,92 @@ async def test_a_connection_closed_between_two_asks_is_no_matter() -> None:
         for _ in range(3):
             assert (await client.request("POST", address)).json() == 1
             await asyncio.sleep(0.005)
+
+
+async def test_a_connection_that_the_server_closes_while_it_is_asked_may_be_tried_again() -> None:
+    """Nobody can tell whether the question was taken in, so it is not sent again unseen."""
+    requests = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal requests
+        try:
+            await reader.readuntil(b"\r\n\r\n{}")
+            requests += 1
+            writer.write(http(b"1"))
+            await reader.readuntil(b"\r\n\r\n{}")  # on the kept connection
+            requests += 1
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+    client = HttpClient()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        async with client, asyncio.timeout(5):
+            await client.request("POST", address, {})
+            for ask in (client.request, client.stream):
+                with pytest.raises(AdapterConnectionError) as caught:
+                    await ask("POST", address, {})
+                assert caught.value.retryable
+                assert caught.value.reached
+                await client.request("POST", address, {})
+    finally:
+        server.close()
+        await asyncio.sleep(0.002)  # lets the connections' tasks end
+
+    assert requests == 5
+
+
+async def test_a_stream_is_given_read_by_read_with_the_moment_of_each() -> None:
+    arrived: asyncio.Queue[None] = asyncio.Queue()
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for part in (b"one", b"two", b"three"):
+            await response.write(part)
+            await arrived.get()
+        return response
+
+    def ended(reads: Sequence[bytes]) -> bool:
+        arrived.put_nowait(None)
+        return False
+
+    client = HttpClient()
+    async with answering(handler) as address, client:
+        reply = await client.stream("POST", address, {}, ended=ended)
+
+    assert reply.reads == [b"one", b"two", b"three"]
+    assert len(reply.read_at) == 3
+    assert reply.read_at == sorted(reply.read_at)
+    assert reply.sent < reply.first_byte <= reply.read_at[0]
+    assert reply.broken is None
+
+
+async def test_a_stream_with_another_status_is_refused_as_any_reply_is() -> None:
+    client = HttpClient(unauthorized="set NAME")
+    async with playing(http(b"no", status="401 No")) as address, client:
+        with pytest.raises(AdapterRefusedError, match=r'401 .*"no"; set NAME'):
+            await client.stream("POST", address, {})
+
+
+async def test_a_body_says_that_it_is_json_and_nothing_says_nothing() -> None:
+    kinds = []
+
+    async def handler(request: web.Request) -> web.Response:
+        kinds.append(request.headers.get("Content-Type"))
+        return web.json_response(1)
+
+    own = {"content-type": "application/vnd.api+json"}
+    async with answering(handler) as address:
+        for client in (HttpClient(), HttpClient(headers=own)):
+            async with client:
+                await client.request("GET", address)
+                await client.request("POST", address, {})
+
+    assert kinds == [None, "application/json", own["content-type"], own["content-type"]]
 
 
 async def test_conversations_do_not_meet_in_cookies() -> None:

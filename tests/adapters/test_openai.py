@@ -185,7 +185,8 @@ async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours(
         ({"api_key_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
         ({"system": "{{passsage}}"}, 'did you mean "passage"'),
         ({"system": "{{passage"}, "template"),
-        ({"extra": {"stream": True}}, "extra.stream"),
+        ({"extra": {"stream": True}}, "extra.stream: stream has a setting of its own"),
+        ({"headers_env": {"api-key": "NO_SUCH_VARIABLE"}}, "NO_SUCH_VARIABLE is not set"),
         ({"extra": {"user": ["{{who}}"]}}, 'extra.user\\[0\\]: there is no variable "who"'),
         ({"passages_path": "a.[b"}, "passages_path.*not a JMESPath"),
         ({"headers": {"X": "a\r\nB: c"}}, "line break"),
@@ -226,11 +227,53 @@ async def test_log_probabilities_are_read_where_they_are_as_documented(logprobs,
 
 
 async def test_a_requests_parameters_go_before_extra_but_never_before_ours():
-    adapter = OpenAIAdapter(base_url="http://h/v1", model="m", extra={"temperature": 0.5, "seed": 1})
-    request = ChatRequest(
-        question="Who?", history=(), depth=1, parameters={"temperature": 0, "model": "other", "top_p": 1}
-    )
-    body = adapter.body(TALK, request)
+    got: list[Any] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append(await request.json())
+        return web.json_response(completion("Yes."))
+
+    parameters = {"temperature": 0, "model": "other", "top_p": 1}
+    async with (
+        answering(handler) as address,
+        OpenAIAdapter(base_url=address, model="m", extra={"temperature": 0.5, "seed": 1}) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        for asked in (parameters, {}):
+            await session.ask(ChatRequest(question="Who?", history=(), depth=1, parameters=asked))
 
     assert adapter.takes_parameters
-    assert (body["temperature"], body["seed"], body["top_p"], body["model"]) == (0, 1, 1, "m")
+    settings = [{name: body.get(name) for name in ("temperature", "seed", "top_p", "model")} for body in got]
+    assert settings == [
+        {"temperature": 0, "seed": 1, "top_p": 1, "model": "m"},
+        {"temperature": 0.5, "seed": 1, "top_p": None, "model": "m"},
+    ]
+
+
+async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AZURE_KEY", "azure-secret")
+    got: list[web.Request] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append(request)
+        return web.json_response({"error": "azure-secret is wrong"}, status=401)
+
+    async with (
+        answering(handler) as address,
+        OpenAIAdapter(
+            base_url=f"{address}/openai/deployments/d/?api-version=2024-10-21",
+            model="m",
+            headers_env={"api-key": "AZURE_KEY"},
+        ) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        with pytest.raises(AdapterRefusedError, match="set by AZURE_KEY") as caught:
+            await session.ask(REQUEST)
+
+    assert "azure-secret" not in str(caught.value)
+    (request,) = got
+    assert request.path_qs == "/openai/deployments/d/chat/completions?api-version=2024-10-21"
+    assert request.headers["api-key"] == "azure-secret"
+    assert request.headers["Content-Type"] == "application/json"

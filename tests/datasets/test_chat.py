@@ -181,3 +181,26 @@ def test_the_field_with_the_id_can_be_named(tmp_path):
 def test_a_field_that_holds_no_id_is_refused():
     with pytest.raises(ValueError, match="expected the name of the field that holds an id"):
         ChatReader(id_field="messages")
+
+
+def test_times_are_those_of_a_questions_and_an_answers_last_message(tmp_path):
+    found = read(
+        tmp_path,
+        assistant("Hello!", timestamp=1),
+        user("Who?") | {"timestamp": 2},
+        user("Quick!") | {"timestamp": 3},
+        CALL | {"timestamp": 4},
+        assistant("Let me see.", timestamp=5),
+        assistant("Okafor.", timestamp="2024-05-01T12:00:00Z"),
+        user("When?"),
+    )
+    assert found.metadata == {
+        "timestamps": [3, None],
+        "answer_timestamps": ["2024-05-01T12:00:00Z", None],
+    }
+
+
+def test_a_log_without_times_says_nothing_of_them_and_odd_ones_spoil_nothing(tmp_path):
+    assert read(tmp_path, user("Who?")).metadata == {}
+    odd = {"$date": "yesterday"}
+    assert read(tmp_path, user("Who?") | {"timestamp": odd}).metadata == {"timestamps": [odd]}

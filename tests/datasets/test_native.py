@@ -89,7 +89,7 @@ def test_every_field_is_read(tmp_path):
         (
             {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
             'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
-            "gold_answers, gold_answer, standalone, gold_passages, fact)",
+            "gold_answers, gold_answer, standalone, gold_passages, fact, timestamp, answer_timestamp)",
         ),
         (
             {"id": "a", "titel": "T", "turns": []},
@@ -219,3 +219,43 @@ def test_the_shipped_conversations_are_read_without_naming_their_format():
     found = list(read_conversations(paths, reader=None, on_bad=None, limit=None))
 
     assert len(found) == sum(len(path.read_text("utf-8").splitlines()) for path in paths)
+
+
+def test_the_turns_times_are_kept_in_the_metadata(tmp_path):
+    turns = [
+        {"question": "Who?", "timestamp": 10, "answer_timestamp": 12.5},
+        {"question": "When?"},
+        {"question": "Why?", "timestamp": "2024-05-01T12:00:00Z"},
+    ]
+    path = json_lines_file(tmp_path / "a.jsonl", [{"id": "a", "turns": turns, "metadata": {"app": "web"}}])
+
+    found = only(NativeReader(), path)
+    assert found.metadata == {
+        "app": "web",
+        "timestamps": [10, None, "2024-05-01T12:00:00Z"],
+        "answer_timestamps": [12.5, None, None],
+    }
+    write_native([found], tmp_path / "b.jsonl")
+    assert only(NativeReader(), tmp_path / "b.jsonl") == found
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (
+            {"turns": [{"question": "Who?", "answer_timestamp": "noon"}]},
+            ':1: turns[0].answer_timestamp: "noon" is not a time; expected seconds or ISO 8601, as in '
+            "2024-05-01T12:00:00Z",
+        ),
+        (
+            {"turns": [{"question": "Who?", "timestamp": [1]}]},
+            ":1: turns[0].timestamp: found a list, expected a number or text or null",
+        ),
+        (
+            {"turns": [{"question": "Who?", "timestamp": 1}], "metadata": {"timestamps": [1]}},
+            ":1: metadata.timestamps: stands beside times of the turns themselves; give one of the two",
+        ),
+    ],
+)
+def test_a_time_that_is_none_or_given_twice_is_an_error(tmp_path, more, complaint):
+    assert fault(NativeReader(), json_lines_file(tmp_path / "a.jsonl", [{"id": "a"} | more])) == complaint

@@ -81,6 +81,14 @@ def test_what_works_on_files_needs_no_run(part):
         assert imports(path) <= allowed, path
 
 
+def test_assertions_know_runs_and_their_numbers_but_nothing_that_plays():
+    """The section is part of a scenario, so only ``of_run`` may know what a scenario or a run is."""
+    for path in PARTS["assertions"]:
+        allowed = DATA | AFTER_THE_RUN | {"scorers", "judges", "store", "assertions"}
+        allowed |= {"runs", "scenario"} if path.stem == "of_run" else set()
+        assert imports(path) <= allowed, path
+
+
 def test_data_imports_nothing_of_ours_that_is_not_data():
     assert imports(ROOT / "replay" / "conversation.py") == set()
 

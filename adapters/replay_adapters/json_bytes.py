@@ -1,0 +1,39 @@
+"""
+JSON as bytes, by msgspec; by the standard library where msgspec is stricter than servers and data are.
+
+Texts of data sets and systems may hold lone surrogates. They travel as JSON escapes, which only the
+standard library writes and reads.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+def encode_json(value: Any) -> bytes:
+    """
+    Raises:
+        TypeError, ValueError: *value* is not JSON.
+    """
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def decode_json(content: bytes) -> Any:
+    """
+    Raises:
+        ValueError: *content* is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return _decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(content)

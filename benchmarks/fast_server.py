@@ -1,0 +1,323 @@
+"""
+A Chat Completions server that is much faster than the clients measured against it.
+
+    python benchmarks/fast_server.py [--port 0] [--answer-words 20] [--delay-ms 20]
+                                     [--chunks 64 --chunk-gap-ms 2] [--service-time-in-usage]
+
+Prints its address (``http://127.0.0.1:PORT/v1``) when it accepts connections, and ends with SIGTERM, SIGINT
+or after ``--at-most-s``. HTTP/1.1 with keep-alive; requests need a Content-Length, may come in any pieces
+and may be pipelined. Replies are bytes made beforehand, the same for every question. A body with
+``"stream": true`` gets server-sent events as OpenAI sends them: ``--chunks`` deltas of a word each, one with
+the finish reason, one with the usage, ``[DONE]``.
+
+``GET /stats`` tells how many completions were served and the quantiles of the server's own time, from
+the moment a request was read to the moment its last byte was written (``?reset`` starts anew), so that what
+a client adds can be told from what the server took. ``--service-time-in-usage`` puts that time, in
+microseconds, in the place of ``prompt_tokens``: for each request alone, in any client that keeps the usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import resource
+import signal
+import sys
+import time
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n", re.IGNORECASE)
+_STREAM = re.compile(rb'"stream"\s*:\s*true')
+"""A member of the body; inside of a text its quotes would be escaped."""
+_TEXT = "the city lies on a river and its old bridge was built by masons who came from the hills"
+SERVICE_TIMES_KEPT = 2_000_000
+CHUNKS_AT_ONCE = 8
+"""Chunks in one write where there is no gap between them."""
+
+
+class Replies:
+    """All that is ever sent, made beforehand."""
+
+    def __init__(self, *, answer_words: int, chunks: int) -> None:
+        text = _TEXT.split()
+        words = [text[i % len(text)] for i in range(max(answer_words, chunks))]
+        before, after = _split(_completion(" ".join(words[:answer_words]), answer_words))
+        length = len(before) + 8 + len(after)
+        self.before = _head(f"Content-Length: {length}", "application/json") + before
+        self.after = after
+        self.stream_head = _head("Transfer-Encoding: chunked", "text/event-stream")
+        self.deltas = [_chunked(_event(_delta(i, word))) for i, word in enumerate(words[:chunks])]
+        self.deltas[-1] += _chunked(_event(_chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])))
+        before, after = _split(_event(_chunk([], usage=_usage(chunks))))
+        size = b"%x\r\n" % (len(before) + 8 + len(after))
+        self.last_before = size + before
+        self.last_after = after + b"\r\n" + _chunked(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+
+    def whole(self, prompt_tokens: int) -> bytes:
+        return b"%b%8d%b" % (self.before, prompt_tokens, self.after)
+
+    def last(self, prompt_tokens: int) -> bytes:
+        """The end of a stream."""
+        return b"%b%8d%b" % (self.last_before, prompt_tokens, self.last_after)
+
+
+def _head(length: str, content_type: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n{length}\r\n\r\n".encode()
+
+
+def _usage(words: int) -> dict[str, int]:
+    return {"prompt_tokens": 99999999, "completion_tokens": words, "total_tokens": words}
+
+
+def _split(content: bytes) -> tuple[bytes, bytes]:
+    """What stands before and after the eight places of ``prompt_tokens``."""
+    before, _, after = content.partition(b"99999999")
+    return before, after
+
+
+def _completion(text: str, words: int) -> bytes:
+    message = {"role": "assistant", "content": text}
+    value = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1700000000,
+        "model": "fast",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": _usage(words),
+    }
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _delta(index: int, word: str) -> dict[str, Any]:
+    delta = {"role": "assistant", "content": word} if index == 0 else {"content": f" {word}"}
+    return _chunk([{"index": 0, "delta": delta, "finish_reason": None}])
+
+
+def _chunk(choices: list[Any], **more: Any) -> dict[str, Any]:
+    kind = "chat.completion.chunk"
+    return {
+        "id": "chatcmpl-1",
+        "object": kind,
+        "created": 1700000000,
+        "model": "fast",
+        "choices": choices,
+        **more,
+    }
+
+
+def _event(value: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _chunked(content: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(content), content)
+
+
+class Stats:
+    """What was served since the last reset."""
+
+    def __init__(self) -> None:
+        self.connections = self.most_connections = 0
+        self.reset()
+
+    def reset(self) -> None:
+        self.requests = 0
+        self.most_connections = self.connections
+        self.service_s = array("d")
+        self._cpu_s = time.process_time()
+
+    def opened(self) -> None:
+        self.connections += 1
+        self.most_connections = max(self.most_connections, self.connections)
+
+    def served(self, service_s: float) -> None:
+        self.requests += 1
+        if len(self.service_s) < SERVICE_TIMES_KEPT:
+            self.service_s.append(service_s)
+
+    def summary(self) -> dict[str, Any]:
+        times = sorted(self.service_s)
+        quantiles = {
+            name: times[min(len(times) - 1, int(q * len(times)))] if times else None
+            for name, q in (("p50_s", 0.5), ("p99_s", 0.99), ("max_s", 1.0))
+        }
+        return {
+            "requests": self.requests,
+            "connections": self.connections,
+            "most_connections": self.most_connections,
+            "service": quantiles,
+            "cpu_s": time.process_time() - self._cpu_s,
+        }
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection; serves its requests in order."""
+
+    def __init__(self, options: argparse.Namespace, replies: Replies, stats: Stats) -> None:
+        self._options = options
+        self._delay_s: float = options.delay_ms / 1000
+        self._replies = replies
+        self._stats = stats
+        self._loop = asyncio.get_running_loop()
+        self._transport: Any = None
+        self._unread = b""
+        self._busy = False
+        self._read_at = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._stats.opened()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self._stats.connections -= 1
+
+    def data_received(self, data: bytes) -> None:
+        self._unread = self._unread + data if self._unread else data
+        if not self._busy:
+            self._serve_what_is_read()
+
+    def _serve_what_is_read(self) -> None:
+        data, begin = self._unread, 0
+        while not self._busy and self._transport is not None:
+            end_of_head = data.find(b"\r\n\r\n", begin)
+            if end_of_head < 0:
+                break
+            length = _LENGTH.search(data, begin, end_of_head + 2)
+            end = end_of_head + 4 + (int(length[1]) if length else 0)
+            if end > len(data):
+                break
+            if data.startswith(b"POST ", begin) and length:
+                self._complete(_STREAM.search(data, end_of_head, end) is not None)
+            else:
+                self._other(data[begin : data.find(b"\r\n", begin)])
+            begin = end
+        self._unread = data[begin:]
+
+    def _complete(self, stream: bool) -> None:
+        self._read_at = time.perf_counter()
+        if stream:
+            self._busy = True
+            pieces = self._pieces()
+            if self._delay_s:
+                self._loop.call_later(self._delay_s, self._stream, pieces, self._loop.time() + self._delay_s)
+            else:
+                self._stream(pieces, self._loop.time())
+        elif self._delay_s:
+            self._busy = True
+            self._loop.call_later(self._delay_s, self._answer)
+        else:
+            self._answer()
+
+    def _answer(self) -> None:
+        if self._transport is None:
+            return
+        service_s = time.perf_counter() - self._read_at
+        self._transport.write(self._replies.whole(self._told(service_s)))
+        self._stats.served(service_s)
+        self._go_on()
+
+    def _pieces(self) -> Iterator[bytes]:
+        """A stream, write by write, without its end."""
+        deltas = self._replies.deltas
+        at_once = 1 if self._options.chunk_gap_ms else CHUNKS_AT_ONCE
+        head = self._replies.stream_head
+        for begin in range(0, len(deltas), at_once):
+            yield head + b"".join(deltas[begin : begin + at_once])
+            head = b""
+
+    def _stream(self, pieces: Iterator[bytes], due: float) -> None:
+        if self._transport is None:
+            return
+        piece = next(pieces, None)
+        if piece is None:
+            service_s = time.perf_counter() - self._read_at
+            self._transport.write(self._replies.last(self._told(service_s)))
+            self._stats.served(service_s)
+            self._go_on()
+            return
+        self._transport.write(piece)
+        due += self._options.chunk_gap_ms / 1000
+        if self._options.chunk_gap_ms:
+            self._loop.call_at(due, self._stream, pieces, due)
+        else:
+            self._loop.call_soon(self._stream, pieces, due)
+
+    def _told(self, service_s: float) -> int:
+        return min(99_999_999, int(service_s * 1e6)) if self._options.service_time_in_usage else 100
+
+    def _go_on(self) -> None:
+        if self._busy:
+            self._busy = False
+            if self._unread:
+                self._serve_what_is_read()
+
+    def _other(self, line: bytes) -> None:
+        status, value = "404 Not Found", {"error": {"message": "POST a chat completion, or GET /stats"}}
+        if line.startswith(b"GET /stats"):
+            status, value = "200 OK", self._stats.summary()
+            if b"?reset" in line:
+                self._stats.reset()
+        elif line.startswith(b"POST "):
+            status, value = "411 Length Required", {"error": {"message": "send a Content-Length"}}
+        body = json.dumps(value).encode()
+        head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        self._transport.write(head.encode() + body)
+        if status.startswith("411"):
+            self._transport.close()  # where the body ends is not known
+
+
+async def serve(options: argparse.Namespace) -> None:
+    """Serve until told to stop."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    replies = Replies(answer_words=options.answer_words, chunks=options.chunks)
+    stats = Stats()
+    server = await loop.create_server(
+        lambda: Connection(options, replies, stats), "127.0.0.1", options.port, backlog=4096
+    )
+    port = server.sockets[0].getsockname()[1]
+    print(f"http://127.0.0.1:{port}/v1", flush=True)
+    try:
+        async with asyncio.timeout(options.at_most_s):
+            await stop.wait()
+    except TimeoutError:
+        print(f"ended after --at-most-s {options.at_most_s:g}", file=sys.stderr)
+    finally:
+        server.close()
+
+
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--port", type=int, default=0)
+    found.add_argument("--answer-words", type=int, default=20)
+    found.add_argument("--delay-ms", type=float, default=0.0, help="before an answer, or its first chunk")
+    found.add_argument("--chunks", type=int, default=64, help="of a streamed answer, a word each")
+    found.add_argument("--chunk-gap-ms", type=float, default=0.0)
+    found.add_argument("--service-time-in-usage", action="store_true")
+    found.add_argument("--at-most-s", type=float, default=3600.0)
+    return found
+
+
+def main() -> None:
+    options = parser().parse_args()
+    if min(options.answer_words, options.chunks) < 1:
+        sys.exit("--answer-words and --chunks are positive whole numbers")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        from asyncio import new_event_loop
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve(options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""
+Requests per second of one core: the bare aiohttp loop, our engine and Locust, side by side in one run.
+
+    python benchmarks/throughput.py [--rounds 3] [--requests 20000] [--locust /path/to/locust]
+    python benchmarks/throughput.py --history                  # cost by turns and by concurrency
+    python benchmarks/throughput.py --workers 2                # both cores, against one
+
+The server (``fast_server.py``) runs on the last core, each client alone on the first. Non-streaming, then
+streamed answers of ``--chunks`` chunks. Our engine plays a real scenario into a real run database
+(``replay_client.py``): policy ``pred`` without and with drift detection. Each has two figures: requests per
+second by the wall clock, which other work on the machine disturbs, and CPU microseconds for each request
+(start-up and worker processes of our engine included), which it disturbs much less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from side_by_side import (
+    BASELINE,
+    Client,
+    Cores,
+    Load,
+    Spread,
+    add_options,
+    bare,
+    chosen,
+    cores,
+    cpu_us,
+    locust,
+    our_stream_is_missing,
+    ours,
+    ratios,
+    rounds,
+    run_client,
+    server,
+    table,
+)
+
+OURS = "convreplay pred (no drift)"
+TURNS = (1, 2, 5, 10, 20)
+CONCURRENCIES = (1, 4, 16, 64, 256, 1024)
+
+
+def told(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def per_second(result: Mapping[str, Any]) -> float:
+    return float(result["requests"] / result["seconds"])
+
+
+def closed(load: Load) -> dict[str, Any]:
+    """The section `load` of a scenario that asks for the same."""
+    return {"profile": "closed", "concurrency": load.connections, "turns": load.requests}
+
+
+def clients(options: argparse.Namespace, load: Load) -> list[Client]:
+    """All that take part."""
+    missing = our_stream_is_missing() if load.stream else None
+    found = [bare()]
+    if missing is None:
+        section = ("--load", json.dumps(closed(load))) if options.under_load else ()
+        found += [ours(OURS, *section), ours("convreplay pred", "--detect", *section)]
+    else:
+        print(f"\n{missing}")
+    if options.locust:
+        found.append(locust(options.locust))
+    return chosen(found, options.only)
+
+
+def compare(options: argparse.Namespace, on: Cores, stream: bool) -> dict[str, list[Any]]:
+    """The table of one kind of answers, printed; what was measured."""
+    load = Load(
+        requests=max(options.connections, options.requests // (4 if stream else 1)),
+        connections=options.connections,
+        turns=options.turns,
+        stream=stream,
+    )
+    taking_part = clients(options, load)
+    with server("--chunks", str(options.chunks), on=on.server) as fast:
+        measured = rounds(
+            taking_part,
+            options.rounds,
+            lambda client: run_client(client, fast.url, load, on.client, options.at_most_s),
+            told,
+        )
+    kind = f"Streaming, {options.chunks} chunks" if stream else "Non-streaming"
+    print(f"\n{kind}: {load.requests:,} requests of each, {options.rounds} rounds\n")
+    wall = ratios(measured, per_second)
+    cpu = ratios(measured, lambda result: 1 / cpu_us(result))
+    rows = [
+        (
+            name,
+            Spread.of([per_second(one) for one in results]).shown(),
+            wall[name].shown(".2f"),
+            Spread.of([cpu_us(one) for one in results]).shown(),
+            cpu[name].shown(".2f"),
+            f"{max(one['peak_rss_mib'] for one in results):.0f}",
+        )
+        for name, results in measured.items()
+    ]
+    head = (
+        "client",
+        "requests/s",
+        f"of {BASELINE}",
+        "CPU us/request",
+        f"by CPU, of {BASELINE}",
+        "peak MiB",
+    )
+    print("\n".join(table(head, rows)), flush=True)
+    return measured
+
+
+def by_shape(options: argparse.Namespace, on: Cores) -> None:
+    """What a request costs by the turns of its conversation, and by concurrency."""
+    pair = [bare(), ours(OURS)]
+
+    def sweep(name: str, values: Sequence[int], load_of: Callable[[int], Load]) -> None:
+        rows = []
+        with server(on=on.server) as fast:
+            for value in values:
+                load = load_of(value)
+                told(f"{name} {value}")
+                measured = rounds(
+                    pair,
+                    options.rounds,
+                    lambda client, load=load: run_client(
+                        client, fast.url, load, on.client, options.at_most_s
+                    ),
+                    told,
+                )
+                cost = {key: Spread.of([cpu_us(one) for one in found]) for key, found in measured.items()}
+                rate = Spread.of([per_second(one) for one in measured[OURS]])
+                ratio = ratios(measured, lambda result: 1 / cpu_us(result))[OURS]
+                latency = Spread.of([one["latency_ms"]["p50"] for one in measured[OURS]])
+                rows.append(
+                    (
+                        f"{value:,}",
+                        cost[BASELINE].shown(),
+                        cost[OURS].shown(),
+                        ratio.shown(".2f"),
+                        rate.shown(),
+                        f"{latency.middle:.1f}",
+                    )
+                )
+        head = (name, "bare, CPU us/request", "ours", "by CPU, of bare", "ours, requests/s", "ours, p50 ms")
+        print("\n" + "\n".join(table(head, rows)), flush=True)
+
+    requests = options.requests
+    sweep(
+        "turns of a conversation",
+        TURNS,
+        lambda turns: Load(requests=requests, connections=options.connections, turns=turns),
+    )
+    sweep(
+        "concurrency",
+        CONCURRENCIES,
+        lambda connections: Load(
+            # One at a time waits for every answer and every commit: fewer do.
+            requests=max(connections, requests // 10) if connections == 1 else max(5 * connections, requests),
+            connections=connections,
+            turns=options.turns,
+        ),
+    )
+
+
+def by_workers(options: argparse.Namespace) -> None:
+    """One process on one core against several on as many, the server beside them."""
+    count = options.workers
+    load = Load(requests=options.requests, connections=options.connections, turns=options.turns)
+    with server(on=cores().server) as fast:
+        pair = [
+            (ours("1 process", "--load", json.dumps(closed(load))), cores(1)),
+            (
+                ours(f"{count} processes", "--load", json.dumps({**closed(load), "workers": count})),
+                cores(count),
+            ),
+        ]
+        where = {client.name: on for client, on in pair}
+        measured = rounds(
+            [client for client, _ in pair],
+            options.rounds,
+            lambda client: run_client(client, fast.url, load, where[client.name].client, options.at_most_s),
+            told,
+        )
+    wall = ratios(measured, per_second, "1 process")
+    rows = [
+        (
+            name,
+            Spread.of([per_second(one) for one in results]).shown(),
+            wall[name].shown(".2f"),
+            Spread.of([cpu_us(one) for one in results]).shown(),
+        )
+        for name, results in measured.items()
+    ]
+    print("\n" + "\n".join(table(("", "requests/s", "of one", "CPU us/request"), rows)), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_options(parser, requests=20_000)
+    parser.add_argument("--chunks", type=int, default=64, help="of a streamed answer")
+    parser.add_argument("--kinds", choices=("both", "whole", "stream"), default="both")
+    parser.add_argument("--history", action="store_true", help="cost by turns and by concurrency instead")
+    parser.add_argument("--workers", type=int, help="compare this many processes with one instead")
+    parser.add_argument("--under-load", action="store_true", help="our engine through a `load` section")
+    parser.add_argument("--json", metavar="FILE", help="keep everything that was measured there")
+    options = parser.parse_args()
+    on = cores(options.client_cores)
+    print(f"{on}; {options.connections} connections, conversations of {options.turns} turns")
+    if options.history:
+        by_shape(options, on)
+    elif options.workers:
+        by_workers(options)
+    else:
+        kinds = {"whole": (False,), "stream": (True,), "both": (False, True)}[options.kinds]
+        measured = {"stream" if kind else "whole": compare(options, on, kind) for kind in kinds}
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(measured, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

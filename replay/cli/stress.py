@@ -1,0 +1,184 @@
+"""``replay stress``: play a scenario's conversations under load and show how the system held up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
+
+DURATION_S = 30.0
+
+
+class Profile(StrEnum):
+    """How users arrive."""
+
+    CLOSED = "closed"
+    CONSTANT = "constant"
+    POISSON = "poisson"
+    TRACE = "trace"
+
+
+class Draw(StrEnum):
+    """Which conversation comes next."""
+
+    ORDER = "order"
+    SHUFFLE = "shuffle"
+    SAMPLE = "sample"
+
+
+def stress(
+    scenario: ScenarioArgument,
+    profile: Annotated[
+        Profile | None, typer.Option("--profile", help="closed: so many users; the others: arrivals.")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", min=1, help="Users at a time (closed).")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Conversations per second (constant, poisson).")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="When conversations arrive (trace).")
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option("--levels", metavar="N,N,...", help="A sweep over these concurrencies or rates."),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search", metavar="LOW..HIGH", help="Look there for the highest level that keeps every --slo."
+        ),
+    ] = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--slo",
+            metavar="KEY=VALUE",
+            help="An objective, as in latency_p99_s=3; may be given several times.",
+        ),
+    ] = None,
+    duration_s: Annotated[
+        float | None,
+        typer.Option(
+            "--duration", help=f"Seconds measured at each level; {DURATION_S:g} without another bound."
+        ),
+    ] = None,
+    warmup_s: Annotated[
+        float | None, typer.Option("--warmup", help="Seconds before that, not measured.")
+    ] = None,
+    ramp_s: Annotated[
+        float | None, typer.Option("--ramp", help="Seconds in which the load rises; part of the warm-up.")
+    ] = None,
+    conversations: Annotated[
+        int | None, typer.Option("--conversations", min=1, help="Conversations to play at each level.")
+    ] = None,
+    turns: Annotated[int | None, typer.Option("--turns", min=1, help="Turns to ask at each level.")] = None,
+    think: Annotated[
+        str | None,
+        typer.Option(
+            "--think",
+            metavar="THINK",
+            help="Think time: seconds, recorded, or {kind: exponential, mean_s: 2} and the like.",
+        ),
+    ] = None,
+    draw: Annotated[
+        Draw | None, typer.Option("--draw", help="Which conversation of the data comes next.")
+    ] = None,
+    max_open: Annotated[
+        int | None, typer.Option("--max-open", min=1, help="Conversations at a time at most, if they arrive.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Processes that ask; each takes its share.")
+    ] = None,
+    yes_i_may_load: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--yes-i-may-load",
+            metavar="HOST",
+            help="A host beyond this machine and private networks that may be put under load.",
+        ),
+    ] = None,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+    junit: JunitOption = None,
+) -> None:
+    """
+    Play conversations under load: again and again, with drift handled and every turn scored.
+
+    Options go before what the scenario's `load` section says. Ctrl-C keeps what was answered.
+    """
+    import yaml
+
+    from replay.cli.playing import play_and_report
+    from replay.launch import load_scenario, run_async
+    from replay.scenario import with_section
+
+    file = load_scenario(scenario)
+    given = {
+        "profile": profile.value if profile else None,
+        "concurrency": concurrency,
+        "rate": rate,
+        "trace": str(trace.resolve()) if trace else None,
+        "duration_s": duration_s,
+        "warmup_s": warmup_s,
+        "ramp_s": ramp_s,
+        "conversations": conversations,
+        "turns": turns,
+        "think": yaml.safe_load(think) if think is not None else None,
+        "draw": draw.value if draw else None,
+        "max_open": max_open,
+        "workers": workers,
+        "slo": _objectives(slo) if slo else None,
+        "yes_i_may_load": yes_i_may_load,
+    }
+    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if sweep := _sweep(levels, search):
+        changes["sweep"] = sweep
+    bounds = ("duration_s", "conversations", "turns")
+    if file.scenario.load is None and not any(bound in changes for bound in bounds) and trace is None:
+        changes["duration_s"] = DURATION_S
+    if file.scenario.load is None and profile is None:
+        changes["profile"] = "trace" if trace else "poisson" if rate else "closed"
+    file = with_section(file, "load", changes)
+    play_and_report(
+        lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json, junit=junit
+    )
+
+
+def _objectives(texts: Sequence[str]) -> dict[str, float]:
+    """
+    Raises:
+        typer.BadParameter: a text is not KEY=NUMBER.
+    """
+    found = {}
+    for text in texts:
+        key, _, value = text.partition("=")
+        try:
+            found[key.strip()] = float(value)
+        except ValueError:
+            raise typer.BadParameter(f'"{text}" is not KEY=NUMBER, as in latency_p99_s=3') from None
+    return found
+
+
+def _sweep(levels: str | None, search: str | None) -> dict[str, Any]:
+    """
+    Raises:
+        typer.BadParameter: both were given, or one is not as it should be.
+    """
+    if levels and search:
+        raise typer.BadParameter("--levels and --search are two ways of sweeping; give one")
+    try:
+        if levels:
+            return {"levels": [float(level) for level in levels.split(",")]}
+        if search:
+            low, _, high = search.partition("..")
+            return {"low": float(low), "high": float(high)}
+    except ValueError:
+        raise typer.BadParameter("--levels takes numbers as in 8,16,32, --search LOW..HIGH as in 8..256") from None
+    return {}

@@ -1,0 +1,37 @@
+"""``replay view``: runs in a browser, while they go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replay.cli.arguments import RUNS, RunsOption
+
+
+def view(
+    run: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN...]", help="Runs' folders; left out, all in --runs."),
+    ] = None,
+    runs: RunsOption = RUNS,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8765,
+    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
+) -> None:
+    """
+    Show runs in a browser, on this machine only, live while a run goes on.
+
+    Scores by depth, gold against own history, every conversation, and comparisons of runs.
+    """
+    import asyncio
+
+    from replay.web.server import serve_pages
+
+    def ready(address: str) -> None:
+        typer.echo(f"runs are shown at {address} (Ctrl-C ends it)")
+
+    try:
+        asyncio.run(serve_pages(run or [], runs, host=host, port=port, ready=ready))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None

@@ -1,0 +1,86 @@
+"""
+Recorded times: seconds, or dates and times as ISO 8601 writes them.
+
+Readers keep them as they were written, in a conversation's metadata:
+``timestamps`` says when each turn's question was asked and ``answer_timestamps`` when its answer was
+complete; both have one entry a turn, None where it isn't known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from replay.datasets.place import Place
+
+ASKED = "timestamps"
+ANSWERED = "answer_timestamps"
+
+Timestamp = float | str
+
+
+def seconds_of(timestamp: Timestamp) -> float:
+    """
+    *timestamp* in seconds; since 1970 where it is a text. A text without a time zone is in UTC.
+
+    Raises:
+        ValueError: it is neither a finite number nor a time in ISO 8601.
+    """
+    if isinstance(timestamp, bool) or not isinstance(timestamp, int | float | str):
+        raise ValueError(f"{timestamp!r} is not a time; expected seconds or a text as 2024-05-01T12:00:00Z")
+    if not isinstance(timestamp, str):
+        if not abs(timestamp) < math.inf:
+            raise ValueError(f"{timestamp!r} is not a time; expected a finite number of seconds")
+        try:
+            return float(timestamp)
+        except OverflowError as error:
+            raise ValueError("a number beyond 1e308 is not a time; expected seconds") from error
+    try:
+        moment = datetime.fromisoformat(timestamp.strip())
+    except ValueError as error:
+        raise ValueError(
+            f'"{timestamp}" is not a time; expected seconds or ISO 8601, as in 2024-05-01T12:00:00Z'
+        ) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def with_timestamps(
+    metadata: Mapping[str, Any],
+    *,
+    asked: Sequence[Any],
+    answered: Sequence[Any],
+    place: Place,
+) -> dict[str, Any]:
+    """
+    *metadata* and the turns' times, as far as any is known.
+
+    Raises:
+        DatasetError: the metadata holds such times already.
+    """
+    found = dict(metadata)
+    for name, times in ((ASKED, asked), (ANSWERED, answered)):
+        if all(time is None for time in times):
+            continue
+        if name in found:
+            raise place.error(
+                "stands beside times of the turns themselves; give one of the two", f"metadata.{name}"
+            )
+        found[name] = list(times)
+    return found
+
+
+def check(timestamp: Timestamp | None, place: Place, field: str) -> Timestamp | None:
+    """
+    *timestamp* as it is.
+
+    Raises:
+        DatasetError: it is no time.
+    """
+    if timestamp is not None:
+        try:
+            seconds_of(timestamp)
+        except ValueError as error:
+            raise place.error(str(error), field) from error
+    return timestamp

@@ -1,0 +1,187 @@
+"""
+The tables of a load report: columns of plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from replay.report.columns import NONE, Layout, TextColumn, score_cells
+from replay.report.depth_cells import column_head
+from replay.report.sparkline import MOST, sparkline
+from replay.scorers.scorer import SHARE
+from replay.statistics.load_cell import LoadCell
+from replay.statistics.load_level import GroupLoad, LevelSummary
+from replay.statistics.load_summary import LoadSummary
+from replay.statistics.percentiles import Percentiles
+from replay.statistics.time_series import TimeSeries
+
+KINDS: tuple[tuple[str, Callable[[LoadCell], Percentiles | None]], ...] = (
+    ("latency", lambda cell: cell.latency),
+    ("response", lambda cell: cell.response),
+    ("TTFT", lambda cell: cell.ttft),
+    ("between tokens", lambda cell: cell.inter_token),
+    ("per token", lambda cell: cell.time_per_token),
+)
+_MET = {True: "met", False: "missed", None: NONE}
+
+
+def number(value: float | None) -> str:
+    """Three digits, never an exponent."""
+    if value is None:
+        return NONE
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 0.001 or not value else f"{value:.4f}"
+
+
+def milliseconds(duration_s: float | None) -> str:
+    return NONE if duration_s is None else number(1000 * duration_s)
+
+
+def per_cent(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:.1f}"
+
+
+def _column(head: str, cells: Sequence[str], *, left: bool = False) -> TextColumn:
+    return TextColumn(head=head, cells=tuple(cells), left=left)
+
+
+def _without_silence(columns: Sequence[TextColumn]) -> list[TextColumn]:
+    return [column for column in columns if any(cell != NONE for cell in column.cells)]
+
+
+def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
+    """A row for each level: what was offered, what was borne, and how far the generator kept up."""
+    columns = [
+        _column("level", [level.played.name for level in levels], left=True),
+        _column("turns", [f"{level.total.turns:,}" for level in levels]),
+        _column("due/s", [number(level.rates.turns_due) for level in levels]),
+        _column("answered/s", [number(level.rates.turns_answered) for level in levels]),
+        _column("conv./s", [number(level.rates.conversations_ended) for level in levels]),
+        _column("tokens/s", [number(level.rates.tokens) for level in levels]),
+        _column("errors %", [per_cent(level.total.error_share) for level in levels]),
+        _column("good %", [per_cent(one.goodput.share if one.goodput else None) for one in levels]),
+        _column("good/s", [number(one.goodput.per_s if one.goodput else None) for one in levels]),
+        _column("late p99", [milliseconds(one.lateness.p99_s if one.lateness else None) for one in levels]),
+        _column("goals", [_MET[level.played.met] for level in levels], left=True),
+    ]
+    return [columns[0], *_without_silence(columns[1:])]
+
+
+def duration_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
+    """A row for each level and kind of duration, in milliseconds."""
+    rows = [
+        (level.played.name, name, found)
+        for level in levels
+        for name, of in KINDS
+        if (found := of(level.total)) is not None
+    ]
+    names = [name for name, _, _ in rows]
+    shown = [name if at == 0 or names[at - 1] != name else "" for at, name in enumerate(names)]
+    return [
+        _column("level", shown, left=True),
+        _column("ms", [name for _, name, _ in rows], left=True),
+        _column("count", [f"{one.count:,}" for *_, one in rows]),
+        _column("mean", [milliseconds(one.mean_s) for *_, one in rows]),
+        _column("p50", [milliseconds(one.p50_s) for *_, one in rows]),
+        _column("p90", [milliseconds(one.p90_s) for *_, one in rows]),
+        _column("p95", [milliseconds(one.p95_s) for *_, one in rows]),
+        _column("p99", [milliseconds(one.p99_s) for *_, one in rows]),
+        _column("p99.9", [milliseconds(one.p99_9_s) for *_, one in rows]),
+        _column("max", [milliseconds(one.max_s) for *_, one in rows]),
+    ]
+
+
+def score_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
+    """A row for each level, system and policy: scores, and how much less than at the lowest level."""
+    rows = [(level.played.name, group) for level in summary.levels for group in level.groups]
+    columns = [_column("level", [name for name, _ in rows], left=True)]
+    if len({group.group for _, group in rows}) > 1:
+        columns.append(_column("", [str(group.group) for _, group in rows], left=True))
+    cells = [group.total for _, group in rows]
+    columns += _score_columns(cells, summary, layout)
+    for name, unit in summary.score_units.items():
+        drops = [cell.score_drops.get(name) for cell in cells]
+        if any(drops):
+            values = [(d.value, d.low, d.high) if d else (None, None, None) for d in drops]
+            shown = score_cells(values, percent=unit == SHARE, whole=layout.whole, signed=True)
+            columns.append(_column(f"{name} drop", shown, left=True))
+    return columns
+
+
+def _score_columns(cells: Sequence[LoadCell], summary: LoadSummary, layout: Layout) -> list[TextColumn]:
+    columns = []
+    for name, unit in summary.score_units.items():
+        found = [cell.scores[name] for cell in cells]
+        values = [(one.value, one.low, one.high) for one in found]
+        shown = score_cells(values, percent=unit == SHARE, whole=layout.whole)
+        columns.append(_column(column_head(name, unit), shown, left=True))
+    return columns
+
+
+def depth_columns(group: GroupLoad, summary: LoadSummary, layout: Layout) -> list[TextColumn]:
+    """A row for each depth and one for all; durations in milliseconds."""
+    cells = [*group.depths.values(), group.total]
+    columns = [
+        _column("depth", [*map(str, group.depths), "all"]),
+        _column("turns", [f"{cell.turns:,}" for cell in cells]),
+        _column("errors %", [per_cent(cell.error_share) for cell in cells]),
+    ]
+    shown: list[TextColumn] = []
+    for head, of in (("lat.", KINDS[0][1]), ("resp.", KINDS[1][1]), ("TTFT", KINDS[2][1])):
+        found = [of(cell) for cell in cells]
+        for place in ("p50", "p95", "p99"):
+            values = [None if one is None else getattr(one, f"{place}_s") for one in found]
+            shown.append(_column(f"{head} {place}", [milliseconds(value) for value in values]))
+    return [*columns, *_without_silence(shown), *_score_columns(cells, summary, layout)]
+
+
+def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
+    """A row for each curve: its lowest and highest value, and with *bars* its course."""
+    curves: list[tuple[str, Sequence[float | None], Callable[[float | None], str]]] = [
+        ("sent/s", _per_s(series.sent, series.bucket_s), number),
+        ("answered/s", _per_s(series.done, series.bucket_s), number),
+        ("errors/s", _per_s(series.errors, series.bucket_s), number),
+        ("latency p50 ms", series.latency_p50_s, milliseconds),
+        ("latency p99 ms", series.latency_p99_s, milliseconds),
+        ("response p99 ms", series.response_p99_s, milliseconds),
+        ("TTFT p50 ms", series.ttft_p50_s, milliseconds),
+        ("open conversations", series.open_conversations, number),
+    ]
+    told = [(name, values, show) for name, values, show in curves if any(v for v in values)]
+    known = [[value for value in values if value is not None] for _, values, _ in told]
+    columns = [
+        _column("over time", [name for name, _, _ in told], left=True),
+        _column("lowest", [show(min(values)) for values, (*_, show) in zip(known, told, strict=True)]),
+        _column("highest", [show(max(values)) for values, (*_, show) in zip(known, told, strict=True)]),
+    ]
+    if bars:
+        drawn = [
+            sparkline(_thinned(values), low=min(0.0, *here), high=max(here))
+            for (_, values, _), here in zip(told, known, strict=True)
+        ]
+        columns.append(_column("", drawn, left=True))
+    return columns
+
+
+def _thinned(values: Sequence[float | None]) -> list[float | None]:
+    """One value for each bar: the highest of neighbours, so that no peak is lost."""
+    size = -(-len(values) // MOST)
+    parts = [values[at : at + size] for at in range(0, len(values), size)]
+    return [max((v for v in part if v is not None), default=None) for part in parts]
+
+
+def _per_s(counts: Sequence[int], bucket_s: float) -> list[float | None]:
+    return [count / bucket_s for count in counts]
+
+
+def error_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
+    """A row for each kind of failure at each level."""
+    rows = [(level.played.name, error) for level in levels for error in level.errors]
+    return [
+        _column("level", [name for name, _ in rows], left=True),
+        _column("error", [error.outcome for _, error in rows], left=True),
+        _column("turns", [f"{error.turns:,}" for _, error in rows]),
+        _column("first at s", [number(error.first_s) for _, error in rows]),
+    ]

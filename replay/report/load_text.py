@@ -1,0 +1,187 @@
+"""
+A load report as text: levels, durations, scores, depths, the course over time, errors, and what to know
+before believing it.
+
+Terminals get sparklines; everything else gets ASCII, as far as it is ours.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from replay.report.columns import TextColumn, fitting, table_lines
+from replay.report.load_tables import (
+    depth_columns,
+    duration_columns,
+    error_columns,
+    level_columns,
+    number,
+    score_columns,
+    series_columns,
+)
+from replay.report.terminal import has_person
+from replay.statistics.load_level import LevelSummary
+from replay.statistics.load_summary import LoadSummary
+
+_MESSAGE_WIDTH = 300
+
+
+def print_load(summary: LoadSummary, console: Console) -> None:
+    """Print *summary*, as compactly as the console's width asks for."""
+    levels = summary.levels
+    if not levels:
+        console.print("No level of load has been played to its end, so there is nothing to report yet.")
+        return
+    _table(console, _title(summary), level_columns(levels))
+    if knee := _knee(summary):
+        _paragraph(console, knee)
+    if any(level.total.answered for level in levels):
+        _table(console, "Durations of answers", duration_columns(levels))
+    if summary.score_units and any(level.groups for level in levels):
+        layout = fitting(console.width, lambda layout: [score_columns(summary, layout)])
+        _table(console, "Scores", score_columns(summary, layout))
+    _depths(summary, console)
+    if summary.series:
+        title = f"Over time, in steps of {number(summary.series.bucket_s)} s"
+        _table(console, title, series_columns(summary.series, bars=has_person(console)))
+    if any(level.errors for level in levels):
+        _table(console, "Errors", error_columns(levels), blank=False)
+        for level in levels:
+            for error in level.errors:
+                if error.first_message:
+                    message = textwrap.shorten(_printable(error.first_message), _MESSAGE_WIDTH)
+                    _item(console, f"{level.played.name}, {error.outcome}: {message}")
+        console.print()
+    _goals(levels, console)
+    _notes(summary, console)
+
+
+def _printable(text: str) -> str:
+    """*text* without what would move a terminal's cursor or can't be encoded; systems say anything."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _title(summary: LoadSummary) -> str:
+    profile = summary.load.get("profile")
+    ended = max(level.played.ended_s for level in summary.levels)
+    count = len(summary.levels)
+    levels = "1 level" if count == 1 else f"{count} levels"
+    return f"Load{f', {profile}' if profile else ''}: {levels}, {summary.turns:,} turns in {number(ended)} s"
+
+
+def _knee(summary: LoadSummary) -> str:
+    knee = summary.knee
+    if knee is None:
+        return ""
+    if knee.level is None:
+        return f"Not even {knee.missed} met the goals; the system's limit is below what was offered."
+    if knee.missed is None:
+        return (
+            f"{knee.level} met the goals and nothing higher was offered: the system's limit may be beyond it."
+        )
+    return f"The highest level that met the goals is {knee.level}; {knee.missed} missed them."
+
+
+def _depths(summary: LoadSummary, console: Console) -> None:
+    several = len({group.group for level in summary.levels for group in level.groups}) > 1
+    layout = fitting(
+        console.width,
+        lambda layout: (
+            [depth_columns(group, summary, layout) for level in summary.levels for group in level.groups]
+            or [[TextColumn(head="", cells=())]]
+        ),
+    )
+    for level in summary.levels:
+        for group in level.groups:
+            title = f"By depth at {level.played.name}" + (f": {group.group}" if several else "")
+            _table(console, title, depth_columns(group, summary, layout), total=True)
+
+
+def _goals(levels: Sequence[LevelSummary], console: Console) -> None:
+    told = [level for level in levels if level.played.goals]
+    if not told:
+        return
+    _heading(console, "Goals")
+    for level in told:
+        parts = [
+            f"{goal.goal}: {number(goal.value)}, "
+            + {True: "met", False: "missed", None: "not known"}[goal.met]
+            for goal in level.played.goals
+        ]
+        _item(console, f"{level.played.name}: " + "; ".join(parts))
+    console.print()
+
+
+def _notes(summary: LoadSummary, console: Console) -> None:
+    several = len(summary.levels) > 1
+    said = [
+        f"{level.played.name}: {warning}" if several else warning
+        for level in summary.levels
+        for warning in level.warnings
+    ]
+    said.append(
+        "durations in ms, of answers to turns due in the measured window; latency counts from sent, "
+        "response from due, so that it tells of waiting that a stalled system causes before an ask is sent."
+    )
+    for level in summary.levels:
+        where = f"{level.played.name}: " if several else ""
+        if level.warm_up_turns:
+            said.append(f"{where}{level.warm_up_turns:,} turns of the warm-up or after the window left out.")
+        if level.played.cut:
+            said.append(f"{where}{level.played.cut:,} conversations ended because the level was over.")
+        if level.tokens_from and level.tokens_from != "usage":
+            said.append(f"{where}tokens counted from {level.tokens_from}.")
+        if level.goodput and level.goodput.limits_s:
+            limits = ", ".join(f"{name} <= {number(s)} s" for name, s in level.goodput.limits_s.items())
+            if level is summary.levels[0]:
+                said.append(f"good: answered asks with {limits}.")
+    if summary.outside:
+        said.append(f"{summary.outside:,} turns belong to no level: the run ended before it was over.")
+    if summary.skipped:
+        said.append(f"{summary.skipped:,} turns filtered out: the question was invalid and was not asked.")
+    if summary.score_units:
+        interval = f"{summary.resamples} bootstrap samples of the data's conversations"
+        said.append(
+            f"scores of unit share in per cent; [95 % interval] from {interval}; drop: less than at the "
+            "lowest level, on conversations resampled alike."
+        )
+    _heading(console, "Notes on the load")
+    for line in said:
+        _item(console, line)
+    console.print()
+
+
+def _table(
+    console: Console,
+    title: str,
+    columns: Sequence[TextColumn],
+    *,
+    total: bool = False,
+    blank: bool = True,
+) -> None:
+    _heading(console, title)
+    _lines(console, [*table_lines(columns, width=console.width, total=total), *([""] if blank else [])])
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print(Text(text, style="bold"))
+
+
+def _lines(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        # Text, so that square brackets are never taken for markup.
+        console.print(Text(line), soft_wrap=True)
+
+
+def _paragraph(console: Console, text: str) -> None:
+    _lines(console, [*textwrap.wrap(text, console.width), ""])
+
+
+def _item(console: Console, text: str) -> None:
+    wrapper = textwrap.TextWrapper(console.width, initial_indent="- ", subsequent_indent="  ")
+    wrapper.break_on_hyphens = False
+    _lines(console, wrapper.wrap(text))

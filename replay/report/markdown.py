@@ -1,0 +1,176 @@
+"""
+A report as GitHub's Markdown, for a comment on a pull request: depth tables, gaps, failures, signatures.
+
+Names come from scenarios, data and systems, so none of their characters may mean anything: alone they
+stand in code spans, within sentences they are escaped. In a code span nothing is a link, a mention, an
+issue's number or HTML (GitHub Flavored Markdown, section 6.3).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from replay.report.columns import NONE, TextColumn, score_cells
+from replay.report.depth_cells import depth_columns, gap_columns, interval_note, latency_lines, scale_note
+from replay.report.notes import notes
+from replay.report.report import Report
+
+MANY_ROWS = 12
+"""A depth table with more rows is folded, so that a comment stays short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asserted:
+    """An assertion as a reader of the report sees it."""
+
+    title: str
+    holds: bool
+    found: Sequence[str]
+    """What was found, a line for each system and policy."""
+
+
+def markdown_report(report: Report, *, title: str, asserted: Sequence[Asserted] = ()) -> str:
+    """*report* under a heading that names *title*; what is *asserted* comes first."""
+    lines = [f"### {code(title)}", "", *_assertions(asserted)]
+    if not report.table.groups:
+        return "\n".join([*lines, "No turn has been asked yet.", ""])
+    lines += ["**All depths**", "", *_totals(report), ""]
+    if report.gaps:
+        baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
+        lines += [f"**Against {baseline}, on the same turns**", "", *_table(gap_columns(report.gaps)), ""]
+    lines += _depths(report)
+    lines += ["**Notes**", ""]
+    said = [scale_note(report.table), interval_note(report.table), *notes(report)]
+    lines += [f"- {escaped(sentence)}" for sentence in said]
+    scores = {name: column.signature for name, column in report.table.columns.items()}
+    return "\n".join([*lines, "", *_signatures({**scores, **report.signatures})])
+
+
+def code(text: str, *, cell: bool = False) -> str:
+    """*text* as a code span, which shows it letter by letter; also in the *cell* of a table."""
+    shown = _visible(text)
+    if cell and "|" in shown:
+        # It would end the cell even in a code span, and escaped by a backslash after another one.
+        return f"<code>{re.sub(r'[^a-zA-Z0-9 ]', lambda found: f'&#{ord(found[0])};', shown)}</code>"
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    edge = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) or not shown else ""
+    return f"{ticks}{edge}{shown}{edge}{ticks}"
+
+
+def escaped(text: str) -> str:
+    """*text* within a sentence; it looks as it is and makes nothing happen."""
+    shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", _visible(text))
+    # Mentions and issue numbers are found after escapes are gone; a comment within breaks them.
+    shown = re.sub(r"[@#]", lambda found: f"{found[0]}<!-- -->", shown)
+    shown = re.sub(r"\b(www)\.", r"\1\\.", shown, flags=re.IGNORECASE)
+    return re.sub(r"^(\s*)([-+>]|[0-9]+(?=[.)]))", lambda found: f"{found[1]}{_opening(found[2])}", shown)
+
+
+def _opening(mark: str) -> str:
+    """What would begin a list or a quotation, at the beginning of a line."""
+    return f"\\{mark}" if mark in "-+>" else f"{mark}<!-- -->"
+
+
+def _visible(text: str) -> str:
+    """Line breaks as spaces; other characters that can't be seen, or that turn text around, as escapes."""
+    spaced = re.sub(r"\s", " ", text)
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in spaced
+    )
+
+
+def _assertions(asserted: Sequence[Asserted]) -> list[str]:
+    if not asserted:
+        return []
+    failed = sum(not one.holds for one in asserted)
+    kept = len(asserted) - failed
+    count = f"{failed} of {len(asserted)} failed" if failed else f"{kept} of {kept} kept"
+    lines = [f"**Assertions: {count}**", ""]
+    for one in sorted(asserted, key=lambda one: one.holds):
+        lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escaped(one.title)}")
+        lines += [f"  - {escaped(found)}" for found in one.found]
+    return [*lines, ""]
+
+
+def _totals(report: Report) -> list[str]:
+    """One row for each system and policy: what a reviewer looks at first."""
+    groups = report.table.groups
+    columns = [
+        TextColumn(head="system", cells=tuple(code(g.group.system, cell=True) for g in groups), left=True),
+        TextColumn(head="policy", cells=tuple(code(g.group.policy, cell=True) for g in groups), left=True),
+        TextColumn(head="turns", cells=tuple(str(g.total.turns) for g in groups)),
+    ]
+    for name, column in report.table.columns.items():
+        scores = [g.total.scores[name] for g in groups]
+        values = [(score.value, score.low, score.high) for score in scores]
+        cells = score_cells(values, percent=column.percent, whole=False)
+        columns.append(TextColumn(head=name, cells=cells))
+    shares = [g.total.invalid_share for g in groups]
+    invalid = tuple(NONE if share is None else f"{100 * share:.1f}" for share in shares)
+    columns.append(TextColumn(head="invalid %", cells=invalid))
+    columns.append(TextColumn(head="failed", cells=tuple(_failures(g.total.failures) for g in groups)))
+    return _table(columns, named=2)
+
+
+def _failures(failures: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in failures.items()) or "0"
+
+
+def _depths(report: Report) -> list[str]:
+    lines = []
+    for group in report.table.groups:
+        shown = f"{code(group.group.system)}, {code(group.group.policy)}"
+        table = [*_table(depth_columns(group, report.table)), ""]
+        table += latency_lines(group.total)
+        lines += (
+            _folded(f"By depth: {_html(str(group.group))}", table)
+            if _long(report)
+            else [f"**By depth: {shown}**", "", *table, ""]
+        )
+    return lines
+
+
+def _long(report: Report) -> bool:
+    return sum(len(group.rows) for group in report.table.groups) > MANY_ROWS
+
+
+def _signatures(signatures: Mapping[str, str]) -> list[str]:
+    rows = [f"- {code(name)}: {code(signature)}" for name, signature in signatures.items()]
+    return _folded("Signatures", rows)
+
+
+def _folded(summary: str, lines: Iterable[str]) -> list[str]:
+    # The empty lines make what is inside Markdown again.
+    return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""]
+
+
+def _html(text: str) -> str:
+    """*text* as HTML that is not looked at for Markdown, mentions or links."""
+    return f"<code>{html.escape(_visible(text))}</code>"
+
+
+def _table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
+    """A table; the first *named* columns hold Markdown already, the others text."""
+    rows = zip(*(column.cells for column in columns), strict=True)
+    heads = [_head(column.head) for column in columns]
+    lines = [_row(heads), _row([":--" if column.left else "--:" for column in columns])]
+    for row in rows:
+        lines.append(_row(cell if at < named else _shown(cell, columns[at]) for at, cell in enumerate(row)))
+    return lines
+
+
+def _head(name: str) -> str:
+    ours = ("depth", "turns", "system", "policy", "invalid %", "edited %", "failed", "unreached")
+    return name if name in ours else code(name, cell=True)
+
+
+def _shown(cell: str, column: TextColumn) -> str:
+    text = " ".join(cell.split())
+    return code(text, cell=True) if column.head == "policy" else text.replace("[", r"\[")
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

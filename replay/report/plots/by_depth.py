@@ -1,0 +1,160 @@
+"""
+``depth``: a score by depth with intervals. ``gap``: differences to gold on the same turns, by depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from replay.errors import InputError
+from replay.report.notes import FEW_CONVERSATIONS
+from replay.report.plots.drawing import Width, plain
+from replay.report.plots.frame import Frame, dodged, draw_counts, draw_legend, frame, note_few, zero_line
+from replay.report.plots.plotted import Look, PlottedRun, chosen_metrics, looks
+from replay.scorers.scorer import SHARE
+from replay.statistics.paired import PairedDifference
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class _Point(NamedTuple):
+    depth: int
+    value: float
+    low: float | None
+    high: float | None
+    conversations: int
+
+
+def depth_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width) -> Figure:
+    """
+    A panel for each of *metrics*, a line with its interval as a band for each group.
+
+    Raises:
+        InputError: a run lacks a metric.
+    """
+    names, known = chosen_metrics(runs, metrics), looks(runs)
+    made = frame(len(names), width=width, entries=[look.label for look in known.values()])
+    tables = [(known[place, t.group], t) for place, run in enumerate(runs) for t in run.tables()]
+    shown = []
+    for axes, name in zip(made.panels, names, strict=True):
+        unit = runs[0].report.table.columns[name].unit
+        for look, table in tables:
+            scores = [(row.depth or 0, row.scores[name]) for row in table.depths]
+            points = _points(((d, s.value, s.low, s.high, s.conversations) for d, s in scores), unit)
+            shown += points
+            _draw_line(axes, look, points)
+        axes.set_ylabel(_axis(name, unit))
+    draw_counts(
+        made, {look: {row.depth or 0: row.turns for row in t.depths if row.turns} for look, t in tables}
+    )
+    _finish(made, list(known.values()), shown)
+    return made.figure
+
+
+def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width) -> Figure:
+    """
+    A panel for each of *metrics*, and in it each group's difference to gold by depth, with intervals.
+
+    Raises:
+        InputError: a run lacks a metric, or no system was played under gold and another of the policies.
+    """
+    names, known = chosen_metrics(runs, metrics), looks(runs)
+    gaps = {
+        (name, known[place, gap.second]): gap
+        for place, run in enumerate(runs)
+        for gap in run.report.gaps
+        for name in names
+        if gap.score == name and gap.second in run.groups
+    }
+    if not gaps:
+        raise InputError(
+            "there is no gap to draw: it takes a system that was played under gold and under another policy"
+        )
+    drawn = list(dict.fromkeys(look for _, look in gaps))
+    made = frame(len(names), width=width, entries=[look.label for look in drawn])
+    shown = []
+    for axes, name in zip(made.panels, names, strict=True):
+        zero_line(axes)
+        unit = runs[0].report.table.columns[name].unit
+        for place, look in enumerate(drawn):
+            if gap := gaps.get((name, look)):
+                points = _gap_points(gap)
+                shown += points
+                _draw_bars(axes, look, points, dodged(place, len(drawn)))
+        axes.set_ylabel(f"{plain(name)} minus gold{_points_of(unit)}")
+    first = {look: gaps[names[0], look] for look in drawn if (names[0], look) in gaps}
+    draw_counts(made, {look: {r.depth or 0: r.turns for r in gap.depths} for look, gap in first.items()})
+    made.counts[0].set_ylabel("turns in\ncommon")
+    _finish(made, drawn, shown, only_marks=True)
+    return made.figure
+
+
+def _gap_points(gap: PairedDifference) -> list[_Point]:
+    rows = ((row.depth or 0, row.value, row.low, row.high, row.conversations) for row in gap.depths)
+    return _points(rows, gap.unit)
+
+
+def _points(
+    rows: Iterable[tuple[int, float | None, float | None, float | None, int]], unit: str
+) -> list[_Point]:
+    """Those that have a value; shares in per cent."""
+    by = 100 if unit == SHARE else 1
+    return [
+        _Point(depth, by * value, None if low is None else by * low, None if high is None else by * high, of)
+        for depth, value, low, high, of in rows
+        if value is not None
+    ]
+
+
+def _draw_line(axes: Axes, look: Look, points: Sequence[_Point]) -> None:
+    depths = [point.depth for point in points]
+    axes.plot(depths, [point.value for point in points], color=look.colour, linestyle=look.dashes)
+    marks = look.markers([point.conversations for point in points])
+    axes.scatter(depths, [point.value for point in points], **marks)
+    bands = [(p.depth, p.low, p.high) for p in points if p.low is not None and p.high is not None]
+    at = [depth for depth, _, _ in bands]
+    lower, upper = [low for _, low, _ in bands], [high for _, _, high in bands]
+    axes.fill_between(at, lower, upper, color=look.colour, alpha=0.1, linewidth=0)
+    for ends in (lower, upper):
+        # Bands of policies that differ little lie on each other; their edges tell them apart.
+        axes.plot(at, ends, color=look.colour, linestyle=look.dashes, linewidth=0.4, alpha=0.6)
+
+
+def _draw_bars(axes: Axes, look: Look, points: Sequence[_Point], beside: float) -> None:
+    depths = [point.depth + beside for point in points]
+    ends = [
+        (depth, point.low, point.high)
+        for depth, point in zip(depths, points, strict=True)
+        if point.low is not None and point.high is not None
+    ]
+    axes.vlines(
+        [depth for depth, _, _ in ends],
+        [low for _, low, _ in ends],
+        [high for _, _, high in ends],
+        color=look.colour,
+        linewidth=0.9,
+    )
+    marks = look.markers([point.conversations for point in points])
+    axes.scatter(depths, [point.value for point in points], **marks)
+
+
+def _axis(name: str, unit: str) -> str:
+    shown = "%" if unit == SHARE else unit
+    return f"{plain(name)} ({shown})" if shown else plain(name)
+
+
+def _points_of(unit: str) -> str:
+    """A difference of percentages is in percentage points."""
+    shown = "points" if unit == SHARE else unit
+    return f" ({shown})" if shown else ""
+
+
+def _finish(made: Frame, known: Sequence[Look], shown: Sequence[_Point], only_marks: bool = False) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **{**look.line, **({"linestyle": ""} if only_marks else {})}) for look in known]
+    draw_legend(made, handles, [look.label for look in known])
+    note_few(made, any(point.conversations < FEW_CONVERSATIONS for point in shown))

@@ -1,0 +1,107 @@
+"""Who plays a level: this process, or several others (``replay.stress.workers``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from time import perf_counter
+from types import TracebackType
+from typing import Protocol, Self
+
+from replay.assembly import Assembly
+from replay.conversation import Conversation
+from replay.engine import opened_systems
+from replay.load.generator import play_level
+from replay.load.level import Level, LevelOutcome
+from replay.load.section import LoadSection
+from replay.load.trace import Arrival
+from replay.player import Player, RecordSink
+from replay.policies.rewriter import opened
+from replay.stress.count import Count, CountingSink, Tally, TallyKey
+from replay.stress.visits import Visits
+
+
+class Crew(Protocol):
+    """Plays levels; an async context manager around the run."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    async def play(self, level: Level) -> LevelOutcome:
+        """
+        Play *level* to its end.
+
+        Raises:
+            ReplayError: the run could not go on; what was answered until then is in the sink.
+        """
+        ...
+
+    def taken_count(self) -> Count:
+        """What was counted since the last call."""
+        ...
+
+    def taken_tallies(self) -> Mapping[TallyKey, Tally]:
+        """The turns of the level that were counted only."""
+        ...
+
+
+class LocalCrew:
+    """Plays in this process."""
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        load: LoadSection,
+        conversations: Sequence[Conversation],
+        sink: RecordSink,
+        *,
+        start: float,
+        trace: Sequence[Arrival] = (),
+        worker: int = 0,
+        workers: int = 1,
+    ) -> None:
+        """*start* is the reading of ``perf_counter`` when the run started; the rest as for ``Visits``."""
+        self._assembly = assembly
+        self._load = load
+        self._start = start
+        share = load.keep_turns // workers + (worker < load.keep_turns % workers)
+        self._sink = CountingSink(sink, share)
+        player = Player(assembly.ask_settings, self._sink, clock=perf_counter, start=start)
+        self._visits = Visits(
+            assembly, load, conversations, player.play, trace=trace, worker=worker, workers=workers
+        )
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._assembly.service)
+            await stack.enter_async_context(opened(self._assembly.policies.values()))
+            await stack.enter_async_context(opened_systems(self._assembly.systems))
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def play(self, level: Level) -> LevelOutcome:
+        self._sink.level = level.index
+        self._sink.window_s = level.window_s
+        return await play_level(
+            level,
+            self._visits.of(level),
+            start=self._start,
+            clock=perf_counter,
+            after=self._load.think.after,
+            max_open=self._load.max_open,
+        )
+
+    def taken_count(self) -> Count:
+        return self._sink.taken_count()
+
+    def taken_tallies(self) -> Mapping[TallyKey, Tally]:
+        return self._sink.taken_tallies()

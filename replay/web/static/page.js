@@ -1,0 +1,51 @@
+"use strict";
+// Tables as files, and the columns of a conversation.
+(() => {
+  function csvText(table) {
+    const rows = [...table.rows].filter((row) => !row.hidden);
+    return rows.map((row) => [...row.cells].map(csvCell).join(",")).join("\r\n") + "\r\n";
+  }
+
+  function csvCell(cell) {
+    let text = cell.dataset.exact ?? cell.textContent.trim();
+    // A spreadsheet would run a text that begins like this.
+    if (cell.dataset.exact === undefined && /^[=+\-@\t]/.test(text)) text = `'${text}`;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function save(name, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.csv");
+    if (!button) return;
+    const shown = button.closest("details").querySelector("[data-metric]:not([hidden])");
+    const metric = shown.dataset.metric;
+    save(metric ? `${button.dataset.name}-${metric}.csv` : `${button.dataset.name}.csv`, csvText(shown.querySelector("table")));
+  });
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form.columns");
+    if (!form) return;
+    const table = form.parentElement.querySelector("table.sides");
+    for (const cell of table.querySelectorAll("[data-column]")) {
+      if (cell.dataset.column === event.target.value) cell.hidden = !event.target.checked;
+    }
+  });
+
+  // On a narrow screen each side stands below the other and needs its name.
+  document.addEventListener("content", label);
+  function label() {
+    for (const head of document.querySelectorAll("table.sides > thead [data-column]")) {
+      for (const cell of head.closest("table").querySelectorAll(`td[data-column="${head.dataset.column}"]`)) {
+        cell.dataset.label = head.textContent.trim().replace(/\s+/g, " ");
+      }
+    }
+  }
+  label();
+})();

@@ -1,0 +1,385 @@
+"""The ``openai`` adapter with ``stream: true``: what is made of a stream, whole, broken, or none at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from replay import (
+    AdapterConnectionError,
+    AdapterCutOffError,
+    AdapterError,
+    AdapterRateLimitedError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Passage,
+    TokenLogprobs,
+    Usage,
+)
+from replay_adapters.openai import OpenAIAdapter
+from tests.adapters.servers import (
+    Handler,
+    answering,
+    completion,
+    cutting,
+    delta,
+    event,
+    http,
+    playing,
+    streamed,
+)
+from tests.contracts.adapter_contract import FAIL, HANG, PROMPT_S, AdapterContract
+
+DONE = event("[DONE]")
+TALK = Conversation(id="c", turns=())
+REQUEST = ChatRequest(question="And then?", history=(), depth=1)
+
+
+async def _model(request: web.Request) -> web.StreamResponse:
+    body = await request.json()
+    *before, last = [m["content"] for m in body["messages"] if m["role"] == "user"]
+    if last == FAIL:
+        return web.json_response({"error": {"message": "no"}}, status=400)
+    response = web.StreamResponse()
+    await response.prepare(request)
+    for piece in (f"{body['user']}, ", f"{len(before)} ", "before"):
+        await response.write(delta(piece))
+        if last == HANG:
+            await asyncio.sleep(3600)  # in the middle of the answer
+    await response.write(delta(None, "stop") + DONE)
+    return response
+
+
+class TestOpenAIAdapterStreaming(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[OpenAIAdapter]:
+        async with answering(_model) as address:
+            yield OpenAIAdapter(
+                base_url=address, model="m", extra={"user": "{{conversation.id}}"}, stream=True
+            )
+
+
+async def _reply(address: str, **settings: Any) -> ChatReply:
+    async with (
+        OpenAIAdapter(base_url=address, model="m", stream=True, **settings) as adapter,
+        adapter.session(TALK) as session,
+        asyncio.timeout(5),
+    ):
+        return await session.ask(REQUEST)
+
+
+async def _ask(*parts: bytes, **settings: Any) -> ChatReply:
+    """The reply that is made of a stream of *parts*."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return await streamed(request, *parts)
+
+    async with answering(handler) as address:
+        return await _reply(address, **settings)
+
+
+async def _failure(*parts: bytes, **settings: Any) -> AdapterError:
+    with pytest.raises(AdapterError) as caught:
+        await _ask(*parts, **settings)
+    return caught.value
+
+
+async def test_it_puts_the_answer_together_and_takes_the_last_usage() -> None:
+    reply = await _ask(
+        delta("", usage={"prompt_tokens": 3, "completion_tokens": 0}),
+        delta("Mi") + delta("ra"),
+        delta(" sang – "),
+        delta("it 😀."),
+        delta(None, "stop"),
+        event({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 9}}),
+        DONE,
+    )
+
+    assert reply.text == "Mira sang – it 😀."
+    assert reply.usage == Usage(prompt_tokens=3, completion_tokens=9)
+    times = reply.times
+    assert times is not None
+    assert times.first_byte is not None
+    assert times.first_token is not None
+    assert times.sent < times.first_byte <= times.first_token <= times.done
+    assert len(times.token_gaps_100us) == 3
+    assert abs(sum(times.token_gaps_100us) / 1e4 - (times.done - times.first_token)) < 0.1
+
+
+async def test_pieces_that_came_together_have_no_gap_and_others_the_one_they_had() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(delta("a") + delta("b"))
+        await asyncio.sleep(0.03)
+        await response.write(delta("c"))
+        await asyncio.sleep(0.03)  # nothing comes but what is no text
+        await response.write(delta("", "stop") + DONE)
+        return response
+
+    async with answering(handler) as address:
+        reply = await _reply(address)
+
+    times = reply.times
+    assert times is not None
+    together, later = times.token_gaps_100us
+    assert together == 0
+    assert 280 <= later < 5000
+    assert times.first_token is not None
+    assert times.done - times.first_token > later / 1e4 + 0.02
+
+
+async def test_without_a_count_by_the_server_there_is_no_usage() -> None:
+    """The number of pieces is not that of tokens."""
+    assert (await _ask(delta("Yes."), DONE)).usage is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({}, {"stream": True, "stream_options": {"include_usage": True}}),
+        ({"stream_usage": False}, {"stream": True}),
+    ],
+)
+async def test_usage_is_asked_for_unless_told_otherwise(settings: dict[str, Any], sent: Any) -> None:
+    got = []
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        got.append(await request.json())
+        return await streamed(request, delta("Yes."), DONE)
+
+    async with answering(handler) as address:
+        await _reply(address, **settings)
+
+    assert {name: value for name, value in got[0].items() if name.startswith("stream")} == sent
+
+
+async def test_a_server_that_does_not_stream_is_taken_as_it_is() -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response(completion("Yes.", usage={"prompt_tokens": 1}))
+
+    async with answering(handler) as address:
+        reply = await _reply(address)
+
+    assert reply.text == "Yes."
+    assert reply.usage == Usage(prompt_tokens=1)
+    assert reply.times is not None
+    assert reply.times.first_token is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param([b": wait\n\n", delta("Yes."), DONE], id="a comment first"),
+        pytest.param(
+            [delta("Yes.").replace(b"\n", b"\r\n"), DONE.replace(b"\n", b"\r")], id="other line ends"
+        ),
+        pytest.param([b"\xef\xbb\xbf", delta("Yes."), DONE], id="byte order mark"),
+        pytest.param([event(""), delta("Yes."), DONE], id="an empty event"),
+        pytest.param([delta([{"type": "text", "text": "Yes."}]), DONE], id="content in parts"),
+        pytest.param([event({"choices": [{"text": "Yes.", "finish_reason": "stop"}]})], id="older form"),
+        pytest.param([event({"choices": [{"text": "Yes."}]}), event([]), event(5), DONE], id="of no form"),
+        pytest.param([delta("Yes."), delta(None, "stop")], id="finish reason, but no end mark"),
+        pytest.param([delta("Yes."), delta(None, "stop"), b"data: {"], id="broken behind the end"),
+        pytest.param([delta("Yes.").replace(b"es", b"\\u0065s"), DONE], id="escapes"),
+        pytest.param(
+            [delta("Ye"), delta(None), event({"choices": None}), delta("s."), DONE], id="empty ones"
+        ),
+    ],
+)
+async def test_streams_may_be_of_many_forms(parts: list[bytes]) -> None:
+    assert (await _ask(*parts)).text == "Yes."
+
+
+async def test_halves_of_a_character_in_two_events_are_one_again() -> None:
+    """Some servers cut between the two escapes of a character outside of the basic plane."""
+    halves = [b'data: {"choices": [{"delta": {"content": "\\ud83%s"}}]}\n\n' % half for half in (b"d", b"")]
+    halves[1] = halves[1].replace(b"\\ud83", b"\\ude00")
+
+    assert (await _ask(*halves, DONE)).text == "😀"
+
+
+async def test_a_slow_drip_of_single_bytes_is_a_stream_like_any_other() -> None:
+    stream = delta("Schö") + delta("n 😀.") + delta(None, "stop") + DONE
+
+    reply = await _ask(*(bytes([byte]) for byte in stream))
+
+    assert reply.text == "Schön 😀."
+
+
+STREAM = [delta("Schö"), delta(""), delta("n 😀"), delta(", ja.") + delta(None, "stop"), DONE]
+
+
+@pytest.mark.parametrize("framing", ["chunked", "length", "close"])
+async def test_a_stream_cut_anywhere_is_told_with_the_text_that_had_come(framing: str) -> None:
+    """In the middle of a character, of an event, of its end; whether or not HTTP tells of the cut."""
+    stream = b"".join(STREAM)
+    answered = stream.index(b"\n\n", stream.index(b'"stop"')) + 2
+    character = stream.index("😀".encode())
+    outcomes = []
+    async with cutting(stream) as address:
+        for much in [*range(0, len(stream), 5), *range(character, character + 5)]:
+            ended = "".join(text for text, end in _ends() if end <= much)
+            try:
+                text = (await _reply(f"{address}/{much}/{framing}")).text
+            except AdapterError as error:
+                assert much < answered
+                assert error.retryable  # noqa: PT017 - some of the cuts end in a reply
+                outcomes.append(error.outcome)
+                text = error.partial if isinstance(error, AdapterCutOffError) else ""
+                assert (error.outcome == "cut-off") == bool(ended)  # noqa: PT017
+            else:
+                assert much >= answered
+                outcomes.append("answered")
+            assert text == ended
+
+    assert set(outcomes) == {"cut-off", "connection-failed", "answered"}
+
+
+def _ends() -> list[tuple[str, int]]:
+    """The texts of the events with the place where each ends."""
+    ends, place = [], 0
+    for text, part in zip(["Schö", "", "n 😀", ", ja."], [*STREAM[:3], delta(", ja.")], strict=True):
+        place += len(part)
+        ends.append((text, place))
+    return ends
+
+
+async def test_a_reset_in_the_middle_is_a_cut_too() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % (len(STREAM[0]) + 9)
+    async with playing(head + STREAM[0], reset=True) as address:
+        with pytest.raises(AdapterCutOffError, match="the connection broke") as caught:
+            await _reply(address)
+
+    assert caught.value.partial == "Schö"
+    assert caught.value.reached
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        ({"message": "slow", "code": 429}, AdapterRateLimitedError, True),
+        ({"message": "slow", "type": "rate_limit_exceeded"}, AdapterRateLimitedError, True),
+        ({"message": "down", "code": "503"}, AdapterRefusedError, True),
+        ({"message": "down", "type": "server_error", "code": None}, AdapterRefusedError, True),
+        ({"message": "bad", "code": 400, "type": "BadRequestError"}, AdapterRefusedError, False),
+        ("out of luck", AdapterRefusedError, False),
+    ],
+)
+async def test_an_error_in_the_stream_is_one_as_its_code_says(
+    error: Any, kind: type, retryable: bool
+) -> None:
+    found = await _failure(delta("Ye"), event({"error": error}), DONE)
+
+    assert type(found) is kind
+    assert found.retryable == retryable
+    assert found.reached
+    assert (error if isinstance(error, str) else error["message"]) in str(found)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([delta("Ye"), b"data: {nonsense\n\n", DONE], "event 2 of the stream can't be read as JSON"),
+        ([delta("Ye"), b"data: " + b"[" * 200_000 + b"\n\n", DONE], "nested too deeply"),
+        ([delta("", "length"), DONE], "raise the token limit"),
+        ([delta(None, "stop"), DONE], "without a text (finish_reason 'stop')"),
+        ([event({"choices": [{"delta": {"refusal": "I won't."}}]}), DONE], "a refusal of the model"),
+        ([DONE], "without a text"),
+    ],
+)
+async def test_a_stream_without_a_usable_text_says_why(parts: list[bytes], said: str) -> None:
+    found = await _failure(*parts)
+
+    assert isinstance(found, AdapterReplyError)
+    assert said in str(found)
+    assert not found.retryable
+
+
+async def test_a_page_is_no_stream() -> None:
+    async with playing(http(b"<html>welcome</html>", headers="Content-Type: text/html\r\n")) as address:
+        with pytest.raises(AdapterReplyError, match=r"text/html, in which there is no event.*welcome"):
+            await _reply(address)
+
+
+async def test_an_empty_stream_may_be_asked_for_again() -> None:
+    found = await _failure()
+
+    assert isinstance(found, AdapterConnectionError)
+    assert found.retryable
+
+
+async def test_an_endless_stream_is_given_up_as_soon_as_it_is_too_much() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = await streamed(request)
+        while True:
+            await response.write(delta("x" * 500))
+
+    async with answering(handler) as address:
+        with pytest.raises(AdapterReplyError, match="more than 100000 bytes; raise max_reply_bytes"):
+            await _reply(address, max_reply_bytes=100_000)
+
+
+async def test_log_probabilities_are_collected() -> None:
+    def choice(token: str, logprob: float) -> bytes:
+        logprobs = {"content": [{"token": token, "logprob": logprob, "top_logprobs": []}]}
+        return event({"choices": [{"delta": {"content": token}, "logprobs": logprobs}]})
+
+    reply = await _ask(choice("4", -0.5), choice("2", -1), DONE)
+
+    assert reply.logprobs == (TokenLogprobs(token="4", logprob=-0.5), TokenLogprobs(token="2", logprob=-1.0))
+
+
+async def test_passages_are_those_of_the_last_event_that_has_them() -> None:
+    reply = await _ask(
+        delta("Yes.", sources=["One."]),
+        event({"choices": [], "sources": ["Two."]}),
+        DONE,
+        passages_path="sources",
+    )
+
+    assert reply.passages == (Passage(id="1", text="Two."),)
+
+
+def _counting(*parts: bytes) -> tuple[Handler, set[int]]:
+    """A handler, and the client's ports that it has seen."""
+    ports: set[int] = set()
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        ports.add(request.transport.get_extra_info("peername")[1])
+        return await streamed(request, *parts)
+
+    return handler, ports
+
+
+@pytest.mark.parametrize("parts", [[delta("Yes."), DONE], [delta("Yes.") + DONE]])
+async def test_a_connection_is_used_again_after_a_stream(parts: list[bytes]) -> None:
+    """Its end, which comes after the end mark, is waited for."""
+    handler, ports = _counting(*parts)
+    async with (
+        answering(handler) as address,
+        OpenAIAdapter(base_url=address, model="m", stream=True) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        for _ in range(5):
+            await session.ask(REQUEST)
+
+    assert len(ports) == 1
+
+
+async def test_a_server_that_goes_on_after_its_end_mark_is_not_waited_for() -> None:
+    stream = delta("Yes.") + DONE
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(stream)
+    async with playing(head + stream + b"\r\n", stay=True) as address, asyncio.timeout(PROMPT_S):
+        reply = await _reply(address)
+
+    assert reply.text == "Yes."
+    assert reply.times is not None
+    assert reply.times.done - reply.times.sent < 0.2
