@@ -15,12 +15,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from replay.conversation import Conversation, Passage
 from replay.history import Exchange
+from replay.quick_init import quick_init
 from replay.record import Usage
 
 HistoryKeeper = Literal["client", "server"]
 """Who keeps the conversation's history: the caller sends it each time, or the system has a session."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
     """One question put to a system."""
@@ -46,6 +48,7 @@ class TokenLogprobs:
     """Candidates with their log-probabilities, the likeliest first, as far as they were asked for."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireTimes:
     """Moments of a request, read from ``time.perf_counter``."""
@@ -58,6 +61,7 @@ class WireTimes:
     """Gaps between the pieces of a streamed answer, in tenths of a millisecond; see ``Timing``."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
     """What a system answered."""

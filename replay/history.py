@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from replay.conversation import Conversation, Turn
+from replay.quick_init import quick_init
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """One question and its answer, as a system sees them in its history."""
@@ -16,6 +18,7 @@ class Exchange:
     answer: str
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
     """One turn behind us."""

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from replay.load.goals import ask_goals, parse_goals
 from replay.load.histogram import DurationHistogram
-from replay.scorers.scorer import MeanScorer, Scorer, Unscored, unit_of
+from replay.load_score_reading import places_of, score_cells
+from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load_cell import Tally
 from replay.statistics.load_level import LevelPlayed
-from replay.statistics.load_scores import Cell, CellScores, Observed, mean_scores, other_scores
 from replay.statistics.load_summary import FirstErrors, LoadSummary, Scoring, load_summary
 from replay.store import schema
 from replay.store.numbers import NumberReader, Rows
@@ -72,7 +72,14 @@ def read_load_summary(
         read = _Columns(reader, levels)
         scorings: dict[str, Scoring] = {
             label: partial(
-                _score, reader, label, scorer, rows=read.rows, asks=read.asks, resamples=resamples, seed=seed
+                score_cells,
+                reader,
+                label,
+                scorer,
+                rows=read.rows,
+                asks=read.asks,
+                resamples=resamples,
+                seed=seed,
             )
             for label, scorer in scorers.items()
         }
@@ -231,17 +238,9 @@ def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.
             if who != before:
                 before, number = who, number + 1
             found.append(number)
-        places, known = _places(rows, np.array([row for row, *_ in batch]))
+        places, known = places_of(rows, np.array([row for row, *_ in batch]))
         numbers[places] = np.array(found, dtype=np.int32)[known]
     return numbers
-
-
-def _places(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Where the *wanted* rows stand in *rows*, for those that are there at all; and which are."""
-    places = np.searchsorted(rows, wanted)
-    known = places < len(rows)
-    known[known] = rows[places[known]] == wanted[known]
-    return places[known], known
 
 
 def _tallies(store: RunStore, levels: Sequence[LevelPlayed], groups: Sequence[Group]) -> list[Tally]:
@@ -264,68 +263,3 @@ def _tallies(store: RunStore, levels: Sequence[LevelPlayed], groups: Sequence[Gr
             )
         )
     return found
-
-
-# Scores --------------------------------------------------------------------------------------------------
-
-
-def _score(
-    reader: NumberReader,
-    label: str,
-    scorer: Scorer[Any],
-    cells: Sequence[Cell],
-    firsts: Sequence[int | None],
-    *,
-    rows: NDArray[np.int64],
-    asks: Asks,
-    resamples: int,
-    seed: int,
-) -> CellScores:
-    if isinstance(scorer, MeanScorer) and scorer.is_mean:
-        return mean_scores(
-            _means(reader, label, rows),
-            cells,
-            firsts,
-            recorded=asks.recorded,
-            recorded_count=asks.recorded_count,
-            resamples=resamples,
-            seed=seed,
-        )
-    return other_scores(
-        scorer,
-        _observations(reader, label, rows),
-        cells,
-        firsts,
-        recorded=asks.recorded,
-        recorded_count=asks.recorded_count,
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-_NOT_SCORED = "not scored yet"
-
-
-def _means(reader: NumberReader, label: str, rows: NDArray[np.int64]) -> Observed:
-    values = np.full(len(rows), np.nan)
-    reason = np.zeros(len(rows), dtype=np.int16)
-    reasons = {_NOT_SCORED.encode(): 0}
-    decode = msgspec.json.Decoder(float, strict=False).decode
-    for batch in reader.scores(label):
-        places, known = _places(rows, np.array([row for row, *_ in batch]))
-        found = [np.nan if value is None else decode(value) for _, value, _ in batch]
-        why = [-1 if text is None else reasons.setdefault(text, len(reasons)) for *_, text in batch]
-        values[places] = np.array(found)[known]
-        reason[places] = np.array(why)[known]
-    return Observed(values=values, reason=reason, reasons=tuple(schema.to_text(text) for text in reasons))
-
-
-def _observations(reader: NumberReader, label: str, rows: NDArray[np.int64]) -> list[Any]:
-    observed: list[Any] = [Unscored(reason=_NOT_SCORED)] * len(rows)
-    for batch in reader.scores(label):
-        places, known = _places(rows, np.array([row for row, *_ in batch]))
-        scored = [one for one, is_known in zip(batch, known.tolist(), strict=True) if is_known]
-        for place, (_, value, why) in zip(places.tolist(), scored, strict=True):
-            text = schema.to_text(value if why is None else why)
-            observed[place] = schema.from_json(text, object) if why is None else Unscored(reason=text)
-    return observed

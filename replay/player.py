@@ -8,7 +8,7 @@ outcome; only a bug, or coreference that can't go on, is an exception.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Literal, Protocol, cast
@@ -71,8 +71,8 @@ class Play:
 class RecordSink(Protocol):
     """Where records go."""
 
-    async def write(self, record: TurnRecord) -> None:
-        """Return when *record* is durable. Cancelling the wait doesn't take the record back."""
+    def write(self, record: TurnRecord) -> Awaitable[None]:
+        """To be awaited until *record* is durable. Cancelling the wait doesn't take the record back."""
         ...
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from replay.conversation import Passage
 from replay.evidence import Drift
+from replay.quick_init import quick_init
 
 Outcome = Literal[
     "answered",
@@ -27,6 +28,7 @@ Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewri
 gave none that could be used."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens, as the system counted them."""
@@ -35,6 +37,7 @@ class Usage:
     completion_tokens: int | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """
@@ -77,6 +80,7 @@ class Timing:
         return None if self.first_token_s is None else self.first_token_s - self.sent_s
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
     """

@@ -32,6 +32,10 @@ class Completion:
     request: ChatRequest
     words: int
     """In all messages."""
+    stream: bool = False
+    """The answer is wanted piece by piece."""
+    stream_usage: bool = False
+    """With a count of tokens behind the last piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +56,12 @@ def read_completion(body: Any) -> Completion:
     """
     if not isinstance(body, Mapping):
         raise BadRequest("the body is not a JSON object")
-    if body.get("stream"):
-        raise BadRequest("streaming is not offered; leave stream out or set it to false")
+    stream = body.get("stream")
+    if not isinstance(stream, bool | None):
+        raise BadRequest("stream is neither true nor false")
+    options = body.get("stream_options")
+    if options is not None and not (stream and isinstance(options, Mapping)):
+        raise BadRequest('stream_options is not an object beside "stream": true')
     if body.get("n") not in (None, 1):
         raise BadRequest("n: one answer at a time is all there is")
     messages = body.get("messages")
@@ -76,6 +84,8 @@ def read_completion(body: Any) -> Completion:
         ),
         request=ChatRequest(question=talk[-1][1], history=history, depth=len(history) + 1),
         words=sum(len(text.split()) for _, text in spoken),
+        stream=bool(stream),
+        stream_usage=options is not None and options.get("include_usage") is True,
     )
 
 

@@ -1,7 +1,7 @@
 """
 Any adapter as a server: what a system answers in a replay, other programs can ask it over HTTP.
 
-    POST /v1/chat/completions   as OpenAI's: the caller sends the whole conversation each time
+    POST /v1/chat/completions   as OpenAI's, streamed or not: the caller sends the conversation each time
     POST /chat                  {question, session_id?, passages?}: the server keeps the history
     GET  /v1/models, /health, /stats
 
@@ -16,15 +16,14 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, nullcontext
 from math import ceil, isfinite
-from time import time
 from typing import Any
 
 from aiohttp import web
 
-from replay.adapter import Adapter, ChatReply
+from replay.adapter import Adapter
 from replay.errors import (
     AdapterConnectionError,
     AdapterError,
@@ -32,7 +31,8 @@ from replay.errors import (
     AdapterTimeoutError,
     InputError,
 )
-from replay.served_request import BadRequest, Completion, read_completion, read_question
+from replay.served_reply import completion, completion_events, passages
+from replay.served_request import BadRequest, read_completion, read_question
 from replay.served_sessions import ChatSessions, IdleSessions
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -45,22 +45,28 @@ _log = logging.getLogger(__name__)
 
 
 def make_app(
-    adapter: Adapter, *, name: str, delay_s: float = 0.0, capacity: int | None = None
+    adapter: Adapter,
+    *,
+    name: str,
+    delay_s: float = 0.0,
+    chunk_delay_s: float = 0.0,
+    capacity: int | None = None,
 ) -> web.Application:
     """
     A web application that answers with *adapter*, entered when it starts and left when it ends.
 
-    *name* is the model's name. *delay_s* is added to each answer; more than *capacity* asks at a time
-    wait for each other.
+    *name* is the model's name. *delay_s* is added to each answer, *chunk_delay_s* comes between the pieces
+    of a streamed one; more than *capacity* asks at a time wait for each other, to the end of the answer.
 
     Raises:
-        ValueError: the delay is negative or the capacity less than 1.
+        ValueError: a delay is negative or the capacity less than 1.
     """
-    if not (isfinite(delay_s) and delay_s >= 0):
-        raise ValueError(f"delay_s {delay_s} is not a number of seconds, 0 or more")
+    for setting, seconds in (("delay_s", delay_s), ("chunk_delay_s", chunk_delay_s)):
+        if not (isfinite(seconds) and seconds >= 0):
+            raise ValueError(f"{setting} {seconds} is not a number of seconds, 0 or more")
     if capacity is not None and capacity < 1:
         raise ValueError(f"capacity {capacity} is not a positive whole number")
-    return _Server(adapter, name, delay_s, capacity).app()
+    return _Server(adapter, name, delay_s, chunk_delay_s, capacity).app()
 
 
 async def serve(
@@ -70,6 +76,7 @@ async def serve(
     *,
     name: str,
     delay_s: float = 0.0,
+    chunk_delay_s: float = 0.0,
     capacity: int | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
@@ -81,7 +88,7 @@ async def serve(
     Raises:
         InputError: nobody can listen there.
     """
-    app = make_app(adapter, name=name, delay_s=delay_s, capacity=capacity)
+    app = make_app(adapter, name=name, delay_s=delay_s, chunk_delay_s=chunk_delay_s, capacity=capacity)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
     try:
         await runner.setup()
@@ -98,10 +105,13 @@ async def serve(
 
 
 class _Server:
-    def __init__(self, adapter: Adapter, name: str, delay_s: float, capacity: int | None) -> None:
+    def __init__(
+        self, adapter: Adapter, name: str, delay_s: float, chunk_delay_s: float, capacity: int | None
+    ) -> None:
         self._adapter = adapter
         self._name = name
         self._delay_s = delay_s
+        self._chunk_delay_s = chunk_delay_s
         self._slots = asyncio.Semaphore(capacity) if capacity is not None else nullcontext()
         self._idle = IdleSessions(adapter)
         self._chats = ChatSessions(adapter)
@@ -125,7 +135,7 @@ class _Server:
             stack.push_async_callback(self._chats.close)
             yield
 
-    async def _complete(self, request: web.Request) -> web.Response:
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
         self._asks[COMPLETIONS] += 1
         asked = read_completion(await _json_body(request))
         if self._adapter.history == "server":
@@ -133,7 +143,24 @@ class _Server:
         async with self._slots, self._idle.borrow(asked.conversation) as session:
             await self._delay()
             reply = await session.ask(asked.request)
-        return web.json_response(_completion(self._name, self._asks[COMPLETIONS], asked, reply))
+            number = self._asks[COMPLETIONS]
+            if asked.stream:
+                return await self._streamed(request, completion_events(self._name, number, asked, reply))
+        return web.json_response(completion(self._name, number, asked, reply))
+
+    async def _streamed(self, request: web.Request, events: Iterable[bytes]) -> web.StreamResponse:
+        headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
+        response = web.StreamResponse(headers=headers)
+        try:
+            await response.prepare(request)
+            for position, event in enumerate(events):
+                if position and self._chunk_delay_s:
+                    await asyncio.sleep(self._chunk_delay_s)
+                await response.write(event)
+            await response.write_eof()
+        except ConnectionError:
+            pass  # whoever asked is gone
+        return response
 
     async def _chat(self, request: web.Request) -> web.Response:
         self._asks[CHAT] += 1
@@ -143,7 +170,7 @@ class _Server:
             await self._delay()
             reply = await chat.session.ask(chat.request(asked.question))
             chat.remember(asked.question, reply.text)
-        return web.json_response({"answer": reply.text, "session_id": chat.id, "passages": _passages(reply)})
+        return web.json_response({"answer": reply.text, "session_id": chat.id, "passages": passages(reply)})
 
     async def _delay(self) -> None:
         if self._delay_s:
@@ -166,32 +193,6 @@ async def _json_body(request: web.Request) -> Any:
         return json.loads(await request.read())
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"the body is not JSON: {error}") from error
-
-
-def _completion(name: str, number: int, asked: Completion, reply: ChatReply) -> dict[str, Any]:
-    if reply.usage is not None:
-        prompt, completion = reply.usage.prompt_tokens or 0, reply.usage.completion_tokens or 0
-    else:
-        # Words between spaces, since a system without a tokenizer has no tokens to count.
-        prompt, completion = asked.words, len(reply.text.split())
-    message = {"role": "assistant", "content": reply.text}
-    return {
-        "id": f"chatcmpl-{number}",
-        "object": "chat.completion",
-        "created": int(time()),
-        "model": name,
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-        },
-        "passages": _passages(reply),
-    }
-
-
-def _passages(reply: ChatReply) -> list[dict[str, str]]:
-    return [{"id": p.id, "title": p.title, "text": p.text} for p in reply.passages]
 
 
 @web.middleware

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,14 +81,32 @@ async def test_answers_are_the_same_directly_and_through_either_endpoint() -> No
     async with (
         running(make_app(ExtractiveAdapter(), name="x")) as address,
         entered(_openai(address)) as openai,
+        entered(_openai(address, stream=True)) as streaming,
         entered(_http(address)) as http,
     ):
-        served = [await _play(openai), await _play(http)]
-        together = await asyncio.gather(*(_play(adapter) for adapter in [openai, http] * 10))
+        served = [await _play(openai), await _play(streaming), await _play(http)]
+        together = await asyncio.gather(*(_play(adapter) for adapter in [openai, streaming, http] * 10))
 
     assert len({answer for answer in direct if answer != CANNOT_ANSWER}) >= 4
-    assert served == [direct] * 2
-    assert together == [direct] * 20
+    assert served == [direct] * 3
+    assert together == [direct] * 30
+
+
+async def test_a_streamed_reply_is_the_same_in_everything_but_its_times() -> None:
+    request = ChatRequest(question="When did the harbour open?", history=(), depth=1)
+    replies = []
+    async with running(make_app(ExtractiveAdapter(), name="x", chunk_delay_s=0.001)) as address:
+        for stream in (False, True):
+            adapter = _openai(address, passages_path="passages", stream=stream)
+            async with entered(adapter), adapter.session(TALK) as session:
+                replies.append(await session.ask(request))
+
+    whole, streamed = replies
+    assert replace(streamed, times=whole.times) == whole
+    assert streamed.usage is not None
+    assert streamed.times is not None
+    assert len(streamed.times.token_gaps_100us) == len(streamed.text.split()) - 1
+    assert min(streamed.times.token_gaps_100us) >= 0
 
 
 async def test_a_system_that_keeps_the_history_is_served_by_chat_alone() -> None:

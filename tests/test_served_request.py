@@ -53,7 +53,9 @@ USER = {"role": "user", "content": "Q?"}
             {"messages": [USER, {"role": "assistant", "content": "A."}]},
             "not the user's",
         ),
-        ("completions", {"messages": [USER], "stream": True}, "streaming is not offered"),
+        ("completions", {"messages": [USER], "stream": 1}, "stream is neither true nor false"),
+        ("completions", {"messages": [USER], "stream_options": {}}, "stream_options"),
+        ("completions", {"messages": [USER], "stream": True, "stream_options": 1}, "stream_options"),
         ("completions", {"messages": [USER], "n": 2}, "one answer"),
         ("chat", "text", "not a JSON object"),
         ("chat", {}, "question is not a text"),
@@ -70,3 +72,22 @@ def test_a_body_that_asks_for_nothing_sensible_is_told_what_is_wrong(kind: str, 
 
     assert said in str(caught.value)
     assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, (False, False)),
+        ({"stream": False}, (False, False)),
+        ({"stream": None, "stream_options": None}, (False, False)),
+        ({"stream": True}, (True, False)),
+        ({"stream": True, "stream_options": {}}, (True, False)),
+        ({"stream": True, "stream_options": {"include_usage": True}}, (True, True)),
+    ],
+)
+def test_a_stream_and_its_usage_are_given_where_they_are_asked_for(
+    options: dict[str, Any], wanted: tuple[bool, bool]
+) -> None:
+    asked = read_completion({"messages": [USER], **options})
+
+    assert (asked.stream, asked.stream_usage) == wanted

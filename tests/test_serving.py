@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from replay import (
 from replay.errors import InputError
 from replay.serving import make_app, serve
 from replay_adapters.extractive import ExtractiveAdapter
-from replay_adapters.scripted import ScriptedAdapter
+from replay_adapters.scripted import ScriptedAdapter, ScriptedFault
 from tests.adapters.servers import running
 from tests.counting import Counting
 
@@ -120,6 +121,103 @@ async def test_a_delay_comes_before_each_answer(monkeypatch: pytest.MonkeyPatch)
     assert slept.count(0.25) == 2
 
 
+def _streamed(question: str, **more: Any) -> dict[str, Any]:
+    return {**_messages(question, "The harbour opened in 1952."), "stream": True, **more}
+
+
+async def test_a_streamed_completion_looks_like_openais() -> None:
+    asked = _streamed("When did the harbour open?", stream_options={"include_usage": True})
+    async with (
+        _asking(ExtractiveAdapter()) as client,
+        client.post("/v1/chat/completions", json=asked) as response,
+    ):
+        assert response.status == 200
+        assert response.content_type == "text/event-stream"
+        text = await response.text()
+
+    assert text.endswith("\n\ndata: [DONE]\n\n")
+    *events, end = [event.removeprefix("data: ") for event in text.split("\n\n") if event]
+    *words, last, usage = [json.loads(event) for event in events]
+    assert end == "[DONE]"
+    assert {(each["id"], each["object"], each["model"]) for each in words} == {
+        ("chatcmpl-1", "chat.completion.chunk", "x")
+    }
+    assert [each["choices"][0]["delta"].get("content") for each in words] == [
+        "The", " harbour", " opened", " in", " 1952.",
+    ]  # fmt: skip
+    assert [each["choices"][0]["delta"].get("role") for each in words] == ["assistant"] + [None] * 4
+    assert last["choices"] == [{"index": 0, "delta": {}, "finish_reason": "stop"}]
+    assert last["passages"] == [{"id": "p1", "title": "", "text": "The harbour opened in 1952."}]
+    assert usage["choices"] == []
+    assert usage["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+async def test_a_delay_comes_between_the_words_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = []
+    sleep = asyncio.sleep
+
+    async def noted(delay_s: float, *rest: Any) -> None:
+        slept.append(delay_s)
+        await sleep(0)
+
+    async with _asking(ExtractiveAdapter(), delay_s=0.25, chunk_delay_s=0.125) as client:
+        monkeypatch.setattr(asyncio, "sleep", noted)
+        async with client.post("/v1/chat/completions", json=_streamed("When did it open?")) as response:
+            words = (await response.text()).count('"content"')
+        monkeypatch.undo()
+
+    assert slept.count(0.25) == 1
+    assert slept.count(0.125) == words + 1  # between words, finish reason and end
+
+
+async def test_a_place_is_taken_to_the_end_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = asyncio.Event()
+    sleep = asyncio.sleep
+
+    async def held(delay_s: float, *rest: Any) -> None:
+        await (go_on.wait() if delay_s == 7.5 else sleep(delay_s))
+
+    async with _asking(ExtractiveAdapter(), chunk_delay_s=7.5, capacity=1) as client:
+        monkeypatch.setattr(asyncio, "sleep", held)
+        async with client.post("/v1/chat/completions", json=_streamed("When did it open?")) as first:
+            await first.content.readany()  # its stream has begun
+            second = asyncio.create_task(
+                client.post("/v1/chat/completions", json=_messages("When did it open?"))
+            )
+            while True:
+                async with client.get("/stats") as response:
+                    if (await response.json())["asks"]["/v1/chat/completions"] == 2:
+                        break
+            assert not second.done()
+            go_on.set()
+            assert (await first.text()).endswith("[DONE]\n\n")
+        async with await second as response:
+            assert response.status == 200
+        monkeypatch.undo()
+
+
+async def test_a_client_that_leaves_in_the_middle_of_a_stream_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with _asking(ExtractiveAdapter(), chunk_delay_s=0.001, capacity=1) as client:
+        async with client.post("/v1/chat/completions", json=_streamed("When did it open?")) as response:
+            await response.content.readany()
+            response.close()
+        async with client.post("/v1/chat/completions", json=_messages("When did it open?")) as response:
+            assert response.status == 200  # its place is free again
+
+    assert not caplog.records
+
+
+async def test_a_failure_before_a_stream_is_a_status() -> None:
+    script = ScriptedAdapter(faults=[ScriptedFault(kind="rate-limited")])
+    async with (
+        _asking(script) as client,
+        client.post("/v1/chat/completions", json=_streamed("Q?")) as response,
+    ):
+        assert response.status == 429
+
+
 async def test_what_was_asked_is_counted_by_endpoint() -> None:
     async with _asking(ScriptedAdapter()) as client:
         for _ in range(2):
@@ -134,12 +232,12 @@ async def test_what_was_asked_is_counted_by_endpoint() -> None:
 async def test_a_bad_request_is_told_in_openais_shape() -> None:
     async with (
         _asking(ScriptedAdapter()) as client,
-        client.post("/v1/chat/completions", json={"messages": [], "stream": True}) as response,
+        client.post("/v1/chat/completions", json={"messages": []}) as response,
     ):
         assert response.status == 400
         assert await response.json() == {
             "error": {
-                "message": "streaming is not offered; leave stream out or set it to false",
+                "message": "messages is not a list with at least one message",
                 "type": "invalid_request_error",
                 "param": None,
                 "code": 400,
@@ -209,7 +307,9 @@ async def test_serving_ends_when_cancelled_and_tells_its_address_before() -> Non
         await server
 
 
-@pytest.mark.parametrize("options", [{"delay_s": -1.0}, {"delay_s": float("inf")}, {"capacity": 0}])
+@pytest.mark.parametrize(
+    "options", [{"delay_s": -1.0}, {"delay_s": float("inf")}, {"chunk_delay_s": -1.0}, {"capacity": 0}]
+)
 def test_a_setting_that_cannot_work_is_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         make_app(ScriptedAdapter(), name="x", **options)

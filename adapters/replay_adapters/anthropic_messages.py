@@ -11,7 +11,6 @@ from replay import AdapterReplyError, ChatReply, Usage
 from replay_adapters.http_reply import HttpReply, StreamedReply
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.openai_chat import without_text
-from replay_adapters.told_errors import error_told
 from replay_adapters.streamed_answer import (
     Streamed,
     check_complete,
@@ -20,6 +19,7 @@ from replay_adapters.streamed_answer import (
     streamed_passages,
     whole_text,
 )
+from replay_adapters.told_errors import error_told
 
 RENAMED = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
 """Parameters under Chat Completions' names that are called otherwise here."""

@@ -41,8 +41,9 @@ from replay_adapters.websocket_client import WebSocketClient
 class BotFrameworkAdapter:
     """A bot's Direct Line channel."""
 
-    base_url: str = "https://directline.botframework.com"
-    """Bots of a region have one of their own, as in ``https://europe.directline.botframework.com``."""
+    base_url: str
+    """``https://directline.botframework.com``, or that of the bot's region, as in
+    ``https://europe.directline.botframework.com``. No default: load goes only where a scenario says."""
     secret_env: str | None = None
     """The environment variable with the channel's secret; left out, none is sent, for local stand-ins."""
     tokens: bool = False

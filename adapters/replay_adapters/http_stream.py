@@ -19,7 +19,6 @@ from replay_adapters.event_stream import EventReader, JsonLines, ServerSentEvent
 from replay_adapters.http_reply import StreamedReply
 from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.told_errors import error_told
 from replay_adapters.streamed_answer import (
     Streamed,
     check_complete,
@@ -28,6 +27,7 @@ from replay_adapters.streamed_answer import (
     stream_times,
     whole_text,
 )
+from replay_adapters.told_errors import error_told
 
 Format = Literal["sse", "json-lines"]
 Join = Literal["concatenate", "last"]
@@ -109,7 +109,8 @@ class EventPaths:
             AdapterReplyError: there are none, or one of them isn't JSON.
             AdapterError: one of them tells of an error.
         """
-        values, positions = [], []
+        values: list[Any] = []
+        positions: list[int] = []
         ended = self._until is None and reply.broken is None
         found = events_in(reply.reads, self._reader(), ended=reply.broken is None)
         if not found and self._format == "sse":

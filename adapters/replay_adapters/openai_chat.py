@@ -11,7 +11,6 @@ from replay import AdapterReplyError, ChatReply, TokenLogprobs, Usage
 from replay_adapters.event_stream import DONE, done_has_come
 from replay_adapters.http_reply import HttpReply, StreamedReply
 from replay_adapters.json_reply import Received, ReplyPath
-from replay_adapters.told_errors import error_told
 from replay_adapters.streamed_answer import (
     Streamed,
     check_complete,
@@ -20,6 +19,7 @@ from replay_adapters.streamed_answer import (
     streamed_passages,
     whole_text,
 )
+from replay_adapters.told_errors import error_told
 
 
 class Delta(msgspec.Struct, gc=False):

@@ -11,7 +11,6 @@ from replay import AdapterReplyError, ChatReply
 from replay_adapters.http_reply import HttpReply, StreamedReply
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.openai_chat import logprobs_of, usage_of, without_text
-from replay_adapters.told_errors import error_told
 from replay_adapters.streamed_answer import (
     Streamed,
     check_complete,
@@ -20,6 +19,7 @@ from replay_adapters.streamed_answer import (
     streamed_passages,
     whole_text,
 )
+from replay_adapters.told_errors import error_told
 
 LOGPROBS = "message.output_text.logprobs"
 ENDS = ("response.completed", "response.incomplete", "response.failed")

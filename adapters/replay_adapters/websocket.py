@@ -25,6 +25,7 @@ from replay import (
     TextTemplate,
 )
 from replay_adapters.http_client import MAX_REPLY_BYTES
+from replay_adapters.http_text import shown_url
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.sent_text import check_variables, headers_from_environment
 from replay_adapters.websocket_client import MAX_FRAME_BYTES, Frame, WebSocketClient
@@ -165,7 +166,7 @@ class WebSocketAdapter:
             return json.dumps(value)
         except (TypeError, ValueError) as error:
             raise AdapterRefusedError(
-                f"{self.url}: the frame is not JSON ({error}); check its template", reached=False
+                f"{shown_url(self.url)}: the frame is not JSON ({error}); check its template", reached=False
             ) from error
 
     def value_in(self, frame: Frame) -> Any:

@@ -13,7 +13,7 @@ from replay.cli.arguments import RUNS, RunsOption
 def view(
     run: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RUN...]", help="Runs' folders; left out, all in --runs."),
+        typer.Argument(metavar="RUN", help="Runs' folders; left out, all in --runs."),
     ] = None,
     runs: RunsOption = RUNS,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8765,
@@ -25,13 +25,22 @@ def view(
     Scores by depth, gold against own history, every conversation, and comparisons of runs.
     """
     import asyncio
+    import signal
+    import sys
 
     from replay.web.server import serve_pages
 
     def ready(address: str) -> None:
         typer.echo(f"runs are shown at {address} (Ctrl-C ends it)")
 
+    async def serve() -> None:
+        task = asyncio.current_task()
+        if task is not None and sys.platform != "win32":
+            # SIGTERM ends it as cleanly as Ctrl-C does.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        await serve_pages(run or [], runs, host=host, port=port, ready=ready)
+
     try:
-        asyncio.run(serve_pages(run or [], runs, host=host, port=port, ready=ready))
-    except KeyboardInterrupt:
+        asyncio.run(serve())
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(130) from None

@@ -14,9 +14,11 @@ from typing import Literal, Protocol, runtime_checkable
 from replay.conversation import Conversation
 from replay.evidence import Drift
 from replay.history import Exchange, Played
+from replay.quick_init import quick_init
 from replay.record import Edit
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTurn:
     """The next turn as a policy wants it played."""

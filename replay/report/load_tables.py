@@ -23,6 +23,12 @@ KINDS: tuple[tuple[str, Callable[[LoadCell], Percentiles | None]], ...] = (
     ("between tokens", lambda cell: cell.inter_token),
     ("per token", lambda cell: cell.time_per_token),
 )
+_BY_DEPTH = (
+    ("lat.", KINDS[0][1], ("p50", "p95", "p99")),
+    ("resp.", KINDS[1][1], ("p95",)),
+    ("TTFT", KINDS[2][1], ("p50", "p95")),
+)
+"""Few enough for a hundred characters beside a score; the report as JSON has all."""
 _MET = {True: "met", False: "missed", None: NONE}
 
 
@@ -57,10 +63,10 @@ def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
         _column("level", [level.played.name for level in levels], left=True),
         _column("turns", [f"{level.total.turns:,}" for level in levels]),
         _column("due/s", [number(level.rates.turns_due) for level in levels]),
-        _column("answered/s", [number(level.rates.turns_answered) for level in levels]),
-        _column("conv./s", [number(level.rates.conversations_ended) for level in levels]),
-        _column("tokens/s", [number(level.rates.tokens) for level in levels]),
-        _column("errors %", [per_cent(level.total.error_share) for level in levels]),
+        _column("done/s", [number(level.rates.turns_answered) for level in levels]),
+        _column("conv/s", [number(level.rates.conversations_ended) for level in levels]),
+        _column("tok/s", [number(level.rates.tokens) for level in levels]),
+        _column("err %", [per_cent(level.total.error_share) for level in levels]),
         _column("good %", [per_cent(one.goodput.share if one.goodput else None) for one in levels]),
         _column("good/s", [number(one.goodput.per_s if one.goodput else None) for one in levels]),
         _column("late p99", [milliseconds(one.lateness.p99_s if one.lateness else None) for one in levels]),
@@ -96,9 +102,14 @@ def duration_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
 def score_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
     """A row for each level, system and policy: scores, and how much less than at the lowest level."""
     rows = [(level.played.name, group) for level in summary.levels for group in level.groups]
-    columns = [_column("level", [name for name, _ in rows], left=True)]
-    if len({group.group for _, group in rows}) > 1:
-        columns.append(_column("", [str(group.group) for _, group in rows], left=True))
+    groups = {group.group for _, group in rows}
+    if len({group.system for group in groups}) > 1:
+        names = [f"{name}, {group.group}" for name, group in rows]
+    elif len(groups) > 1:
+        names = [f"{name}, {group.group.policy}" for name, group in rows]
+    else:
+        names = [name for name, _ in rows]
+    columns = [_column("level", names, left=True)]
     cells = [group.total for _, group in rows]
     columns += _score_columns(cells, summary, layout)
     for name, unit in summary.score_units.items():
@@ -126,15 +137,15 @@ def depth_columns(group: GroupLoad, summary: LoadSummary, layout: Layout) -> lis
     columns = [
         _column("depth", [*map(str, group.depths), "all"]),
         _column("turns", [f"{cell.turns:,}" for cell in cells]),
-        _column("errors %", [per_cent(cell.error_share) for cell in cells]),
+        _column("err %", [per_cent(cell.error_share) for cell in cells]),
     ]
     shown: list[TextColumn] = []
-    for head, of in (("lat.", KINDS[0][1]), ("resp.", KINDS[1][1]), ("TTFT", KINDS[2][1])):
+    for head, of, places in _BY_DEPTH:
         found = [of(cell) for cell in cells]
-        for place in ("p50", "p95", "p99"):
+        for place in places:
             values = [None if one is None else getattr(one, f"{place}_s") for one in found]
             shown.append(_column(f"{head} {place}", [milliseconds(value) for value in values]))
-    return [*columns, *_without_silence(shown), *_score_columns(cells, summary, layout)]
+    return [*columns, *_score_columns(cells, summary, layout), *_without_silence(shown)]
 
 
 def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:

@@ -127,18 +127,20 @@ def _notes(summary: LoadSummary, console: Console) -> None:
         "durations in ms, of answers to turns due in the measured window; latency counts from sent, "
         "response from due, so that it tells of waiting that a stalled system causes before an ask is sent."
     )
-    for level in summary.levels:
-        where = f"{level.played.name}: " if several else ""
-        if level.warm_up_turns:
-            said.append(f"{where}{level.warm_up_turns:,} turns of the warm-up or after the window left out.")
-        if level.played.cut:
-            said.append(f"{where}{level.played.cut:,} conversations ended because the level was over.")
-        if level.tokens_from and level.tokens_from != "usage":
-            said.append(f"{where}tokens counted from {level.tokens_from}.")
-        if level.goodput and level.goodput.limits_s:
-            limits = ", ".join(f"{name} <= {number(s)} s" for name, s in level.goodput.limits_s.items())
-            if level is summary.levels[0]:
-                said.append(f"good: answered asks with {limits}.")
+    said.append(
+        "due/s: turns that users wanted to ask; done/s: answers complete within the window; late p99: ms "
+        "that the generator itself was late."
+    )
+    if warm_up := sum(level.warm_up_turns for level in summary.levels):
+        said.append(f"{warm_up:,} turns due in a warm-up, or after a window, are left out.")
+    if cut := sum(level.played.cut or 0 for level in summary.levels):
+        said.append(f"{cut:,} conversations ended because their level was over.")
+    for source in dict.fromkeys(level.tokens_from for level in summary.levels):
+        if source and source != "usage":
+            said.append(f"tokens are counted from {source}, since the system doesn't say how many.")
+    if good := summary.levels[0].goodput:
+        limits = ", ".join(f"{name} at most {number(s)} s" for name, s in good.limits_s.items())
+        said.append(f"good: asks answered with {limits}.")
     if summary.outside:
         said.append(f"{summary.outside:,} turns belong to no level: the run ended before it was over.")
     if summary.skipped:

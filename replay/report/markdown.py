@@ -62,11 +62,11 @@ def code(text: str, *, cell: bool = False) -> str:
 
 def escaped(text: str) -> str:
     """*text* within a sentence; it looks as it is and makes nothing happen."""
-    shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", _visible(text))
+    shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", _visible(text).strip())
     # Mentions and issue numbers are found after escapes are gone; a comment within breaks them.
     shown = re.sub(r"[@#]", lambda found: f"{found[0]}<!-- -->", shown)
     shown = re.sub(r"\b(www)\.", r"\1\\.", shown, flags=re.IGNORECASE)
-    return re.sub(r"^(\s*)([-+>]|[0-9]+(?=[.)]))", lambda found: f"{found[1]}{_opening(found[2])}", shown)
+    return re.sub(r"^([-+>]|[0-9]+(?=[.)]))", lambda found: _opening(found[0]), shown)
 
 
 def _opening(mark: str) -> str:

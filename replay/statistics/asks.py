@@ -81,11 +81,6 @@ class Asks:
         return self.done_s - self.scheduled_s
 
     @property
-    def lateness_s(self) -> Floats:
-        """Due to sent."""
-        return self.sent_s - self.scheduled_s
-
-    @property
     def ttft_s(self) -> Floats:
         """Sent to first token; NaN where the answer did not come in pieces."""
         return self.first_token_s - self.sent_s
@@ -95,3 +90,19 @@ class Asks:
         """Time per token after the first; NaN without a stream, or without a second token."""
         after_the_first = np.where(self.tokens > 1, self.tokens - 1, np.nan)
         return (self.done_s - self.first_token_s) / after_the_first
+
+
+class ConversationOrder:
+    """What comes before and after what in the conversations of some asks."""
+
+    def __init__(self, asks: Asks) -> None:
+        order = np.lexsort((asks.depth, asks.conversation))
+        played = asks.conversation[order]
+        goes_on = played[1:] == played[:-1]
+        is_last = np.ones(len(order), dtype=np.bool_)
+        is_last[:-1] = ~goes_on
+        self.last: NDArray[np.intp] = order[is_last]
+        """Positions of each conversation's last turn."""
+        self.before_done_s: Floats = np.full(len(order), -np.inf)
+        """When the turn before each was over; minus infinity for first turns."""
+        self.before_done_s[order[1:][goes_on]] = asks.done_s[order[:-1][goes_on]]

@@ -136,7 +136,7 @@ class LevelSummary:
     """None without goals for single asks."""
     errors: tuple[ErrorKind, ...]
     lateness: Percentiles | None
-    """Due to sent: how late the generator was."""
+    """How late the generator was, see ``generator_lateness``."""
     warnings: tuple[str, ...] = field(default=())
 
 
@@ -174,6 +174,23 @@ def rates(
         conversations_ended=None if tallied else per_s(int(within(asks.done_s[last_turns]).sum())),
         tokens=None if tallied or not len(known) else per_s(int(known.sum())),
     )
+
+
+def generator_lateness(
+    asks: Asks, chosen: NDArray[np.intp], before_done_s: Floats, level: LevelPlayed
+) -> Floats:
+    """
+    How long after it could be sent each of *chosen* was sent.
+
+    From when it was due, or from the end of the turn before where that was later: nobody asks on before
+    there is an answer, and that wait is the system's. Left out are turns that were retried, whose moment of
+    sending is that of the last attempt, and first turns where arrivals had to wait for others to end.
+    """
+    asked = chosen[asks.attempts[chosen] <= 1]
+    if level.delayed:
+        asked = asked[asks.depth[asked] > 1]
+    lateness: Floats = asks.sent_s[asked] - np.maximum(asks.scheduled_s[asked], before_done_s[asked])
+    return lateness
 
 
 def tokens_from(asks: Asks, chosen: NDArray[np.intp]) -> str | None:

@@ -15,15 +15,15 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from replay.statistics.asks import OUTSIDE, Asks
+from replay.statistics.asks import OUTSIDE, Asks, ConversationOrder
 from replay.statistics.load_cell import GrowingHistogram, LoadCell, Tally, load_cell
 from replay.statistics.load_level import (
     ErrorKind,
     GroupLoad,
     LevelPlayed,
     LevelSummary,
+    generator_lateness,
     goodput,
     rates,
     tokens_from,
@@ -104,7 +104,7 @@ def load_summary(
     """
     summaries = []
     cells: list[tuple[Cell, int, int, int | None]] = []
-    last_turns = _last_turns(asks)
+    turns = ConversationOrder(asks)
     for position, level in enumerate(levels):
         of_level = np.flatnonzero(asks.level == position)
         chosen = of_level[asks.measured[of_level]]
@@ -147,13 +147,13 @@ def load_summary(
         summary = LevelSummary(
             played=level,
             warm_up_turns=len(of_level) - len(chosen),
-            rates=rates(asks, level, chosen, last_turns, own),
+            rates=rates(asks, level, chosen, turns.last, own),
             tokens_from=tokens_from(asks, chosen),
             total=total,
             groups=tuple(groups),
             goodput=goodput(asks, chosen, limits_s, level),
             errors=_errors(total, position, first_errors or {}),
-            lateness=percentiles(asks.lateness_s[chosen]),
+            lateness=percentiles(generator_lateness(asks, chosen, turns.before_done_s, level)),
         )
         summaries.append(replace(summary, warnings=level_warnings(summary)))
     return LoadSummary(
@@ -167,12 +167,6 @@ def load_summary(
         resamples=resamples,
         seed=seed,
     )
-
-
-def _last_turns(asks: Asks) -> NDArray[np.intp]:
-    order = np.lexsort((asks.depth, asks.conversation))
-    played = asks.conversation[order]
-    return order[np.flatnonzero(np.append(np.diff(played) != 0, True))] if len(order) else order
 
 
 def _errors(total: LoadCell, position: int, first_errors: FirstErrors) -> tuple[ErrorKind, ...]:

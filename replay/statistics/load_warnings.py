@@ -68,8 +68,8 @@ def _lateness(level: LevelSummary, median_s: float | None) -> Iterator[str]:
         yield (
             f"the generator was late: asks were sent {duration(late.p50_s)} (p50) to {duration(late.p99_s)} "
             "(p99) after they were due. It could not offer this load in time, so latencies understate what "
-            "users would see, and the figures say more of this machine than of the system; lower the load, "
-            "or use more workers."
+            "users would see, and the figures say more of this machine, or of a limit on requests in the "
+            "scenario, than of the system; lower the load, or use more workers."
         )
 
 

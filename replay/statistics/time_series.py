@@ -96,7 +96,7 @@ def _quantile(values: Floats, share: float) -> float | None:
 def _open_seconds(asks: Asks, moments: Floats) -> Floats:
     """For each moment: the seconds that all conversations together have been open until then."""
     order = np.argsort(asks.conversation, kind="stable")
-    firsts = np.flatnonzero(np.diff(asks.conversation[order], prepend=-1))
+    firsts = np.flatnonzero(np.diff(asks.conversation[order], prepend=-2))
     begun = np.minimum.reduceat(asks.scheduled_s[order], firsts)
     ended = np.maximum.reduceat(asks.done_s[order], firsts)
     return _seconds_since(begun, moments) - _seconds_since(ended, moments)

@@ -64,8 +64,7 @@ CREATE TABLE turn (
     done_s REAL,
     token_gaps_100us TEXT,           -- JSON list; NULL unless streamed
     source TEXT,                     -- the conversation's id in the data, where it is played once more
-    partial TEXT,                    -- what had come of an answer that was cut off
-    UNIQUE (conversation, system, policy, depth)
+    partial TEXT                     -- what had come of an answer that was cut off
 ) STRICT;
 CREATE TABLE score (
     scorer TEXT NOT NULL,
@@ -107,6 +106,9 @@ CREATE TABLE event (
 
 Row = tuple[Any, ...]
 """A record's values, one for each of ``RECORD_COLUMNS``."""
+
+TURN_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS turn_key ON turn (conversation, system, policy, depth)"
+"""A load run gets it at its end: kept up to date turn by turn it costs as much as the turns do."""
 
 _TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
 RECORD_COLUMNS = (

@@ -103,9 +103,19 @@ class RunStore:
             )
 
     @classmethod
-    def create(cls, folder: Path, facts: Mapping[str, Any], durability: Durability = "process") -> RunStore:
+    def create(
+        cls,
+        folder: Path,
+        facts: Mapping[str, Any],
+        durability: Durability = "process",
+        *,
+        has_turn_key: bool = True,
+    ) -> RunStore:
         """
         Make a new run in *folder*, which must not exist yet, and open it for writing.
+
+        Without a turn key turns are found slowly, and nothing keeps one from being written twice;
+        ``add_turn_key`` ends that.
 
         Raises:
             RunError: the folder exists or can't be made.
@@ -117,7 +127,8 @@ class RunStore:
         connection = schema.connect(str(folder / DATABASE))
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(f"BEGIN; {schema.TABLES} PRAGMA user_version={schema.VERSION}; COMMIT;")
+            tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
+            connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
             rows = [(key, schema.to_json(value)) for key, value in facts.items()]
             connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
         finally:
@@ -252,14 +263,14 @@ class RunStore:
         assert self._writer is not None, "the run was opened for reading"
         return self._writer
 
-    async def write(self, record: TurnRecord) -> None:
+    def write(self, record: TurnRecord) -> asyncio.Future[None]:
         """
-        Store *record* and return when it is durable; cancelling the wait doesn't take it back.
+        Store *record*; the future is done when it is durable. Cancelling that doesn't take it back.
 
         Raises:
-            RunError: the database can't be written.
+            RunError: the database can't be written; by the future where that shows later.
         """
-        await self._writing.write(schema.record_row(record))
+        return self._writing.write(schema.record_row(record))
 
     def write_rows(self, rows: list[schema.Row]) -> asyncio.Future[None]:
         """
@@ -269,6 +280,10 @@ class RunStore:
             RunError: the database can't be written.
         """
         return self._writing.write_all(rows)
+
+    def add_turn_key(self) -> None:
+        """Make turns quick to find, where the run was created without that."""
+        self._writing.post(schema.TURN_KEY, ())
 
     def set_tally(self, tally: StoredTally) -> None:
         """Keep *tally*, in the place of an earlier one."""

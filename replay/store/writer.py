@@ -65,12 +65,12 @@ class Writer:
             raise self._failure
         self._queue.put(_Statement(sql, values))
 
-    async def write(self, row: Row) -> None:
+    def write(self, row: Row) -> asyncio.Future[None]:
         """
-        Insert a record and return when it is committed; cancelling only stops the waiting.
+        Insert a record; the future is done when it is committed, and cancelling that changes nothing.
 
         Raises:
-            RunError: the database can't be written, now or since an earlier statement.
+            RunError: the database can't be written since an earlier statement.
         """
         if self._failure:
             raise self._failure
@@ -82,7 +82,7 @@ class Writer:
         durable: asyncio.Future[None] = records.loop.create_future()
         records.rows.append(row)
         records.durable.append(durable)
-        await durable
+        return durable
 
     def write_all(self, rows: list[Row]) -> asyncio.Future[None]:
         """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,17 +91,17 @@ class CountingSink:
         self.count = Count()
         self.tallies: dict[TallyKey, Tally] = {}
 
-    async def write(self, record: TurnRecord) -> None:
+    def write(self, record: TurnRecord) -> Awaitable[None]:
         self.count.add(record)
         if self._left > 0:
             self._left -= 1
-            await self._sink.write(record)
-            return
+            return self._sink.write(record)
         timing = record.timing
         begin, end = self.window_s
         if timing is None or begin <= timing.scheduled_s < end:
             key = (self.level, record.system, record.policy, record.depth)
             self.tallies.setdefault(key, Tally()).add(record)
+        return asyncio.sleep(0)
 
     def taken_count(self) -> Count:
         """What was counted since the last call."""

@@ -78,6 +78,8 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     except asyncio.CancelledError:
         store.add_event("interrupted", {})
         raise
+    finally:
+        store.add_turn_key()
     store.set_fact("finished", True)
     await store.flush()
     await asyncio.to_thread(score_into, store, assembly.file.scenario.scorers)

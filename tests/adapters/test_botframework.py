@@ -379,6 +379,7 @@ async def test_nothing_there_is_told_as_with_any_http_system() -> None:
     ("settings", "said"),
     [
         ({"base_url": "directline"}, "is not an address"),
+        ({"base_url": "http://u:p@h"}, "credentials"),
         ({"secret_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
         ({"tokens": True}, "set secret_env"),
         ({"quiet_s": 0}, "quiet_s 0"),
@@ -394,4 +395,4 @@ def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
     settings: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ScenarioError, match=said):
-        build(BotFrameworkAdapter, settings, folder=tmp_path)
+        build(BotFrameworkAdapter, {"base_url": "http://h"} | settings, folder=tmp_path)

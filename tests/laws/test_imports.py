@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 DATA = {
     "errors", "conversation", "history", "evidence", "record", "adapter", "plugins", "settings_faults",
-    "templating", "yaml_lines",
+    "quick_init", "templating", "yaml_lines",
 }  # fmt: skip
 LAYERS = [
     DATA,
@@ -89,6 +89,15 @@ def test_assertions_know_runs_and_their_numbers_but_nothing_that_plays():
         assert imports(path) <= allowed, path
 
 
+def test_pages_show_runs_and_play_nothing():
+    """Only the command line knows of them, so that a run needs neither templates nor charts."""
+    for path in PARTS["web"]:
+        assert imports(path) <= DATA | AFTER_THE_RUN | {"scorers", "scenario", "store", "runs", "web"}, path
+    for part, paths in PARTS.items():
+        for path in paths:
+            assert part in ("web", "cli") or "web" not in imports(path), path
+
+
 def test_data_imports_nothing_of_ours_that_is_not_data():
     assert imports(ROOT / "replay" / "conversation.py") == set()
 
@@ -109,7 +118,7 @@ def test_adapters_import_only_what_replay_exports():
 
 HEAVY = (
     "aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score",
-    "statsmodels", "krippendorff", "matplotlib", "openpyxl",
+    "statsmodels", "krippendorff", "matplotlib", "openpyxl", "jinja2", "plotly",
 )  # fmt: skip
 
 

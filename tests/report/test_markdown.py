@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from replay.report.markdown import Asserted, code, escaped, markdown_report
@@ -121,6 +122,28 @@ def test_names_are_shown_as_they_are(name):
     for made in (code(name), code(name, cell=True), escaped(name)):
         text = Page(made).text.strip()
         assert "".join(text.split()) == "".join(_visible(name).split()), made
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="\\|`*_{}[]()<>#+-.!~&:@$^=\"'/ \n\tab1w.&;x", max_size=12))
+def test_whatever_a_name_holds_it_is_shown_as_it_is(name):
+    """Alone, in a cell of a table and in a sentence of a list, and nothing but it comes out."""
+    sentence = Page(f"- {escaped(f'x {name} y')}")
+    at_start = Page(f"- {escaped(name)}")
+    table = Page(f"| a | b |\n| - | - |\n| {code(name, cell=True)} | end |")
+
+    assert set(sentence.elements) <= {"ul", "li"}
+    assert set(at_start.elements) <= {"ul", "li"}
+    assert table.elements.count("td") == 2
+    assert set(table.elements) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+    assert _squeezed(sentence.text) == _squeezed(f"x{name}y")
+    assert _squeezed(at_start.text) == _squeezed(name)
+    assert _squeezed(table.text) == _squeezed(f"ab{name}end")
+    assert _squeezed(Page(code(name)).text) == _squeezed(name)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _visible(name: str) -> str:

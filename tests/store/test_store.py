@@ -113,7 +113,7 @@ async def test_a_record_is_durable_when_write_returns(folder):
 async def test_a_cancelled_wait_does_not_take_the_record_back(folder):
     store = RunStore.create(folder, {})
     try:
-        task = asyncio.create_task(store.write(record()))
+        task = asyncio.ensure_future(store.write(record()))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

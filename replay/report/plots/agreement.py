@@ -62,7 +62,7 @@ def _values(run: PlottedRun, names: Sequence[str]) -> tuple[list[list[float]], l
         if group_of(record) in run.groups and all(column.is_scored(place) for column in columns)
     ]
     values = [[float(column.observed[place]) for place in places] for column in columns]
-    return values, [run.scored.records[place].conversation for place in places]
+    return values, [run.scored.records[place].recorded_conversation for place in places]
 
 
 def _scatter(run: PlottedRun, one: str, other: str, width: Width, resamples: int, seed: int) -> Figure:

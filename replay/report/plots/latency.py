@@ -84,7 +84,8 @@ def _draw(axes: Axes, answered: Waits, name: str, read: Callable[[TurnRecord], f
         for share, dashes in ((0.5, "-"), (0.95, "--")):
             shown = [(1000 if in_ms else 1) * float(np.quantile(by[depth], share)) for depth in depths]
             axes.plot(depths, shown, color=look.colour, linestyle=dashes)
-            conversations = [len({r.conversation for r in answered[look][depth]}) for depth in depths]
+            played = [{r.recorded_conversation for r in answered[look][depth]} for depth in depths]
+            conversations = [len(each) for each in played]
             few |= any(count < FEW_CONVERSATIONS for count in conversations)
             axes.scatter(depths, shown, **look.markers(conversations))
     if min(every) > 0 and max(every) / min(every) > LOG_FROM:

@@ -1,0 +1,71 @@
+"""``replay plot`` as a user types it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAGIC = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
+
+
+def replay_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two runs of the quickstart, of eight conversations."""
+    made = tmp_path_factory.mktemp("work")
+    for name in ("one", "two"):
+        done = replay_cli("run", "quickstart", "--limit", "8", "--runs", name, cwd=made)
+        assert done.returncode == 0, done.stderr
+        next((made / name).iterdir()).rename(made / f"run-{name}")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [("depth", "pdf"), ("depth", "svg"), ("gap", "png"), ("latency", "png"), ("agreement", "png")],
+)
+def test_every_picture_and_every_format_is_drawn(folder, what, kind):
+    done = replay_cli("plot", "run-one", "--what", what, "--out", f"pictures/{what}.{kind}", cwd=folder)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"wrote pictures/{what}.{kind}\n"
+    assert (folder / f"pictures/{what}.{kind}").read_bytes().startswith(MAGIC[kind])
+
+
+def test_runs_policies_metrics_and_width_can_be_chosen(folder):
+    chosen = ["--policy", "gold", "--policy", "pred", "--system", "extractive", "--metric", "em"]
+    more = ["--metric", "rouge_l", "--width", "page", "--interval", "bca", "--resamples", "100"]
+    done = replay_cli(
+        "plot", "run-one", "run-two", "--what", "depth", *chosen, *more, "--out", "a.svg", cwd=folder
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert 'width="504' in (folder / "a.svg").read_text(), "7 inches of 72 points"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run-one", "--what", "depth", "--out", "a.gif"], ".pdf, .svg or .png"),
+        (["run-one", "--what", "dept", "--out", "a.png"], "dept"),
+        (["run-one", "--what", "depth", "--metric", "f2", "--out", "a.png"], 'no score "f2"'),
+        (["run-one", "--what", "depth", "--policy", "prd", "--out", "a.png"], 'did you mean "pred"?'),
+        (["run-one", "--what", "latency", "--metric", "f1", "--out", "a.png"], "--metric is about scores"),
+        (["run-one", "run-two", "--what", "agreement", "--out", "a.png"], "one run at a time"),
+        (["nowhere", "--what", "depth", "--out", "a.png"], "there is no run"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_a_message_and_no_traceback(folder, arguments, words):
+    done = replay_cli("plot", *arguments, cwd=folder)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

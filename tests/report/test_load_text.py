@@ -1,0 +1,182 @@
+"""The load report on a terminal and in a pipe, and for machines."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from replay import __version__
+from replay.cli import playing
+from replay.report.load_text import print_load
+from replay.runs import Run
+from replay.scorers.token_f1 import TokenF1
+from replay.statistics.load_summary import LoadSummary
+from replay.store.store import StoredScore, StoredTally
+from tests.statistics.load_runs import ask, level, summary_of, write_run
+
+SCENARIO = """
+name: load
+data: {path: data.jsonl}
+systems: [{name: s, adapter: python}]
+policies: [pred]
+scorers: [f1]
+"""
+
+
+def shown(summary: LoadSummary, *, width: int = 100, terminal: bool = False) -> str:
+    file = io.StringIO()
+    print_load(summary, Console(file=file, width=width, force_terminal=terminal, no_color=True))
+    return file.getvalue()
+
+
+def sweep(folder, *, policies=("pred",), error="no answer within 3 s"):
+    records, scores = [], []
+    for at in (0, 1):
+        for policy in policies:
+            for n in range(30):
+                failed = at == 1 and n % 10 == 0
+                one = ask(
+                    at * 10 + n * 0.3,
+                    0.1 + at + n / 1000,
+                    conversation=f"c{n // 2 % 5}~{at}-{n // 2}",
+                    source=f"c{n // 2 % 5}",
+                    depth=1 + n % 2,
+                    policy=policy,
+                    ttft_s=0.05,
+                    gaps=(10, 20),
+                    outcome="timed-out" if failed else "answered",
+                    error=error if failed else None,
+                )
+                records.append(one)
+                value = None if failed else 0.9 - 0.2 * at
+                reason = "not answered: timed-out" if failed else None
+                scores.append(StoredScore(one.conversation, "s", policy, one.depth, value, reason))
+    goals = [{"goal": "latency p99 at most 1 s", "key": "latency_p99_s", "value": 0.1, "met": True}]
+    missed = [{"goal": "latency p99 at most 1 s", "value": 1.1, "met": False}]
+    levels = [
+        level(0, 0.0, 9.9, value=8.0, met=True, goals=goals),
+        level(1, 10.0, 19.9, value=16.0, met=False, goals=missed, cut=2),
+    ]
+    facts = {
+        "scenario": {"text": SCENARIO, "source": "load.yaml", "folder": str(folder.parent)},
+        "scorers": [{"label": "f1", "name": "f1", "settings": {}}],
+        "policies": dict.fromkeys(policies, "pred"),
+        "version": __version__,
+        "finished": True,
+    }
+    load = {"profile": "closed", "slo": {"latency_p99_s": 1.0}}
+    return write_run(folder, records, levels, load=load, scores={"f1": scores}, facts=facts)
+
+
+@pytest.fixture
+def swept(tmp_path):
+    return sweep(tmp_path / "run")
+
+
+def test_a_sweep_is_a_table_of_levels_with_the_knee_below(swept):
+    text = shown(summary_of(swept, {"f1": TokenF1()}))
+    assert text.splitlines()[:9] == [
+        "Load, closed: 2 levels, 60 turns in 19.9 s",
+        "level           turns  due/s  done/s  conv/s  tok/s  err %  good %  good/s  late p99  goals",
+        "--------------------------------------------------------------------------------------------",
+        "concurrency 8      30   3.03    3.03    1.52   9.09    0.0   100.0    3.03         0  met",
+        "concurrency 16     30   3.03    2.73    1.52   8.18   10.0     0.0       0         0  missed",
+        "",
+        "The highest level that met the goals is concurrency 8; concurrency 16 missed them.",
+        "",
+        "Durations of answers",
+    ]
+
+
+def test_quality_stands_beside_the_durations_by_level_and_by_depth(swept):
+    lines = shown(summary_of(swept, {"f1": TokenF1()})).splitlines()
+    scores = lines[lines.index("Scores") :][:5]
+    assert scores[1].split() == ["level", "f1", "f1", "drop"]
+    assert scores[4].startswith("concurrency 16  70.0 [70.0, 70.0]  +20.0 [+20.0, +20.0]")
+    depths = lines[lines.index("By depth at concurrency 16") :][:7]
+    assert depths[1].split()[:4] == ["depth", "turns", "err", "%"]
+    assert depths[3].split()[:4] == ["1", "15", "20.0", "70.0"]
+    assert depths[6].split()[:3] == ["all", "30", "10.0"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_no_table_is_wider_than_the_terminal(swept, width):
+    text = shown(summary_of(swept, {"f1": TokenF1()}), width=width)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_pipe_gets_ascii_and_a_terminal_sparklines(swept):
+    summary = summary_of(swept, {"f1": TokenF1()})
+    assert shown(summary).isascii()
+    assert "█" in shown(summary, terminal=True)
+
+
+def test_errors_are_shown_with_the_first_message_and_nothing_that_moves_the_cursor(tmp_path):
+    folder = sweep(tmp_path / "run", error="[red]bad\x1b[2J \udc80 reply\r\n" + "x" * 1000)
+    lines = shown(summary_of(folder)).splitlines()
+    errors = lines[lines.index("Errors") :]
+    assert errors[3].split() == ["concurrency", "16", "timed-out", "3", "10"]
+    assert errors[4].startswith("- concurrency 16, timed-out: [red]bad [2J reply")
+    assert not {"\x1b", "\udc80", "\r"} & set("".join(lines))
+    assert len("".join(errors[4:10])) < 700
+
+
+def test_several_policies_are_named(tmp_path):
+    text = shown(summary_of(sweep(tmp_path / "run", policies=("pred", "gold")), {"f1": TokenF1()}))
+    assert "By depth at concurrency 8: s, gold" in text
+    assert "By depth at concurrency 8: s, pred" in text
+    assert "concurrency 16, gold  70.0 [70.0, 70.0]  +20.0" in text
+
+
+def test_tallied_turns_are_said_to_come_from_a_histogram(tmp_path):
+    data = {"turns": 5, "outcomes": {"answered": 5}, "latency": None, "response": None, "ttft": None}
+    tally = StoredTally(0, "s", "pred", 1, data)
+    folder = write_run(tmp_path / "run", [ask(0.5)], [level()], tallies=[tally])
+    text = " ".join(shown(summary_of(folder)).split())
+    assert "5 turns of 6 kept only as counts and histograms" in text
+    assert "within 0.1 %" in text
+
+
+def test_without_a_level_the_report_says_that_there_is_none(tmp_path):
+    assert "No level of load" in shown(summary_of(write_run(tmp_path / "run", [], [])))
+
+
+def test_a_level_without_turns_is_shown(tmp_path):
+    text = shown(summary_of(write_run(tmp_path / "run", [], [level()])))
+    assert "no turn was due in the measured window" in text
+
+
+def test_the_report_of_a_load_run_shows_the_load_first_and_then_the_depth_table(swept, capsys):
+    playing.show(Run(swept), as_json=False, resamples=50)
+    text = capsys.readouterr().out
+    assert text.index("Load, closed: 2 levels") < text.index("Notes on the load") < text.index("s, pred")
+    assert "Signatures" in text
+
+
+def test_plays_that_were_begun_are_what_a_depth_table_of_a_load_run_counts(swept):
+    """Thirty plays of five conversations with two turns each: nothing of what was begun is missing."""
+    total = Run(swept).report(resamples=0).table.groups[0].total
+    assert (total.turns, total.unreached) == (60, 0)
+
+
+def test_too_many_turns_for_a_depth_table_leave_the_load_report(swept, capsys, monkeypatch):
+    monkeypatch.setattr(playing, "MOST_TABLED_TURNS", 10)
+    playing.show(Run(swept), as_json=False, resamples=50)
+    assert "Signatures" not in capsys.readouterr().out
+    playing.show(Run(swept), as_json=True, resamples=50)
+    found = json.loads(capsys.readouterr().out)
+    assert found.keys() == {"schema", "convreplay", "load"}
+
+
+def test_the_json_report_holds_the_load_beside_the_depth_table(swept, capsys):
+    playing.show(Run(swept), as_json=True, resamples=50)
+    found = json.loads(capsys.readouterr().out)
+    assert found["load"]["knee"] == {"level": "concurrency 8", "value": 8.0, "missed": "concurrency 16"}
+    first = found["load"]["levels"][0]
+    assert first["total"]["latency"]["count"] == 30
+    assert first["groups"][0]["depths"]["1"]["scores"]["f1"]["value"] == pytest.approx(0.9)
+    assert len(found["load"]["series"]["sent"]) == len(found["load"]["series"]["start_s"])
+    assert found["depth_table"]["groups"]

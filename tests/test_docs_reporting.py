@@ -1,0 +1,85 @@
+"""The commands and files that docs/ci.md and docs/plots.md show work as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replay.scenario import parse_scenario
+
+DOCS = Path(__file__).parents[1] / "docs"
+CI, PLOTS = ((DOCS / f"{name}.md").read_text("utf-8") for name in ("ci", "plots"))
+
+
+def commands(page: str) -> list[str]:
+    """Lines set off as code, but for those that install something."""
+    found = re.findall(r"^    (\S.*)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.MULTILINE)
+    return [line for line in found if not line.startswith("pip install")]
+
+
+def files(page: str) -> dict[str, str]:
+    """YAML that begins with the file's name."""
+    blocks = re.findall(r"```yaml\n(# (\S+\.yaml)\n.*?)```", page, re.DOTALL)
+    return {name: text for text, name in blocks}
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PATH": path},
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
+def test_the_commands_for_ci_end_as_they_are_said_to(tmp_path):
+    for name, text in files(CI).items():
+        (tmp_path / name).write_text(text)
+    for command in commands(CI):
+        done = shell(command, tmp_path)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert (tmp_path / "junit.xml").is_file()
+    assert (tmp_path / "comment.md").read_text().startswith("### `against-baseline`")
+    (tmp_path / "ci.yaml").write_text(files(CI)["ci.yaml"].replace("min: 0.3", "min: 0.6"))
+    failed = shell("replay run ci.yaml", tmp_path)
+    assert failed.returncode == 100
+    for line in re.findall(r"```text\n(Assertions: .*?)\.\.\.", CI, re.DOTALL)[0].splitlines()[:3]:
+        assert line in failed.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
+def test_the_commands_for_pictures_draw_them(tmp_path):
+    for command in commands(PLOTS):
+        done = shell(command, tmp_path)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        if out := re.search(r"--out (\S+)", command):
+            assert (tmp_path / out[1]).stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["ci.yaml", "compare.yaml"])
+def test_the_scenarios_are_sound(name, tmp_path):
+    assert parse_scenario(files(CI)[name], source=name, folder=tmp_path).scenario.assertions
+
+
+def test_the_snippets_for_ci_services_are_yaml():
+    snippets = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", CI, re.DOTALL)]
+    github, gitlab = (s for s in snippets if "assert" not in s)
+    steps = github["jobs"]["replay"]["steps"]
+
+    assert any("--junit junit.xml" in step.get("run", "") for step in steps)
+    assert gitlab["chat-quality"]["artifacts"]["reports"] == {"junit": "junit.xml"}
+
+
+def test_every_picture_shown_is_there():
+    for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", CI + PLOTS):
+        assert (DOCS / picture).is_file(), picture
