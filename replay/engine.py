@@ -14,6 +14,7 @@ from time import monotonic, perf_counter
 from typing import Protocol
 
 from replay.load.first_failure import first_failure
+from replay.load.quiet_collector import quiet_collector
 from replay.loop_lag import LagSummary, LoopLag
 from replay.player import AskSettings, Play, Player, RecordSink, System
 from replay.record import TurnRecord
@@ -72,7 +73,7 @@ async def play_all(
                 observer.played(play)
 
     async with opened_systems(systems), LoopLag() as lag:
-        with first_failure():
+        with first_failure(), quiet_collector():
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(concurrency):
                     tasks.create_task(keep_playing())

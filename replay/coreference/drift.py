@@ -23,7 +23,6 @@ from replay.conversation import Conversation
 from replay.coreference import evalconvqa, hard, strict
 from replay.coreference.documents import document_of, recorded_document
 from replay.coreference.resolver import Document
-from replay.coreference.rewriting import rewrite
 from replay.coreference.service import CoreferenceService
 from replay.evidence import Drift, Reading
 from replay.history import Exchange, Played
@@ -33,12 +32,11 @@ DriftMode = Literal["strict", "hard", "evalconvqa"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What drift did to one question, and the question that would mend it."""
+    """What drift did to one question."""
 
     drift: Drift
-    rewritten: str
-    """The question with each mention put as what it refers to in the gold history; equal to the
-    recorded question where no mention can be put better."""
+    published: str | None = None
+    """Under ``mode: evalconvqa``, the question as the published program rewrites it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +105,7 @@ class DriftDetector:
                 threshold=self.threshold,
             )
         drift = await self._with_semantics(drift, gold_document, predicted_document, played)
-        return Assessment(drift=drift, rewritten=rewrite(question, gold))
+        return Assessment(drift=drift)
 
     async def _assess_as_published(
         self, conversation: Conversation, depth: int, played: Sequence[Played]
@@ -122,7 +120,7 @@ class DriftDetector:
         drift = evalconvqa.compare(gold_document, gold, predicted_document, predicted, match=self.match)
         return Assessment(
             drift=await self._with_semantics(drift, gold_document, predicted_document, played),
-            rewritten=evalconvqa.rewrite_from_clusters(gold_document, gold),
+            published=evalconvqa.rewrite_from_clusters(gold_document, gold),
         )
 
     async def _with_semantics(
@@ -144,9 +142,9 @@ class DriftDetector:
     def _own_document(self, conversation: Conversation, question: str, played: Sequence[Played]) -> Document:
         turns = tuple(
             # Where the gold answer is unknown, the answers can't be compared: both sides do without.
-            Exchange(question=p.asked, answer="" if p.turn.gold_answer is None else p.answer)
+            Exchange(question=p.asked, answer="") if p.turn.gold_answer is None else p.exchange
             for p in played
-            if p.answer is not None
+            if p.exchange is not None
         )
         return self._document(conversation, question, turns)
 

@@ -40,10 +40,17 @@ class Document:
 
     def context(self) -> str:
         """The document's text up to where the question starts."""
+        return " ".join([*self._before_question(), ""])
+
+    def pieces(self) -> list[str]:
+        """What ``text`` joins with spaces."""
+        return [*self._before_question(), self.question]
+
+    def _before_question(self) -> list[str]:
         heading = [f"{part.strip()}." for part in (self.title, self.section) if part.strip()]
         background = [self.background.strip()] if self.background.strip() else []
         said = [part.strip() for turn in self.turns for part in (turn.question, turn.answer) if part.strip()]
-        return " ".join([*heading, *background, *said, QUESTION_MARK, ""])
+        return [*heading, *background, *said, QUESTION_MARK]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

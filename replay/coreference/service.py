@@ -9,6 +9,7 @@ batched by what is waiting when a worker becomes free, not by timers; results do
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
@@ -26,6 +27,7 @@ from replay.coreference.semantic import SemanticEncoder, history_text
 from replay.coreference.worker import Asked, ResolverChoice, Worker, answer, read_all, start_worker, work
 from replay.errors import ReplayError, ResolverError
 from replay.evidence import Reading, SemanticSimilarity
+from replay.logs import tell
 
 __all__ = ["CoreferenceService", "ResolverChoice", "read_all"]
 
@@ -212,6 +214,7 @@ class CoreferenceService:
         except BrokenProcessPool:
             # A worker died (out of memory, a signal): one new pool, one more try.
             if self._pool is pool:
+                tell(logging.WARNING, "worker restarted", what="coreference", documents=len(batch))
                 _end(pool)
                 self._pool = self._new_pool()
             return await loop.run_in_executor(self._pool, function)

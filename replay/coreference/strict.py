@@ -12,6 +12,7 @@ gets the verdict of ``replay.coreference.hard``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from replay.coreference.hard import paired, state_and_overlap
 from replay.coreference.resolver import Document
@@ -55,11 +56,10 @@ def compare(
     one that is ``same`` can have a high probability when much else was lost.
     """
     limit = THRESHOLD if threshold is None else threshold
-    said_in_gold, said_in_predicted = _said(gold_document), _said(predicted_document)
     mentions = []
     for one, other in paired(gold, predicted):
         state, overlap = state_and_overlap(one, other)
-        probability = _probability(one, other, said_in_gold, said_in_predicted)
+        probability = _probability(one, other, gold_document, predicted_document)
         if probability is None:
             probability = 1.0 if state in ("drifted", "lost") else 0.0
         mentions.append(
@@ -72,8 +72,8 @@ def compare(
 def _probability(
     gold: Reading,
     predicted: Reading,
-    said_in_gold: frozenset[str] | None,
-    said_in_predicted: frozenset[str] | None,
+    gold_document: Document | None,
+    predicted_document: Document | None,
 ) -> float | None:
     """That the readings differ, in [0, 1]; None where neither side has a distribution."""
     if gold == predicted:
@@ -81,8 +81,8 @@ def _probability(
     if not gold.distribution and not predicted.distribution:
         return None
     before, after = _distribution(gold), _distribution(predicted)
-    lost = _missing(before, after, said_in_predicted)
-    gained = _missing(after, before, said_in_gold)
+    lost = _missing(before, after, _said(predicted_document))
+    gained = _missing(after, before, _said(gold_document))
     return round(min(1.0, max(lost, INTRUDER_WEIGHT * gained)), _DIGITS)
 
 
@@ -110,4 +110,13 @@ def _missing(
 
 def _said(document: Document | None) -> frozenset[str] | None:
     """Every word of a document; None without one."""
-    return None if document is None else frozenset(words(document.text()))
+    if document is None:
+        return None
+    # Piece by piece, since most of a document's pieces stood in the one of the turn before, and no
+    # word reaches over the space between two.
+    return frozenset[str]().union(*map(_words_of, document.pieces()))
+
+
+@lru_cache(maxsize=4096)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(words(text))

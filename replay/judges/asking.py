@@ -19,7 +19,7 @@ from replay.judges.prompt import short_hash
 from replay.judges.tally import Tally
 from replay.load.politeness import PolitenessLimit
 from replay.record import Usage
-from replay.retrying import ask_within, pause_before_retry
+from replay.retrying import Deadlines, ask_within, pause_before_retry
 
 UNFIT_AFTER = 3
 """So many replies in a row that can't serve, and a voter isn't asked any more."""
@@ -162,7 +162,7 @@ class Asker:
                 self.tally.asks += 1
                 self.tally.retries += attempt > 1
                 try:
-                    return await ask_within(session, request, patience.timeout_s)
+                    return await ask_within(session, request, Deadlines(patience.timeout_s))
                 except AdapterError as error:
                     now = self._clock()
                     first_failure = now if first_failure is None else first_failure

@@ -17,6 +17,7 @@ from replay.load.alarm import Alarm
 from replay.load.first_failure import first_failure
 from replay.load.level import Level, LevelOutcome
 from replay.load.pace import Pace
+from replay.load.quiet_collector import quiet_collector
 from replay.loop_lag import LoopLag
 
 LEAD_S = 0.05
@@ -55,7 +56,7 @@ async def play_level(
     """
     async with Alarm() as alarm, LoopLag() as lag:
         stage = _Stage(level, alarm, clock, start, after)
-        with first_failure():
+        with first_failure(), quiet_collector():
             async with asyncio.TaskGroup() as tasks:
                 if level.is_open:
                     tasks.create_task(_arrive(stage, visits, tasks, max_open))
@@ -94,7 +95,7 @@ class _Stage:
         self._alarm = alarm
         self._visits_left = level.conversations
         self._turns_left = level.turns
-        self._over = False
+        self._over = level.turns == 0  # a worker's share of very few
         self._waiting: set[asyncio.Task[object]] = set()
 
     def admits(self, moment: float) -> bool:
@@ -103,11 +104,16 @@ class _Stage:
 
     def begin(self) -> bool:
         """Whether one more conversation may begin; it counts as begun then."""
-        if self._visits_left == 0 or not self.admits(self.clock()):
+        if self.full or not self.admits(self.clock()):
             return False
         if self._visits_left is not None:
             self._visits_left -= 1
         return True
+
+    @property
+    def full(self) -> bool:
+        """Whether as many conversations have begun as may."""
+        return self._visits_left == 0
 
     def count_turn(self) -> None:
         if self._turns_left is not None:
@@ -167,8 +173,10 @@ class _Rhythm:
 
 async def _keep_visiting(stage: _Stage, visits: Iterator[Visit], after_s: float) -> None:
     """One user who begins the next conversation when the one before is over."""
-    if after_s and not await stage.wait_until(stage.start + after_s):
-        return
+    if after_s:
+        moment = stage.start + after_s
+        if not stage.admits(moment) or not await stage.wait_until(moment):
+            return
     while stage.begin():
         visit = next(visits, None)
         if visit is None:
@@ -191,6 +199,8 @@ async def _arrive(stage: _Stage, visits: Iterator[Visit], tasks: asyncio.TaskGro
             return
         task = tasks.create_task(_visit(stage, visit, arrival))
         task.add_done_callback(lambda _: room.release())
+        if stage.full:  # without waiting for an arrival that nobody wants
+            return
 
 
 async def _visit(stage: _Stage, visit: Visit, arrival: float | None) -> None:

@@ -51,7 +51,7 @@ class Level:
             return self
         concurrency = self.value
         if not self.is_open and self.value is not None:
-            concurrency = float(_share(int(self.value), worker, workers))
+            concurrency = float(share_of(int(self.value), worker, workers))
         return Level(
             index=self.index,
             value=concurrency,
@@ -60,12 +60,13 @@ class Level:
             ramp_s=self.ramp_s,
             warmup_s=self.warmup_s,
             duration_s=self.duration_s,
-            conversations=None if self.conversations is None else _share(self.conversations, worker, workers),
-            turns=None if self.turns is None else _share(self.turns, worker, workers),
+            conversations=None if self.conversations is None else share_of(self.conversations, worker, workers),
+            turns=None if self.turns is None else share_of(self.turns, worker, workers),
         )
 
 
-def _share(total: int, worker: int, workers: int) -> int:
+def share_of(total: int, worker: int, workers: int) -> int:
+    """How many of *total* fall to *worker* (from 0); all shares together are the whole."""
     return total // workers + (worker < total % workers)
 
 

@@ -43,6 +43,8 @@ class ThinkSection(_Section):
     @model_validator(mode="after")
     def _sound(self) -> ThinkSection:
         self.time()
+        if self.kind == "none" and self.after == "question":
+            raise ValueError("after: question needs a think time; without one all turns would be due at once")
         return self
 
     def time(self) -> ThinkTime:
@@ -147,6 +149,13 @@ class LoadSection(_Section):
         """Whether conversations arrive whatever the system does."""
         return self.profile != "closed"
 
+    @property
+    def _fewest_users(self) -> float:
+        """Of the profile ``closed``, at the lowest level."""
+        if self.sweep is None:
+            return self.concurrency
+        return self.sweep.levels[0] if self.sweep.low is None else self.sweep.low
+
     @model_validator(mode="after")
     def _complete(self) -> LoadSection:
         if self.profile in ("constant", "poisson") and self.rate is None and self.sweep is None:
@@ -163,6 +172,11 @@ class LoadSection(_Section):
             raise ValueError("levels of profile closed are whole numbers of conversations")
         if self.warmup_s and self.duration_s is None:
             raise ValueError("warmup_s needs duration_s, the seconds measured after it")
+        if not self.open and self.workers > self._fewest_users:
+            raise ValueError(
+                f"each of {self.workers} workers needs a user of its own, and there are "
+                f"{self._fewest_users:g} at a time"
+            )
         bounds = (self.duration_s, self.conversations, self.turns)
         if all(bound is None for bound in bounds) and self.profile != "trace":
             raise ValueError("how long? set duration_s, conversations or turns")

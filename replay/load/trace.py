@@ -6,7 +6,8 @@ be passed over without a word:
 
 - ``at_s``: when the conversation begins, in seconds or as a time in ISO 8601;
 - ``conversation`` (optional): its id in the data; without one, the next that is drawn;
-- ``gaps_s`` (optional): think times before turns 2, 3, ...: a list, in a table also ``2;0.5;10``.
+- ``gaps_s`` (optional): think times before turns 2, 3, ...: a list, in a table also ``2;0.5;10``. Where there
+  are fewer than turns, the scenario's think time comes after them.
 
 Of published traces only the times are taken. In them a line is a request; here it begins a conversation.
 

@@ -29,7 +29,7 @@ from replay.history import gold_history
 from replay.load.politeness import PolitenessLimit
 from replay.plugins import build, load
 from replay.policies.rewriter import RewriteRequest
-from replay.retrying import ask_within, pause_before_retry
+from replay.retrying import Deadlines, ask_within, pause_before_retry
 from replay.templating import TextTemplate
 
 REMEMBERED_QUESTIONS = 8192
@@ -126,7 +126,7 @@ class LlmRewriter:
                 ) as session:
                     if self.limit is not None:
                         await self.limit.wait()
-                    return (await ask_within(session, ask, self.patience.timeout_s)).text
+                    return (await ask_within(session, ask, Deadlines(self.patience.timeout_s))).text
             except AdapterError as error:
                 now = self.clock()
                 first_failure = now if first_failure is None else first_failure

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Literal
 
 from replay.conversation import Conversation
-from replay.coreference import evalconvqa
 from replay.coreference.drift import DriftDetector
 from replay.errors import RewriteError
 from replay.history import Played, own_history
@@ -55,7 +54,7 @@ class RewritePolicy:
                 conversation=conversation,
                 depth=depth,
                 readings=tuple(mention.gold for mention in drift.mentions),
-                published=assessment.rewritten if drift.mode == evalconvqa.MODE else None,
+                published=assessment.published,
             )
             try:
                 question = await self.rewriter.rewrite(request)

@@ -12,7 +12,7 @@ from replay.assembly import Assembly
 from replay.conversation import Conversation
 from replay.engine import opened_systems
 from replay.load.generator import play_level
-from replay.load.level import Level, LevelOutcome
+from replay.load.level import Level, LevelOutcome, share_of
 from replay.load.section import LoadSection
 from replay.load.trace import Arrival
 from replay.player import Player, RecordSink
@@ -67,8 +67,8 @@ class LocalCrew:
         self._assembly = assembly
         self._load = load
         self._start = start
-        share = load.keep_turns // workers + (worker < load.keep_turns % workers)
-        self._sink = CountingSink(sink, share)
+        self._max_open = max(1, share_of(load.max_open, worker, workers))
+        self._sink = CountingSink(sink, share_of(load.keep_turns, worker, workers))
         player = Player(assembly.ask_settings, self._sink, clock=perf_counter, start=start)
         self._visits = Visits(
             assembly, load, conversations, player.play, trace=trace, worker=worker, workers=workers
@@ -97,7 +97,7 @@ class LocalCrew:
             start=self._start,
             clock=perf_counter,
             after=self._load.think.after,
-            max_open=self._load.max_open,
+            max_open=self._max_open,
         )
 
     def taken_count(self) -> Count:

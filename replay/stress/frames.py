@@ -10,7 +10,7 @@ import asyncio
 import pickle
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any
+from typing import Any, Literal
 
 from replay.load.level import Level, LevelOutcome
 from replay.store.schema import Row
@@ -81,7 +81,10 @@ class LevelDone:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """From a worker: all it had was sent."""
+    """From a worker: all it had was sent, and this is what it only counted."""
+
+    count: Count
+    tallies: dict[TallyKey, Tally]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,8 @@ class Failed:
     """From a worker: it can't go on."""
 
     message: str
-    is_input: bool
-    """Whether somebody's input is at fault."""
+    fault: Literal["input", "system", "other"]
+    """Whether somebody's input is at fault, or a system that was asked (``RunStoppedError``)."""
 
 
 def send(writer: asyncio.StreamWriter, message: Any) -> None:

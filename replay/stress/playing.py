@@ -5,6 +5,7 @@ Plays a load run: one level, or as many as a sweep needs, and what each came to.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
@@ -12,17 +13,19 @@ from typing import Any, Protocol, runtime_checkable
 
 from replay.assembly import Assembly
 from replay.conversation import Conversation
+from replay.errors import RunStoppedError
 from replay.load.hosts import check_confirmed, hosts_to_confirm
 from replay.load.level import Level, LevelOutcome
 from replay.load.searching import Search, bisect, steps
 from replay.load.section import LoadSection
 from replay.load.trace import Arrival
+from replay.logs import tell
 from replay.runs import score_into
 from replay.store.store import RunStore, StoredTally
 from replay.stress.count import Count, Tally, TallyKey
 from replay.stress.crew import Crew, LocalCrew
 from replay.stress.objectives import Objectives
-from replay.stress.reading import read_conversations, read_trace_of
+from replay.stress.reading import check_think_times, read_conversations, read_trace_of
 from replay.stress.workers import ProcessCrew
 from replay.verdicts import judge_into
 
@@ -54,7 +57,10 @@ def check_hosts(assembly: Assembly) -> None:
         InputError: a host beyond this machine and private networks isn't confirmed.
     """
     assert assembly.load is not None
-    hosts = hosts_to_confirm(section.settings for section in assembly.file.scenario.systems)
+    scenario = assembly.file.scenario
+    # A policy may ask a system of its own at every turn, as an LLM rewriter does.
+    asked = [*(system.settings for system in scenario.systems), *(p.settings for p in scenario.policies)]
+    hosts = hosts_to_confirm(asked)
     check_confirmed(hosts, assembly.load.yes_i_may_load)
 
 
@@ -64,6 +70,7 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
 
     Raises:
         InputError: the data or the trace has faults.
+        RunStoppedError: a system refuses our key, or failed too often in a row.
         ReplayError: the run could not go on; what was answered until then is in the store.
     """
     load = assembly.load
@@ -71,6 +78,7 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     told = observer if isinstance(observer, LoadObserver) else None
     conversations = await asyncio.to_thread(_read, assembly, store)
     trace = await asyncio.to_thread(read_trace_of, assembly, conversations)
+    check_think_times(load, conversations)
     start = perf_counter()
     try:
         async with _crew(assembly, load, conversations, trace, store, start) as crew:
@@ -78,6 +86,10 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     except asyncio.CancelledError:
         store.add_event("interrupted", {})
         raise
+    except RunStoppedError as error:
+        store.add_event("stopped", {"message": str(error)})
+        next_step = f"look at it with: replay report {store.folder}"
+        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
     finally:
         store.add_turn_key()
     store.set_fact("finished", True)
@@ -130,9 +142,12 @@ async def _play_levels(
         if search is not None and value is None:
             return
         level = _level(load, index, value, perf_counter() - start)
+        tell(logging.INFO, "level began", level=level.name, index=index)
         if told:
             told.level_began(level)
         result = await _play_level(level, crew, store, start, objectives, told)
+        over = {"index": index, "conversations": result["conversations"], "met": result["met"]}
+        tell(logging.INFO, "level over", level=level.name, **over)
         if told:
             told.level_over(level, result)
         if search is None:
@@ -152,19 +167,23 @@ async def _play_level(
 ) -> dict[str, Any]:
     counting = asyncio.create_task(_keep_counting(crew, told)) if told else None
     outcome: LevelOutcome | None = None
+    stopped: str | None = None
     try:
         outcome = await crew.play(level)
+    except RunStoppedError as error:
+        stopped = str(error)
+        raise
     finally:
         if counting:
             counting.cancel()
             with suppress(asyncio.CancelledError):
                 await counting
-        result = _result(level, outcome, perf_counter() - start)
-        if outcome is None:  # interrupted: what was measured until now can be reported
+        _keep_tallies(crew.taken_tallies(), store)
+        if told:
+            told.counted(crew.taken_count())
+        result = _result(level, outcome, perf_counter() - start, stopped)
+        if outcome is None:  # interrupted or stopped: what was measured until now can be reported
             store.add_event("level", result)
-    _keep_tallies(crew.taken_tallies(), store)
-    if told:
-        told.counted(crew.taken_count())
     await store.flush()
     result |= await asyncio.to_thread(objectives.judge, level, result)
     store.add_event("level", result)
@@ -177,7 +196,9 @@ async def _keep_counting(crew: Crew, told: LoadObserver) -> None:
         told.counted(crew.taken_count())
 
 
-def _result(level: Level, outcome: LevelOutcome | None, now_s: float) -> dict[str, Any]:
+def _result(
+    level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None
+) -> dict[str, Any]:
     """What the run's database keeps of a level, but for what became of the objectives."""
     began, ended = level.window_s
     ended_s = outcome.ended_s if outcome else now_s
@@ -194,6 +215,7 @@ def _result(level: Level, outcome: LevelOutcome | None, now_s: float) -> dict[st
         "delayed": outcome.delayed if outcome else 0,
         "lag": outcome.lag if outcome else None,
         "interrupted": outcome is None,
+        "stopped": stopped,
         "met": None,
         "goals": [],
     }

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from replay.assembly import Assembly
 from replay.conversation import Conversation
 from replay.errors import DatasetError
+from replay.load.section import LoadSection
+from replay.load.think import gaps_s, think_rng
 from replay.load.trace import Arrival, read_trace
 
 
@@ -31,19 +33,37 @@ def read_trace_of(assembly: Assembly, conversations: Sequence[Conversation]) -> 
     The arrivals of the scenario's trace; none where it has no trace.
 
     Raises:
-        DatasetError: it can't be read, or names a conversation that is not among *conversations*.
+        DatasetError: it can't be read, names a conversation that is not among *conversations*, or has
+            more gaps than that has turns to wait for.
     """
     if assembly.load is None or assembly.load.trace is None:
         return []
     path = assembly.file.folder / assembly.load.trace
     trace = list(read_trace(path))
-    known = {conversation.id for conversation in conversations}
+    turns = {conversation.id: len(conversation.turns) for conversation in conversations}
     for arrival in trace:
-        if arrival.conversation is not None and arrival.conversation not in known:
-            raise DatasetError(
-                f'"{arrival.conversation}" is no conversation of the data; leave it out to draw one',
-                path=str(path),
-                line=arrival.line,
-                field="conversation",
+        if arrival.conversation is None:
+            continue
+        place = Place(path, line=arrival.line)
+        named, gaps = arrival.conversation, len(arrival.gaps_s or ())
+        if named not in turns:
+            raise place.error(
+                f'"{named}" is no conversation of the data; leave it out to draw one', "conversation"
+            )
+        if gaps and gaps >= turns[named]:
+            raise place.error(
+                f'are {gaps}, but "{named}" has {turns[named]} turns and so {turns[named] - 1} gaps', "gaps_s"
             )
     return trace
+
+
+def check_think_times(load: LoadSection, conversations: Sequence[Conversation]) -> None:
+    """
+    Make sure before anything is asked that think times can be had, where they are read from the data.
+
+    Raises:
+        InputError: a conversation doesn't say.
+    """
+    if load.think.kind == "recorded":
+        for conversation in conversations:
+            gaps_s(load.think.time(), conversation, think_rng(0, 0))

@@ -53,6 +53,7 @@ class Visits:
         self._mark = repetition_mark(self._conversations)
         self._repetitions: Counter[str] = Counter()
         self._think = load.think.time()
+        self._thinks = not isinstance(self._think, NoThinkTime)
         self._drawn = self._draw()
         self._mine = islice(enumerate(self._drawn), worker, None, workers)
 
@@ -87,13 +88,13 @@ class Visits:
                 yield self._visit(number, play, at_s, arrival.gaps_s)
 
     def _visit(
-        self, number: int, play: Play, at_s: float | None = None, gaps: Sequence[float] | None = None
+        self, number: int, play: Play, at_s: float | None = None, gaps: tuple[float, ...] | None = None
     ) -> Visit:
-        if gaps is None:
-            thinks = not isinstance(self._think, NoThinkTime)
-            rng = think_rng(self._seed, number)
-            gaps = gaps_s(self._think, play.conversation, rng) if thinks else ()
-        return Visit(play=partial(self._play, play), at_s=at_s, gaps_s=tuple(gaps))
+        waits = len(play.conversation.turns) - 1
+        gaps = (gaps or ())[:waits]
+        if len(gaps) < waits and (gaps or self._thinks):
+            gaps += gaps_s(self._think, play.conversation, think_rng(self._seed, number))[len(gaps) :]
+        return Visit(play=partial(self._play, play), at_s=at_s, gaps_s=gaps)
 
     def _draw(self) -> Iterator[Play]:
         """Without end: each conversation drawn, with each system under each policy."""

@@ -16,10 +16,11 @@ from collections import deque
 from pathlib import Path
 
 from replay.assembly import assemble
-from replay.errors import InputError, PluginError, ReplayError
+from replay.errors import InputError, PluginError, ReplayError, RunStoppedError
 from replay.event_loop import run_on_loop
 from replay.load.first_failure import first_failure
 from replay.load.level import Level
+from replay.logs import take_over
 from replay.record import TurnRecord
 from replay.scenario import parse_scenario
 from replay.store.schema import Row, record_row
@@ -83,7 +84,9 @@ async def work(end: socket.socket) -> None:
         with first_failure():
             await _work(job, reader, writer)
     except ReplayError as error:
-        send(writer, Failed(str(error), isinstance(error, InputError | PluginError)))
+        is_input = isinstance(error, InputError | PluginError)
+        is_system = isinstance(error, RunStoppedError)
+        send(writer, Failed(str(error), "input" if is_input else "system" if is_system else "other"))
     with contextlib.suppress(ConnectionError):
         await writer.drain()
         writer.close()
@@ -108,7 +111,7 @@ async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWr
                         playing.cancel()
                         await asyncio.wait([playing])
                     sink.send()
-                    send(writer, Stopped())
+                    send(writer, Stopped(crew.taken_count(), dict(crew.taken_tallies())))
         counting.cancel()
         if playing is not None:
             playing.cancel()
@@ -146,6 +149,7 @@ async def _keep_counting(crew: LocalCrew, writer: asyncio.StreamWriter) -> None:
 def main() -> None:
     """Entry point."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    take_over()
     run_on_loop(work(socket.socket(fileno=int(sys.argv[1]))))
 
 

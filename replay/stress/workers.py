@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from replay.errors import InputError, ReplayError, RunError
+from replay.errors import InputError, ReplayError, RunError, RunStoppedError
 from replay.load.level import Level, LevelOutcome, together
 from replay.load.section import LoadSection
+from replay.logs import handed_on
 from replay.scenario import ScenarioFile
 from replay.store.store import RunStore
 from replay.stress.count import Count, Tally, TallyKey
@@ -39,6 +40,7 @@ from replay.stress.frames import (
 
 STOPPING_S = 10.0
 """How long a worker may take to send what it has."""
+FAILURES = {"input": InputError, "system": RunStoppedError, "other": ReplayError}
 
 
 class ProcessCrew:
@@ -124,14 +126,15 @@ class _Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             # They find the same modules, wherever this program was started from.
-            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+            modules = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
                 "replay.stress.worker",
                 str(theirs.fileno()),
                 pass_fds=[theirs.fileno()],
-                env=environment,
+                env={**os.environ, **modules, **handed_on()},
+                start_new_session=True,  # Ctrl-C is the parent's to handle, from the first moment on
             )
         reader, self._writer = await asyncio.open_connection(sock=ours)
         ready = self._expect()
@@ -192,10 +195,15 @@ class _Worker:
                 case LevelDone():
                     self.tallies = message.tallies
                     self._settle(message.outcome)
-                case Ready() | Stopped():
+                case Ready():
+                    self._settle(None)
+                case Stopped():
+                    self.count.merge(message.count)
+                    for key, tally in message.tallies.items():
+                        self.tallies.setdefault(key, Tally()).merge(tally)
                     self._settle(None)
                 case Failed():
-                    self._fail((InputError if message.is_input else ReplayError)(message.message))
+                    self._fail(FAILURES[message.fault](message.message))
         self._fail(
             ReplayError(
                 f"worker {self._job.worker + 1} of the load ended before it was done; what was answered "

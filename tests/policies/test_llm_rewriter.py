@@ -111,7 +111,7 @@ async def test_its_question_is_asked_and_stays_in_the_history():
         ("Sure!\nWhere was she born?", "several lines"),
         ("word " * 61, "longer than 60 words"),
         (AdapterRefusedError("HTTP 401"), "refused: HTTP 401"),
-        (None, "timed-out: no complete reply within 0.01 s"),
+        (None, "timed-out: no complete reply within 0.01 s; raise timeout_s if it may take longer"),
     ],
 )
 async def test_a_failed_rewriting_is_recorded_as_such(reply, note):
