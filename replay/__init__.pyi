@@ -27,6 +27,7 @@ from .errors import (
 )
 from .evidence import Drift as Drift, Mention as Mention, MentionDrift as MentionDrift, Reading as Reading
 from .history import Exchange as Exchange, Played as Played
+from .known_secrets import keep_secret as keep_secret
 from .launch import (
     repeat as repeat,
     repeat_async as repeat_async,

@@ -74,6 +74,8 @@ class Assembly:
             backoff_s=play.backoff_s,
             retry_budget_s=play.retry_budget_s,
             on_failure=play.on_failure,
+            stop_after=play.stop_after,
+            fail_fast=play.fail_fast,
             seed=self.file.scenario.seed,
         )
 

@@ -17,11 +17,14 @@ from replay.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
 from replay.conversation import Conversation
 from replay.errors import AdapterCutOffError, AdapterError
 from replay.history import Played
+from replay.known_secrets import hide_in_error
+from replay.load.breaker import Breaker
 from replay.load.pace import Pace
 from replay.load.politeness import PolitenessLimit
+from replay.logs import ConversationLog, conversation_log
 from replay.policies.policy import PlannedTurn, Policy
 from replay.record import Outcome, Timing, TurnRecord
-from replay.retrying import ask_within, pause_before_retry
+from replay.retrying import Deadlines, ask_within, pause_before_retry
 
 OnFailure = Literal["stop", "gold"]
 """``stop``: the conversation ends at its first failed ask. ``gold``: the gold answer stands in for the
@@ -42,6 +45,10 @@ class AskSettings:
     retry_budget_s: float = 60.0
     """No retry begins later than this after the first attempt failed, whatever ``Retry-After`` asks."""
     on_failure: OnFailure = "stop"
+    stop_after: int | None = None
+    """Failed asks of one system in a row after which the run stops; None where it never does."""
+    fail_fast: bool = True
+    """Stop at once where a system refuses our key before it answered anything."""
     seed: int = 0
 
 
@@ -77,16 +84,27 @@ class RecordSink(Protocol):
 
 
 class Player:
-    """Plays conversations one by one; holds no state between them."""
+    """Plays conversations one by one; between them it knows only how its systems stand."""
 
     def __init__(
-        self, settings: AskSettings, sink: RecordSink, *, clock: Callable[[], float], start: float
+        self,
+        settings: AskSettings,
+        sink: RecordSink,
+        *,
+        clock: Callable[[], float],
+        start: float,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """*clock* gives seconds, *start* is its reading when the engine started."""
+        """
+        *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry.
+        """
         self._settings = settings
         self._sink = sink
         self._clock = clock
         self._start = start
+        self._sleep = sleep
+        self._deadlines = Deadlines(settings.timeout_s)
+        self._breaker = Breaker(settings.stop_after, fail_fast=settings.fail_fast)
 
     async def play(self, play: Play, pace: Pace | None = None) -> None:
         """
@@ -96,7 +114,20 @@ class Player:
 
         Raises:
             ResolverError: drift could not be judged.
+            RunStoppedError: a system refuses our key, or fails again and again.
         """
+        log = conversation_log(
+            system=play.system.name, policy=play.policy_name, conversation=play.conversation.id
+        )
+        if log is None:
+            return await self._play(play, pace, None)
+        log.began(len(play.conversation.turns))
+        try:
+            await self._play(play, pace, log)
+        finally:
+            log.ended()
+
+    async def _play(self, play: Play, pace: Pace | None, log: ConversationLog | None) -> None:
         conversation = play.conversation
         played = [_played(conversation, record) for record in play.records]
         due: float | None = None
@@ -106,6 +137,7 @@ class Player:
             try:
                 session = await stack.enter_async_context(play.system.adapter.session(conversation))
             except AdapterError as error:
+                hide_in_error(error)
                 session = error
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
                 # Planned before it is due: comparing histories is not the system's time.
@@ -116,15 +148,23 @@ class Player:
                 if planned.edit == "filtered":
                     record, done = self._record(play, depth, planned, outcome="skipped", attempts=0), due
                 else:
-                    record = await self._ask(play, session, depth, planned, due)
+                    record = await self._ask(play, session, depth, planned, due, log)
                     done = self._clock()
                 await self._sink.write(record)
+                if self._breaker.stop is not None:
+                    raise self._breaker.stop
                 if ends_conversation(record, self._settings.on_failure):
                     return
                 played.append(_played(conversation, record))
 
     async def _ask(
-        self, play: Play, session: Session | AdapterError, depth: int, planned: PlannedTurn, due: float
+        self,
+        play: Play,
+        session: Session | AdapterError,
+        depth: int,
+        planned: PlannedTurn,
+        due: float,
+        log: ConversationLog | None,
     ) -> TurnRecord:
         system = play.system
         history = planned.history if system.adapter.history == "client" else ()
@@ -136,30 +176,40 @@ class Player:
             if system.limit is not None:
                 await system.limit.wait()
             sent = self._clock()
+            if log is not None:
+                log.sent(depth, attempt)
             try:
                 if isinstance(session, AdapterError):
                     raise session
-                reply = await ask_within(session, request, self._settings.timeout_s)
+                reply = await ask_within(session, request, self._deadlines)
             except AdapterError as error:
                 done = self._clock()
                 first_failure = done if first_failure is None else first_failure
                 pause = self._pause_before_retry(play, depth, error, attempt, done - first_failure)
-                if pause is None or isinstance(session, AdapterError):
+                if isinstance(session, AdapterError):
+                    pause = None
+                if log is not None:
+                    log.failed(depth, attempt, error.outcome, str(error), pause)
+                if pause is None:
+                    self._breaker.failed(system.name, error)
                     return self._record(
                         play,
                         depth,
                         planned,
                         outcome=cast(Outcome, error.outcome),
                         attempts=attempt,
-                        error=str(error),
+                        error=f"{system.name}: {error}",
                         partial=error.partial if isinstance(error, AdapterCutOffError) else None,
                         timing=self._timing(due, WireTimes(sent=sent, done=done)),
                     )
             else:
+                self._breaker.answered(system.name)
                 times = reply.times or WireTimes(sent=sent, done=self._clock())
+                if log is not None:
+                    log.answered(depth, attempt, times.done - times.sent)
                 timing = self._timing(due, times)
                 return self._record(play, depth, planned, "answered", attempt, reply=reply, timing=timing)
-            await asyncio.sleep(pause)
+            await self._sleep(pause)
 
     def _pause_before_retry(
         self, play: Play, depth: int, error: AdapterError, attempt: int, since_failure_s: float

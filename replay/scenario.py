@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from replay.assertions.section import Assertion
 from replay.errors import Fault, ScenarioError
 from replay.load.section import LoadSection
+from replay.secret_looks import secret_faults
 from replay.settings_faults import faults_of
 from replay.yaml_lines import Lines, parse
 
@@ -136,6 +137,10 @@ class PlaySection(_Section):
     backoff_s: float = Field(default=0.5, ge=0)
     retry_budget_s: float = Field(default=60.0, ge=0)
     on_failure: Literal["stop", "gold"] = "stop"
+    stop_after: int | None = Field(default=None, ge=1)
+    """Stop the run after as many failed asks of one system in a row; it can be resumed."""
+    fail_fast: bool = True
+    """Stop the run at once where a system refuses our key (401, 403) before it answered anything."""
     durability: Literal["process", "power"] = "process"
 
 
@@ -164,6 +169,8 @@ class Scenario(_Section):
     """Runs that ``replay run`` plays, for the spread between them; each is a run of its own."""
     assertions: tuple[Assertion, ...] = Field(default=(), alias="assert")
     """What has to hold of the run's numbers, or ``run`` and ``report`` end with 100."""
+    not_secret: tuple[str, ...] = ()
+    """Key paths of what looks like a key and is none, as in ``systems[0].settings.headers.X-Key``."""
 
     @field_validator("name")
     @classmethod
@@ -217,6 +224,9 @@ def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
         faults.append(Fault(path="", message="a scenario is a mapping with name, data, systems and policies"))
     if not isinstance(value, Mapping):
         raise ScenarioError(source, faults)
+    not_secret = value.get("not_secret")
+    secrets, value = secret_faults(value, text, not_secret if isinstance(not_secret, list) else ())
+    faults += secrets
     try:
         scenario = Scenario.model_validate(value)
     except ValidationError as error:

@@ -29,7 +29,7 @@ async def test_turns_are_asked_in_order_and_each_becomes_a_record():
 async def test_a_failed_ask_ends_the_conversation_by_default():
     records = await play(Fake("a", AdapterRefusedError("no"), "c"), GoldPolicy())
     assert outcomes(records) == [(1, "answered"), (2, "refused")]
-    assert records[-1].error == "no"
+    assert records[-1].error == "fake: no"
     assert is_over(ALBUM, records, "stop")
 
 
@@ -66,7 +66,7 @@ async def test_what_may_succeed_is_asked_again():
 async def test_retries_end_at_the_allowed_number():
     failures = [AdapterConnectionError(str(n), retryable=True) for n in range(9)]
     records = await play(Fake(*failures), GoldPolicy(), settings=AskSettings(attempts=3, backoff_s=0.0))
-    assert [(r.outcome, r.attempts, r.error) for r in records] == [("connection-failed", 3, "2")]
+    assert [(r.outcome, r.attempts, r.error) for r in records] == [("connection-failed", 3, "fake: 2")]
 
 
 async def test_a_retry_after_beyond_the_budget_is_not_waited_for():
