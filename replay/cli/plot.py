@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replay.cli.arguments import IntervalKind, IntervalOption
+from replay.cli.arguments import RUNS, IntervalKind, IntervalOption, RunsOption, run_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,6 @@ class PaperWidth(StrEnum):
 
 
 def plot(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more runs' folders.")],
     what: Annotated[
         What,
         typer.Option(
@@ -43,6 +42,11 @@ def plot(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .pdf, .svg or .png file.")],
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN", help="Runs' folders; left out, the newest in --runs."),
+    ] = None,
+    runs: RunsOption = RUNS,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,12 +80,13 @@ def plot(
     check_can_draw()
     format_of(out)
     found = []
-    for folder in runs:
+    chosen = folders or [run_folder(None, runs)]
+    for folder in chosen:
         run = Run(folder)
         records, scores = run.scored()
         scored = ScoredRun(name=folder.name, records=records, scores=scores, signatures=run.signatures())
         found.append((scored, run.report(resamples=resamples, method=interval.value)))
-    seed = Run(runs[0]).scenario().scenario.seed
+    seed = Run(chosen[0]).scenario().scenario.seed
     with style():
         figure = _figure(
             what, choose(found, system or (), policy or ()), metric or [], width.value, (resamples, seed)
