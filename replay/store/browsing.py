@@ -174,6 +174,11 @@ class RunBrowser:
         sql = "SELECT system, conversation, depth FROM turn WHERE policy = ? AND valid = 0"
         return self._rows(sql, [policy])
 
+    def sources(self) -> dict[str, str]:
+        """The recorded conversation's id of each play that has another."""
+        sql = "SELECT DISTINCT conversation, source FROM turn WHERE source IS NOT NULL"
+        return dict(self._rows(sql))
+
     def groups(self) -> list[tuple[str, str]]:
         """Systems and policies that have a turn."""
         return self._rows("SELECT DISTINCT system, policy FROM turn")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ from replay.store.browsing import Played, RunBrowser
 
 SEARCHED = 20_000
 """Characters of an answer that are searched."""
+MOST_ORDERS = 64
+"""Sorted lists that are kept."""
 HIGH_IS_WORSE = ("s", "usd", "tokens")
 
 
@@ -153,6 +155,14 @@ class Catalogue:
                 entry.words = "\n".join((entry.words, *map(_folded, texts)))
         self._texts_to = self._newest
 
+    def warming_up(self) -> Iterator[str]:
+        """Read and sort all that will be asked for, in steps; gives the name of each."""
+        for order in ("", *self._scorers, "drift", "failures", "edits"):
+            self._in_order(Question(order=order))
+            yield order or "list"
+        self.read_texts()
+        yield "texts"
+
     def page(self, question: Question, *, first: int = 0, count: int = 50) -> Page:
         """*count* rows from the *first* on; worst first where an order is asked for."""
         rows = self._in_order(question)
@@ -166,7 +176,7 @@ class Catalogue:
     def _in_order(self, question: Question) -> list[Listed]:
         key = (question.order, question.system, question.policy, question.only)
         if key not in self._sorted:
-            if len(self._sorted) >= 16:
+            if len(self._sorted) >= MOST_ORDERS:
                 self._sorted.pop(next(iter(self._sorted)))
             scores = self._scores_of(question.order)
             groups = [

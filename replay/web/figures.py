@@ -147,10 +147,17 @@ def _stretches(low: Sequence[float | None], high: Sequence[float | None]) -> lis
 
 
 def layout(
-    *, x: str, y: str, unit: str = "", height: int = 420, whole_x: bool = True, **more: Any
+    *,
+    x: str,
+    y: str,
+    unit: str = "",
+    height: int = 420,
+    whole_x: bool = True,
+    short: bool = False,
+    **more: Any,
 ) -> dict[str, Any]:
-    """The frame that all charts share; *more* goes in beside it."""
-    suffix = " %" if unit == SHARE else f" {unit}" if unit in ("s", "ms") else ""
+    """The frame that all charts share, with *more* beside it. *short*: ``200µs``, after Plotly's prefixes."""
+    suffix = " %" if unit == SHARE else unit if short else f" {unit}" if unit in ("s", "ms") else ""
     shared: Mapping[str, Any] = {
         "height": height,
         "margin": {"l": 64, "r": 16, "t": 12, "b": 48},

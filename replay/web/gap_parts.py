@@ -84,9 +84,20 @@ Observed = Mapping[Group, Mapping[Turn, object]]
 
 
 def gap_parts(
-    score: str, column: ScoreColumn, observed: Observed, *, seed: int, resamples: int = 1000
+    score: str,
+    column: ScoreColumn,
+    observed: Observed,
+    *,
+    sources: Mapping[str, str] | None = None,
+    seed: int,
+    resamples: int = 1000,
 ) -> list[GapParts]:
-    """The parts for each system that has ``gold``, ``pred`` and a mending policy; *column* has the scorer."""
+    """
+    The parts for each system that has ``gold``, ``pred`` and a mending policy; *column* has the scorer.
+
+    *sources* names the recorded conversation of plays that have an id of their own: those are drawn
+    together.
+    """
     found = []
     for mended in observed:
         base = mended.policy.partition("(")[0]
@@ -96,7 +107,9 @@ def gap_parts(
         turns = sorted(set.intersection(*(set(observed[group]) for group in sides)))
         if not turns:
             continue
-        means, resampled, conversations = _means(column, observed, sides, turns, seed, resamples)
+        means, resampled, conversations = _means(
+            column, observed, sides, turns, _clusters(turns, sources), seed, resamples
+        )
         gold, pred, other = means
         found.append(
             GapParts(
@@ -121,6 +134,7 @@ def gap_by_verdict(
     observed: Observed,
     drifted: Mapping[str, set[Turn]],
     *,
+    sources: Mapping[str, str] | None = None,
     seed: int,
     resamples: int = 1000,
 ) -> list[GapByVerdict]:
@@ -135,16 +149,16 @@ def gap_by_verdict(
         turns = sorted(set(gold) & set(pred))
         if not column.is_mean or not turns:
             continue
-        ids = {conversation: n for n, conversation in enumerate(sorted({c for c, _ in turns}))}
-        sums = np.zeros((len(ids), 3))
-        for turn in turns:
+        clusters, count_of = _clusters(turns, sources)
+        sums = np.zeros((count_of, 3))
+        for turn, cluster in zip(turns, clusters, strict=True):
             difference = float(gold[turn]) - float(pred[turn])  # type: ignore[arg-type]
-            sums[ids[turn[0]]] += (difference * (turn in bad), difference * (turn not in bad), 1)
-        weights = cluster_weights(len(ids), resamples=resamples, seed=seed)
+            sums[cluster] += (difference * (turn in bad), difference * (turn not in bad), 1)
+        weights = cluster_weights(count_of, resamples=resamples, seed=seed)
         drawn = weights @ sums
         on_drifted, on_valid, count = sums.sum(axis=0)
         parts = [
-            _part(float(total / count), values / drawn[:, 2], len(ids))
+            _part(float(total / count), values / drawn[:, 2], count_of)
             for total, values in (
                 (on_drifted + on_valid, drawn[:, 0] + drawn[:, 1]),
                 (on_drifted, drawn[:, 0]),
@@ -166,25 +180,32 @@ def gap_by_verdict(
     return found
 
 
+def _clusters(turns: Sequence[Turn], sources: Mapping[str, str] | None) -> tuple[list[int], int]:
+    """The number of each turn's recorded conversation, and how many there are."""
+    names = [(sources or {}).get(conversation, conversation) for conversation, _ in turns]
+    ids = {name: n for n, name in enumerate(sorted(set(names)))}
+    return [ids[name] for name in names], len(ids)
+
+
 def _means(
     column: ScoreColumn,
     observed: Observed,
     sides: Sequence[Group],
     turns: Sequence[Turn],
+    clustered: tuple[list[int], int],
     seed: int,
     resamples: int,
 ) -> tuple[list[float], np.ndarray[tuple[int, ...], np.dtype[np.float64]], int]:
     """The score of each side over *turns*, also in each resample, and the number of conversations."""
-    ids = {conversation: n for n, conversation in enumerate(sorted({c for c, _ in turns}))}
+    clusters, count = clustered
     joined = ScoreColumn(
         scorer=column.scorer, observed=[observed[group][turn] for group in sides for turn in turns]
     )
     cells = [list(range(n * len(turns), (n + 1) * len(turns))) for n in range(len(sides))]
-    clusters = [ids[conversation] for _ in sides for conversation, _ in turns]
-    weights = cluster_weights(len(ids), resamples=resamples, seed=seed)
+    weights = cluster_weights(count, resamples=resamples, seed=seed)
     means = [joined.value(cell) for cell in cells]
-    values = resampled_values(joined, cells, clusters=clusters, weights=weights)
-    return [np.nan if mean is None else mean for mean in means], values, len(ids)
+    values = resampled_values(joined, cells, clusters=clusters * len(sides), weights=weights)
+    return [np.nan if mean is None else mean for mean in means], values, count
 
 
 def _part(

@@ -41,11 +41,6 @@ _LOOKS = (
 )
 
 
-def no_load(run: Run) -> Load | None:
-    """For runs of which no load was measured."""
-    return None
-
-
 def load_charts(load: Load | None) -> list[Chart]:
     """The charts of a stress run; empty where there was none."""
     if not load:
@@ -106,13 +101,13 @@ def _series_rates(series: Sequence[Mapping[str, Any]]) -> Chart | None:
     if not series:
         return None
     at = [one["at_s"] for one in series]
-    names = (("offered", "offered"), ("throughput", "answered"), ("errors", "errors"))
+    names = (("offered", "sent"), ("throughput", "answered"), ("errors", "errors"))
     data = []
     for look, (key, name) in enumerate(names):
         values = [one.get(key) for one in series]
         if any(value is not None for value in values):
             data.append(_curve(look, name, at, values, [f"{value}" for value in values]))
-    heads = ("At (s)", "Offered (1/s)", "Answered (1/s)", "In flight", "Errors")
+    heads = ("At (s)", "Sent (1/s)", "Answered (1/s)", "Open conversations", "Errors (1/s)")
     rows = tuple(
         Row(
             cells=(
@@ -127,9 +122,9 @@ def _series_rates(series: Sequence[Mapping[str, Any]]) -> Chart | None:
         for one in series
     )
     frame = layout(x="seconds since the start", y="per second", whole_x=False, height=340)
-    note = "Where answered stays below offered, the system or the generator could not keep up."
+    note = "Where answered stays below sent, the system could not keep up."
     return _chart(
-        "load-rates", "Offered and answered over time", note, data, frame, Table(heads=heads, rows=rows)
+        "load-rates", "Sent and answered over time", note, data, frame, Table(heads=heads, rows=rows)
     )
 
 
@@ -151,7 +146,7 @@ def _series_latency(series: Sequence[Mapping[str, Any]]) -> Chart | None:
         )
         for one in series
     )
-    frame = layout(x="seconds since the start", y="latency", unit="s", whole_x=False, height=340)
+    frame = layout(x="seconds since the start", y="latency", unit="s", whole_x=False, height=340, short=True)
     frame["yaxis"]["rangemode"] = "tozero"
     note = "Percentiles of the answers that came in each slice of time."
     table = Table(heads=("At (s)", *(f"{key} (s)" for key in keys)), rows=rows)
@@ -179,7 +174,7 @@ def _percentiles(levels: Sequence[Mapping[str, Any]], key: str, title: str) -> C
         )
         for level in levels
     )
-    frame = layout(x="level", y=title.lower(), unit="s", whole_x=False, height=380)
+    frame = layout(x="level", y=title.lower(), unit="s", whole_x=False, height=380, short=True)
     frame["xaxis"]["type"] = "category"
     frame["yaxis"]["type"] = "log"
     table = Table(heads=("Level", *(f"{p} (s)" for p in known)), rows=rows)
@@ -303,10 +298,10 @@ def _by_depth(rows_in: Sequence[Mapping[str, Any]]) -> Chart | None:
         )
         for one in rows_in
     )
-    frame = layout(x="turn depth", y="latency", unit="s", height=340)
+    frame = layout(x="turn depth", y="latency", unit="s", height=340, short=True)
     frame["yaxis"]["rangemode"] = "tozero"
     table = Table(heads=("Depth", "Turns", *(f"{key} (s)" for key in keys)), rows=rows)
-    note = "Longer histories take longer to read."
+    note = "At the last level. Longer histories take longer to read."
     return _chart("load-depth", "Latency by depth under load", note, data, frame, table)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from replay.statistics.score_column import ScoreColumn
 from replay.store import schema
 from replay.store.browsing import RunBrowser, TimedTurn
 from replay.web.gap_parts import GapByVerdict, GapParts, Turn, gap_by_verdict, gap_parts
-from replay.web.load_view import Load, LoadOf, no_load
+from replay.web.load_view import Load, LoadOf
+from replay.web.measured_load import measured_load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +44,31 @@ class RunNumbers:
     load: Load | None = None
 
 
+class _Drawn(TypedDict):
+    """How resamples are drawn."""
+
+    sources: Mapping[str, str]
+    seed: int
+    resamples: int
+
+
 def run_numbers(
-    run: Run, browser: RunBrowser, *, resamples: int = 1000, load_of: LoadOf = no_load
+    run: Run, browser: RunBrowser, *, resamples: int = 1000, load_of: LoadOf = measured_load
 ) -> RunNumbers:
     """Compute all numbers of *run*; reads the whole run, so not for an event loop."""
     turns = browser.progress().turns
     report = run.report(resamples=resamples)
     seed = int(browser.fact("seed") or 0)
-    drifted = drifted_turns(browser)
+    drifted, sources = drifted_turns(browser), browser.sources()
     parts: list[GapParts] = []
     by_verdict: list[GapByVerdict] = []
     if drifted:
         for name, scorer in run.scorers().items():
             column = ScoreColumn(scorer=scorer, observed=())
             observed = _observed(browser, name)
-            parts += gap_parts(name, column, observed, seed=seed, resamples=resamples)
-            by_verdict += gap_by_verdict(name, column, observed, drifted, seed=seed, resamples=resamples)
+            drawn: _Drawn = {"sources": sources, "seed": seed, "resamples": resamples}
+            parts += gap_parts(name, column, observed, **drawn)
+            by_verdict += gap_by_verdict(name, column, observed, drifted, **drawn)
     return RunNumbers(
         turns=turns,
         report=report,

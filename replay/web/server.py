@@ -26,68 +26,25 @@ from replay.web.computing import Computing, comparisons_of, numbers_of
 from replay.web.conversation_view import conversation_view
 from replay.web.depth_view import depth_view
 from replay.web.gap_view import gap_view
-from replay.web.load_view import LoadOf, load_charts, no_load
+from replay.web.library import Library
+from replay.web.load_view import LoadOf, load_charts
+from replay.web.measured_load import measured_load
 from replay.web.overview import overview
 from replay.web.pages import render
-from replay.web.watched_run import Stamp, WatchedRun, find_runs
+from replay.web.watched_run import Stamp, WatchedRun
 
 PAGE_ROWS = 50
 RESAMPLES = 1000
+AFTER_FAILURE_S = 15.0
+"""Until numbers that could not be computed are tried again."""
 _log = logging.getLogger(__name__)
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
-
-
-class Library:
-    """The runs that are served: found anew at each look at the list."""
-
-    def __init__(self, folders: Sequence[Path], below: Path) -> None:
-        self._folders, self._below = list(folders), below
-        self._watched: dict[str, WatchedRun] = {}
-        self.problems: dict[str, str] = {}
-        """Runs that can't be read, and why."""
-
-    def look(self) -> list[WatchedRun]:
-        """All runs that can be read, newest first or as they were named."""
-        found = []
-        for folder in find_runs(self._folders, self._below):
-            key = self._key(folder)
-            if key not in self._watched:
-                try:
-                    self._watched[key] = WatchedRun(key, folder)
-                except ReplayError as error:
-                    self.problems[str(folder)] = str(error)
-                    continue
-                self.problems.pop(str(folder), None)
-            found.append(self._watched[key])
-        return found
-
-    def _key(self, folder: Path) -> str:
-        known = self._watched.get(folder.name)
-        if known is None or known.run.folder == folder:
-            return folder.name
-        return f"{folder.name}~{sha256(str(folder).encode()).hexdigest()[:8]}"
-
-    def get(self, key: str) -> WatchedRun:
-        """
-        Raises:
-            HTTPNotFound: there is no such run.
-        """
-        if key not in self._watched:
-            self.look()
-        try:
-            return self._watched[key]
-        except KeyError:
-            raise web.HTTPNotFound(reason="there is no such run") from None
-
-    def close(self) -> None:
-        for watched in self._watched.values():
-            watched.close()
 
 
 class Viewer:
     """The web application over a library."""
 
-    def __init__(self, library: Library, *, load_of: LoadOf = no_load) -> None:
+    def __init__(self, library: Library, *, load_of: LoadOf = measured_load) -> None:
         self._library = library
         self._load_of = load_of
         self._computer = Computing()
@@ -234,11 +191,13 @@ class Viewer:
         return await self._show(request, page)
 
     async def _known(self, request: web.Request) -> WatchedRun:
-        watched = await asyncio.to_thread(self._library.get, request.match_info["key"])
-        if watched.key not in self._warmed:
-            self._warmed.add(watched.key)
-            self._start(("warm", watched.key), lambda: asyncio.to_thread(watched.warm_up))
-        return watched
+        return await self._named(request.match_info["key"])
+
+    async def _named(self, key: str) -> WatchedRun:
+        try:
+            return await asyncio.to_thread(self._library.get, key)
+        except KeyError:
+            raise web.HTTPNotFound(reason="there is no such run") from None
 
     async def _show(
         self, request: web.Request, page: Callable[[WatchedRun], str], *, numbers: bool = False
@@ -246,7 +205,12 @@ class Viewer:
         watched = await self._known(request)
         if numbers:
             await self._compute_numbers(watched)
-        return _html(await asyncio.to_thread(page, watched))
+        html = await asyncio.to_thread(page, watched)
+        if watched.key not in self._warmed:
+            # The list will be wanted next; only now, so that the first page doesn't wait for it.
+            self._warmed.add(watched.key)
+            self._start(("list", watched.key), lambda: asyncio.to_thread(watched.warm_up))
+        return _html(html)
 
     def _page(self, name: str, watched: WatchedRun, **content: Any) -> str:
         return render(
@@ -267,6 +231,7 @@ class Viewer:
 
     async def _numbers(self, watched: WatchedRun) -> None:
         stamp, began = await asyncio.to_thread(watched.stamp), monotonic()
+        watched.put_off(AFTER_FAILURE_S)
         numbers = await self._computer.call(numbers_of, watched.run.folder, RESAMPLES, self._load_of)
         await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
 
@@ -314,7 +279,7 @@ class Viewer:
     async def _compare(self, request: web.Request) -> web.Response:
         keys = list(dict.fromkeys(request.query.getall("run", [])))
         runs = await asyncio.to_thread(self._library.look)
-        chosen = [self._library.get(key) for key in keys]
+        chosen = [await self._named(key) for key in keys]
         views, failed = None, None
         if len(chosen) >= 2:
             stamps = await asyncio.to_thread(lambda: [one.stamp() for one in chosen])
@@ -390,7 +355,7 @@ async def serve_pages(
     host: str = "127.0.0.1",
     port: int = 8765,
     ready: Callable[[str], None] | None = None,
-    load_of: LoadOf = no_load,
+    load_of: LoadOf = measured_load,
 ) -> None:
     """
     Serve the runs in *folders*, or all *below* a folder, until cancelled; *ready* is told the address.

@@ -22,13 +22,15 @@ from replay.runs import Run
 from replay.scorers.scorer import SHARE
 from replay.web import assets
 from replay.web.catalogue import Catalogue, Listed, Page, Question
-from replay.web.conversation_view import Room, conversation_view
+from replay.web.conversation_view import conversation_view
 from replay.web.depth_view import depth_view
 from replay.web.gap_view import gap_view
-from replay.web.load_view import LoadOf, load_charts, no_load
+from replay.web.load_view import LoadOf, load_charts
+from replay.web.measured_load import measured_load
 from replay.web.overview import overview
 from replay.web.pages import render
 from replay.web.run_numbers import run_numbers
+from replay.web.turn_view import Room
 from replay.web.watched_run import WatchedRun
 
 LIMIT_BYTES = 5_000_000
@@ -55,7 +57,7 @@ def write_report(
     path: str | Path,
     *,
     resamples: int = 1000,
-    load_of: LoadOf = no_load,
+    load_of: LoadOf = measured_load,
     limit_bytes: int = LIMIT_BYTES,
 ) -> Written:
     """

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, time
+from time import monotonic, sleep, time
 from typing import Any
 
 from replay.runs import Run
@@ -45,6 +45,9 @@ class WatchedRun:
         self.browser = RunBrowser(folder)
         self.name = str(self.browser.fact("name") or folder.name)
         self._lock = threading.RLock()
+        # Of its own, so that nobody waits for the list who doesn't want it.
+        self._list_browser = RunBrowser(folder)
+        self._listing = threading.RLock()
         self._facts: tuple[tuple[int, str], Facts] | None = None
         self._scorers: tuple[int, Mapping[str, Scorer[Any]]] | None = None
         self._catalogue: Catalogue | None = None
@@ -54,6 +57,7 @@ class WatchedRun:
 
     def close(self) -> None:
         self.browser.close()
+        self._list_browser.close()
 
     def progress(self) -> Progress:
         return self.browser.progress()
@@ -101,19 +105,24 @@ class WatchedRun:
     def catalogue(self) -> Catalogue:
         """The list of conversations, up to date; hold ``looking`` while you use it."""
         if self._catalogue is None:
-            self._catalogue = Catalogue(self.browser, self.scorers())
+            self._catalogue = Catalogue(self._list_browser, self.scorers())
         self._catalogue.refresh(self.scorers())
         return self._catalogue
 
     def warm_up(self) -> None:
         """Read what a list and a search need, so that the first who asks need not wait for it."""
-        with self._lock:
-            self.catalogue().read_texts()
+        with self._listing:
+            steps = self.catalogue().warming_up()
+        done = False
+        while not done:
+            sleep(0)  # whoever waits for the list comes first
+            with self._listing:
+                done = next(steps, None) is None
 
     @property
     def looking(self) -> threading.RLock:
         """One thread at a time."""
-        return self._lock
+        return self._listing
 
     def stamp(self) -> Stamp:
         progress = self.progress()
@@ -133,12 +142,6 @@ class WatchedRun:
             self.numbers, self.numbers_stamp = numbers, stamp
             self._earliest = monotonic() + max(0.5, 3 * took_s)
 
-
-def find_runs(folders: list[Path], below: Path) -> list[Path]:
-    """*folders*, or all runs below *below*, newest first."""
-    from replay.store.store import DATABASE
-
-    if folders:
-        return folders
-    found = [path.parent for path in below.glob(f"*/{DATABASE}")]
-    return sorted(found, key=lambda folder: (folder / DATABASE).stat().st_ctime, reverse=True)
+    def put_off(self, wait_s: float) -> None:
+        """Compute nothing for so long; the last time failed, and would again."""
+        self._earliest = monotonic() + wait_s

@@ -28,6 +28,16 @@ class Piece:
     kind: str
     """``same``, ``added`` (only in the second text) or ``missing`` (only in the first)."""
 
+    @property
+    def words(self) -> str:
+        """Without the space before them."""
+        return self.text.lstrip()
+
+    @property
+    def space(self) -> str:
+        """What stands before the words; to be left unmarked."""
+        return self.text[: len(self.text) - len(self.words)]
+
 
 def edit(before: str, after: str) -> list[Piece]:
     """*before* turned into *after*: all words of both, in order."""
@@ -42,7 +52,9 @@ def edit(before: str, after: str) -> list[Piece]:
         else:
             pieces += [("missing", word) for word in first[a0:a1]]
             pieces += [("added", word) for word in second[b0:b1]]
-    return _joined(pieces)
+    # A first word has no space before it, and may stand behind one of the other text's here.
+    spaced = [(k, w if n == 0 or w[:1].isspace() else f" {w}") for n, (k, w) in enumerate(pieces)]
+    return _joined(spaced)
 
 
 def against(gold: str, answer: str) -> tuple[list[Piece], list[Piece]] | None:

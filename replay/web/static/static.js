@@ -53,11 +53,15 @@
   let search = 0;
   async function find() {
     const mine = ++search;
-    const text = finder.elements.q.value.trim().toLowerCase();
+    const wanted = finder.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     for (const row of rows) {
-      let fits = !text || row.cells[0].textContent.toLowerCase().includes(text);
-      if (!fits) fits = words(await fragment(row.dataset.place)).includes(text);
+      const title = row.cells[0].textContent.toLowerCase();
+      let fits = wanted.every((word) => title.includes(word));
+      if (!fits) {
+        const said = words(await fragment(row.dataset.place));
+        fits = wanted.every((word) => title.includes(word) || said.includes(word));
+      }
       if (mine !== search) return;
       row.hidden = !fits;
       count += fits;
