@@ -116,23 +116,15 @@ class Player:
             ResolverError: drift could not be judged.
             RunStoppedError: a system refuses our key, or fails again and again.
         """
-        log = conversation_log(
-            system=play.system.name, policy=play.policy_name, conversation=play.conversation.id
-        )
-        if log is None:
-            return await self._play(play, pace, None)
-        log.began(len(play.conversation.turns))
-        try:
-            await self._play(play, pace, log)
-        finally:
-            log.ended()
-
-    async def _play(self, play: Play, pace: Pace | None, log: ConversationLog | None) -> None:
         conversation = play.conversation
+        log = conversation_log(system=play.system.name, policy=play.policy_name, conversation=conversation.id)
         played = [_played(conversation, record) for record in play.records]
         due: float | None = None
         done: float | None = None
         async with AsyncExitStack() as stack:
+            if log is not None:
+                log.began(len(conversation.turns))
+                stack.callback(log.ended)
             session: Session | AdapterError
             try:
                 session = await stack.enter_async_context(play.system.adapter.session(conversation))
