@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from replay.load.goals import Goal
 from replay.load.histogram import DurationHistogram
 from replay.load.level import Level
@@ -24,7 +22,9 @@ class Objectives:
 
     def __init__(self, goals: Sequence[Goal], scorers: Mapping[str, Scorer[Any]], store: RunStore) -> None:
         self._goals = goals
-        self._scorers = {goal.measure: scorers[goal.measure] for goal in goals if goal.kind in ("min", "drop")}
+        self._scorers = {
+            goal.measure: scorers[goal.measure] for goal in goals if goal.kind in ("min", "drop")
+        }
         self._store = store
         self._first_scores: Mapping[str, float] | None = None
 
@@ -117,6 +117,8 @@ class _Measured:
 
     def quantile(self, measure: str, share: float) -> float | None:
         """In seconds; from histograms where not all turns were kept."""
+        import numpy as np  # 16 MB, which a run without objectives does without
+
         seconds = np.asarray(self._seconds[measure])
         if measure in self._histograms:
             whole = DurationHistogram()

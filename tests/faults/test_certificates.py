@@ -1,0 +1,61 @@
+"""The way out that the message names, ``SSL_CERT_FILE``, in a process that begins with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+
+from replay.runs import Run, newest_run
+from tests.faults.dialects import DIALECTS
+from tests.faults.fault_server import playing_faults, reply
+from tests.faults.table import ANSWER, FAULTS
+
+(FAULT,) = [fault for fault in FAULTS if fault.where == "wrong name"]
+
+
+async def test_a_trusted_certificate_counts_for_its_own_host_and_for_no_other(certificate, tmp_path):
+    dialect = DIALECTS[0]
+    (tmp_path / "talk.jsonl").write_text(
+        json.dumps({"id": "talk", "turns": [{"question": "Who?", "gold_answer": "Mira."}]}) + "\n"
+    )
+    async with playing_faults([reply(dialect.answer(ANSWER))], tls=certificate.server) as server:
+        port = server.address.rpartition(":")[2]
+        systems = [
+            {
+                "name": host,
+                "adapter": "openai",
+                "settings": {"base_url": f"https://{host}:{port}/v1", "model": "m"},
+            }
+            for host in ("localhost", "127.0.0.1")
+        ]
+        scenario = {
+            "name": "tls",
+            "data": {"path": "talk.jsonl"},
+            "systems": systems,
+            "policies": ["gold"],
+            "drift": {"nlp_workers": 0},
+        }
+        (tmp_path / "tls.yaml").write_text(json.dumps(scenario))
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "replay", "run", "tls.yaml",
+            cwd=tmp_path, env={**os.environ, "SSL_CERT_FILE": str(certificate.path)},
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            async with asyncio.timeout(60):
+                _, said = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        assert process.returncode == 0, said
+        assert server.requests == 1
+
+    records = {record.system: record for record in Run(newest_run(tmp_path / "runs")).records()}
+    assert records["localhost"].answer == ANSWER
+    failed = records["127.0.0.1"]
+    assert (failed.outcome, failed.attempts) == (FAULT.outcome, 1)
+    assert failed.error.startswith("127.0.0.1: ")
+    assert FAULT.says_to(dialect) in failed.error
