@@ -23,6 +23,7 @@ from .errors import (
     AdapterTimeoutError as AdapterTimeoutError,
     DatasetError as DatasetError,
     ReplayError as ReplayError,
+    RunStoppedError as RunStoppedError,
     ScenarioError as ScenarioError,
 )
 from .evidence import Drift as Drift, Mention as Mention, MentionDrift as MentionDrift, Reading as Reading

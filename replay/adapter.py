@@ -35,6 +35,8 @@ class ChatRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """How the model is to answer this one question, in Chat Completions' names (``temperature``,
     ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
+    keep_raw: bool = False
+    """The reply's ``raw`` is wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ class ChatReply:
     """Left out by adapters without a wire; the player then times the call to ``ask``."""
     logprobs: tuple[TokenLogprobs, ...] | None = None
     """Token by token, where they were asked for and came."""
+    raw: bytes | None = None
+    """What came back, as it came, where ``ChatRequest.keep_raw`` asked for it and there is such a thing."""
 
 
 class Session(Protocol):

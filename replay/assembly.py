@@ -36,6 +36,7 @@ from replay.scenario import (
     SystemSection,
     located,
 )
+from replay.scenario_folder import confined_to, outside
 from replay.scorers.scorer import Scorer
 
 
@@ -92,9 +93,18 @@ def assemble(file: ScenarioFile) -> Assembly:
     Raises:
         ScenarioError: something can't be built, or two parts don't go together; all faults at once.
     """
+    with confined_to(file.folder if file.confined else None):
+        return _assemble(file)
+
+
+def _assemble(file: ScenarioFile) -> Assembly:
     scenario = file.scenario
     builder = PartBuilder(file.folder)
-    systems = [builder.system(s, f"systems[{i}]") for i, s in enumerate(scenario.systems)]
+    builder.prices(scenario.prices)
+    keep_raw = scenario.play.keep_raw
+    systems = [builder.system(s, f"systems[{i}]", keep_raw=keep_raw) for i, s in enumerate(scenario.systems)]
+    if scenario.load and any(system and system.keep_raw for system in systems):
+        builder.fault("load", "replies can't be kept under load; leave keep_raw out of this scenario")
     builder.unlike([s.name for s in scenario.systems], "systems")
     service = builder.service(scenario.drift)
     policies: dict[str, Policy] = {}
@@ -134,6 +144,8 @@ def assemble(file: ScenarioFile) -> Assembly:
     )
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     _check_history(builder, file, systems, policies)
+    if scenario.load and scenario.load.trace and (said := outside(file.folder / scenario.load.trace)):
+        builder.fault("load.trace", said)
     if scenario.load and len(scorers) == len(scenario.scorers):
         try:
             parse_goals(scenario.load.slo, scorers=scorers)

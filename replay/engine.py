@@ -17,6 +17,7 @@ from replay.load.first_failure import first_failure
 from replay.load.quiet_collector import quiet_collector
 from replay.loop_lag import LagSummary, LoopLag
 from replay.player import AskSettings, Play, Player, RecordSink, System
+from replay.raw_reply import RawReply
 from replay.record import TurnRecord
 
 FETCHED_AT_ONCE = 32
@@ -52,18 +53,19 @@ async def play_all(
     concurrency: int,
     observer: Observer | None = None,
     clock: Callable[[], float] = perf_counter,
+    keep_raw: Callable[[RawReply], None] | None = None,
 ) -> LagSummary:
     """
     Play everything that *plays* yields, at most *concurrency* conversations at a time.
 
-    *plays* is advanced in a thread, one step at a time, since it may read files. Returns how far the
+    *keep_raw* takes replies as they came, of systems whose replies are kept so. *plays* is advanced in a thread, one step at a time, since it may read files. Returns how far the
     event loop lagged behind while the run went on.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
     sink = ToldSink(sink, observer) if observer else sink
-    player = Player(settings, sink, clock=clock, start=clock())
+    player = Player(settings, sink, clock=clock, start=clock(), keep_raw=keep_raw)
     source = _InTurn(plays)
 
     async def keep_playing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from replay.conversation import Conversation, Turn
 from replay.quick_init import quick_init
@@ -46,10 +47,16 @@ def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]
     predicted answer must never stand in a gold history.
     """
     return tuple(
-        Exchange(question=turn.question, answer=turn.gold_answer)
+        _exchange(turn.question, turn.gold_answer)
         for turn in conversation.turns[: depth - 1]
         if turn.gold_answer is not None
     )
+
+
+@lru_cache(maxsize=32_768)
+def _exchange(question: str, answer: str) -> Exchange:
+    """The same object each time: a history is put together anew for every turn of a conversation."""
+    return Exchange(question=question, answer=answer)
 
 
 def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:

@@ -5,19 +5,23 @@ Starts runs and goes on with interrupted ones: from a scenario to a scored run.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from replay import __version__
 from replay.assembly import Assembly, assemble
 from replay.engine import Observer, play_all
-from replay.errors import DatasetError, RunError
+from replay.errors import DatasetError, RunError, RunStoppedError
+from replay.logs import run_logged, tell
 from replay.new_run import new_store
 from replay.player import Play, is_over
 from replay.policies.rewriter import opened
-from replay.runs import Run, score_into
+from replay.rerun_plan import Rerun
+from replay.runs import Run, chosen_scorers, score_into
 from replay.scenario import ScenarioFile, parse_scenario, read_scenario
 from replay.shipped import find_scenario
 from replay.store.store import RunStore
@@ -58,16 +62,18 @@ async def run_async(
         InputError: the scenario or its data has faults.
         PluginError: a plug-in can't be used.
         ResolverError: coreference failed for good; the run can be resumed.
+        RunStoppedError: a system refuses our key, or failed too often in a row; the run can be resumed.
     """
     assembly = assemble(load_scenario(scenario))
     if assembly.load:
         await asyncio.to_thread(check_hosts, assembly)
     store = new_store(assembly, Path(runs))
     try:
-        if assembly.load:
-            await play_under_load(assembly, store, observer)
-        else:
-            await _play(assembly, store, observer)
+        with run_logged(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
+            if assembly.load:
+                await play_under_load(assembly, store, observer)
+            else:
+                await play_and_score(assembly, store, observer)
     finally:
         await asyncio.to_thread(store.close)
     return Run(store.folder)
@@ -87,7 +93,7 @@ async def repeat_async(
     ``replay.statistics.run_spread`` say how far the runs lie apart. Cancelling keeps the runs so far.
 
     Raises:
-        InputError, PluginError, ResolverError: as for ``run_async``.
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
     file = load_scenario(scenario)
     count = file.scenario.repeats if times is None else times
@@ -103,7 +109,7 @@ async def resume_async(folder: str | Path, *, observer: Observer | None = None) 
 
     Raises:
         RunError: there is no such run, another process is writing it, or its data has changed.
-        InputError, PluginError, ResolverError: as for ``run_async``.
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
     assembly = assemble(Run(folder).scenario())
     if assembly.load:
@@ -114,7 +120,8 @@ async def resume_async(folder: str | Path, *, observer: Observer | None = None) 
     store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
     try:
         store.add_event("resumed", {"version": __version__})
-        await _play(assembly, store, observer)
+        with run_logged(store.folder.name, scenario=assembly.file.source, resumed=True):
+            await play_and_score(assembly, store, observer)
     finally:
         await asyncio.to_thread(store.close)
     return Run(folder)
@@ -141,36 +148,51 @@ def resume(folder: str | Path, *, observer: Observer | None = None) -> Run:
     return asyncio.run(resume_async(folder, observer=observer))
 
 
-async def _play(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:
+async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:
+    """
+    Play what *store* has no record of yet, and what a rerun of it still has to ask; then score all of it.
+
+    Raises:
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
+    """
     scenario = assembly.file.scenario
-    plays = _Plays(assembly, store)
+    rerun = Rerun.pending(store, assembly)
+    plays = _Plays(assembly, store, rerun)
     try:
         async with assembly.service, opened(assembly.policies.values()):
             lag = await play_all(
                 plays,
                 systems=assembly.systems,
                 settings=assembly.ask_settings,
-                sink=store,
+                sink=rerun or store,
                 concurrency=scenario.play.concurrency,
                 observer=observer,
+                keep_raw=partial(store.add_raw, most_bytes=scenario.play.raw_limit_bytes),
             )
     except asyncio.CancelledError:
         store.add_event("interrupted", {})
         raise
+    except RunStoppedError as error:
+        store.add_event("stopped", {"message": str(error)})
+        next_step = f"once that is mended, go on with: replay resume {store.folder}"
+        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
     store.add_event("loop-lag", lag)
+    if rerun:
+        rerun.finish()
     store.set_fact("finished", True)
     # Scoring reads what was just written: wait for the writer to be through with it.
     await store.flush()
-    await asyncio.to_thread(score_into, store, scenario.scorers)
+    await asyncio.to_thread(score_into, store, chosen_scorers(store) or scenario.scorers)
     await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
 
 
 class _Plays(Iterator[Play]):
     """What is still to be played, conversation by conversation, so that their gold side is resolved once."""
 
-    def __init__(self, assembly: Assembly, store: RunStore) -> None:
+    def __init__(self, assembly: Assembly, store: RunStore, rerun: Rerun | None) -> None:
         self._assembly = assembly
         self._store = store
+        self._rerun = rerun
         self._resuming = store.count_records() > 0
         self._known = store.conversation_lengths()
         self._plays = self._all()
@@ -194,24 +216,28 @@ class _Plays(Iterator[Play]):
             for system in self._assembly.systems:
                 for name, policy in self._assembly.policies.items():
                     play = Play(system=system, policy_name=name, policy=policy, conversation=conversation)
-                    rest = self._rest(play) if self._resuming else play
-                    if rest is not None:
-                        yield rest
+                    if self._resuming:
+                        yield from self._rest(play)
+                    else:
+                        yield play
         if count == 0:
             raise DatasetError(
                 "holds no conversation to play", path=", ".join(map(str, self._assembly.paths))
             )
 
-    def _rest(self, play: Play) -> Play | None:
-        """What of *play* is still to be done; None when nothing is."""
+    def _rest(self, play: Play) -> list[Play]:
+        """What of *play* is still to be done."""
         place = (play.conversation.id, play.system.name, play.policy_name)
         records = self._store.records_of(*place)
+        if self._rerun and (again := self._rerun.plays(play, records)):
+            return again
         if is_over(play.conversation, records, self._assembly.ask_settings.on_failure):
-            return None
+            return []
         if records and play.system.adapter.history == "server":
             self._store.forget(*place)
             records = ()
-        return replace(play, records=records)
+        return [replace(play, records=records)]
 
     def _count_bad(self, error: DatasetError) -> None:
         self._store.add_event("bad-conversation", {"message": str(error)})
+        tell(logging.INFO, "conversation skipped", error=str(error))

@@ -19,6 +19,7 @@ from replay.judges.panel import Panel
 from replay.load.politeness import PolitenessLimit
 from replay.player import System
 from replay.plugins import Kind, build, load
+from replay.prices import NO_PRICES, read_price_table
 from replay.scenario import (
     Choice,
     DataSection,
@@ -37,6 +38,7 @@ class PartBuilder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.faults: list[Fault] = []
+        self._prices = NO_PRICES
 
     def fault(self, path: str, message: str) -> None:
         self.faults.append(Fault(path=path, message=message))
@@ -69,7 +71,21 @@ class PartBuilder:
             return None
         return made
 
-    def system(self, section: SystemSection, at: str) -> System | None:
+    def prices(self, path: Path | None) -> None:
+        """Take the table at *path* for the systems and judges that are built from now on."""
+        if path is None:
+            return
+        try:
+            self._prices = read_price_table(self.folder / path)
+        except ScenarioError as error:
+            for fault in error.faults:
+                where = "".join(
+                    f", {part}" for part in (fault.line and f"line {fault.line}", fault.path) if part
+                )
+                self.fault("prices", f'"{path}"{where}: {fault.message}')
+
+    def system(self, section: SystemSection, at: str, *, keep_raw: bool = False) -> System | None:
+        """*keep_raw* is what holds where *section* says nothing of it."""
         adapter = self.plugin(
             "adapters",
             section.adapter,
@@ -81,7 +97,9 @@ class PartBuilder:
         if adapter is None:
             return None
         limit = PolitenessLimit(section.limit.asks, section.limit.per_s) if section.limit else None
-        return System(name=section.name, adapter=adapter, limit=limit)
+        keep = keep_raw if section.keep_raw is None else section.keep_raw
+        prices = section.prices or self._prices.prices_of(section.settings.get("model"))
+        return System(name=section.name, adapter=adapter, limit=limit, keep_raw=keep, prices=prices)
 
     def service(self, drift: DriftSection) -> CoreferenceService | None:
         choice = ResolverChoice(name=drift.resolver, settings=drift.settings, folder=self.folder)
@@ -117,7 +135,7 @@ class PartBuilder:
         )
 
     def judge(self, choice: Choice, at: str) -> Panel | None:
-        panel, faults = build_panel(choice, folder=self.folder, at=at)
+        panel, faults = build_panel(choice, folder=self.folder, at=at, prices=self._prices)
         self.faults += faults
         return panel
 

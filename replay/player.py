@@ -23,6 +23,8 @@ from replay.load.pace import Pace
 from replay.load.politeness import PolitenessLimit
 from replay.logs import ConversationLog, conversation_log
 from replay.policies.policy import PlannedTurn, Policy
+from replay.prices import Prices, cost_usd
+from replay.raw_reply import RawReply
 from replay.record import Outcome, Timing, TurnRecord
 from replay.retrying import Deadlines, ask_within, pause_before_retry
 
@@ -59,6 +61,10 @@ class System:
     name: str
     adapter: Adapter
     limit: PolitenessLimit | None = None
+    keep_raw: bool = False
+    """Its replies are kept as they came."""
+    prices: Prices | None = None
+    """For replies that don't say themselves what they cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +100,13 @@ class Player:
         clock: Callable[[], float],
         start: float,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        keep_raw: Callable[[RawReply], None] | None = None,
     ) -> None:
         """
-        *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry.
+        *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry,
+        *keep_raw* takes the replies of systems whose replies are kept.
         """
+        self._keep_raw = keep_raw
         self._settings = settings
         self._sink = sink
         self._clock = clock
@@ -160,7 +169,9 @@ class Player:
     ) -> TurnRecord:
         system = play.system
         history = planned.history if system.adapter.history == "client" else ()
-        request = ChatRequest(question=planned.question, history=history, depth=depth)
+        request = ChatRequest(
+            question=planned.question, history=history, depth=depth, keep_raw=system.keep_raw
+        )
         first_failure: float | None = None
         attempt = 0
         while True:
@@ -180,6 +191,8 @@ class Player:
                 pause = self._pause_before_retry(play, depth, error, attempt, done - first_failure)
                 if isinstance(session, AdapterError):
                     pause = None
+                if error.raw is not None:
+                    self._keep(play, depth, attempt, error.outcome, error.raw)
                 if log is not None:
                     log.failed(depth, attempt, error.outcome, str(error), pause)
                 if pause is None:
@@ -199,9 +212,25 @@ class Player:
                 times = reply.times or WireTimes(sent=sent, done=self._clock())
                 if log is not None:
                     log.answered(depth, attempt, times.done - times.sent)
+                if reply.raw is not None:
+                    self._keep(play, depth, attempt, "answered", reply.raw)
                 timing = self._timing(due, times)
                 return self._record(play, depth, planned, "answered", attempt, reply=reply, timing=timing)
             await self._sleep(pause)
+
+    def _keep(self, play: Play, depth: int, attempt: int, outcome: str, raw: bytes) -> None:
+        if play.system.keep_raw and self._keep_raw is not None:
+            self._keep_raw(
+                RawReply(
+                    conversation=play.conversation.id,
+                    system=play.system.name,
+                    policy=play.policy_name,
+                    depth=depth,
+                    attempt=attempt,
+                    outcome=outcome,
+                    data=raw,
+                )
+            )
 
     def _pause_before_retry(
         self, play: Play, depth: int, error: AdapterError, attempt: int, since_failure_s: float
@@ -250,7 +279,7 @@ class Player:
             gold_passages=turn.gold_passages,
             passages=() if reply is None else reply.passages,
             usage=None if reply is None else reply.usage,
-            cost_usd=None if reply is None else reply.cost_usd,
+            cost_usd=None if reply is None else cost_usd(reply, play.system.prices),
             attempts=attempts,
             timing=timing,
             source=play.source,

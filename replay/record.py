@@ -35,6 +35,8 @@ class Usage:
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_prompt_tokens: int | None = None
+    """Those of the prompt that it had in its cache."""
 
 
 @quick_init

@@ -17,10 +17,12 @@ import msgspec
 from replay.conversation import Conversation
 from replay.errors import RunError
 from replay.plugins import build, load
+from replay.raw_reply import RawReply
 from replay.record import TurnRecord
 from replay.scenario import Choice, ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.store.store import DATABASE, RunStore, StoredScore, StoredVerdict
+from replay.store.superseding import Superseded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,6 +111,11 @@ class Run:
         with self._opened() as store:
             return list(store.records())
 
+    def raw_replies(self) -> Iterator[RawReply]:
+        """Replies as they came, as far as they were kept, in the order of the asks."""
+        with self._opened() as store:
+            yield from store.raw_replies()
+
     def conversations(self) -> list[Conversation]:
         """The conversations as the run met them, in the data's order."""
         with self._opened() as store:
@@ -150,6 +157,11 @@ class Run:
         with self._opened() as store:
             return list(store.verdicts(judge))
 
+    def superseded(self) -> list[Superseded]:
+        """Turns as they were before they were asked again, in the order in which they gave way."""
+        with self._opened() as store:
+            return list(store.superseded())
+
     def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
         """All records, and the scores of each, by the scorer's label."""
         from replay.statistics.score_column import ScoreColumn
@@ -169,12 +181,15 @@ class Run:
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.judges.remarks import remarks
+        from replay.report.notes import again_remarks
         from replay.report.report import Report
         from replay.statistics.paired import policy_gaps
 
         records, columns = self.scored()
         judged = self.judged()
         lag = self.state().lag
+        with self._opened() as store:
+            again = again_remarks(*store.count_superseded())
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -182,7 +197,7 @@ class Run:
             ),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
-            remarks=tuple(remarks(judged)),
+            remarks=(*again, *remarks(judged)),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 
@@ -266,6 +281,12 @@ def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
     finally:
         store.close()
     return run
+
+
+def chosen_scorers(store: RunStore) -> list[Choice]:
+    """The scorers that the run was scored with last; none if it wasn't scored yet."""
+    stored = msgspec.convert(store.fact("scorers") or [], list[_StoredScorer])
+    return [Choice(name=one.name, settings=one.settings) for one in stored]
 
 
 def score_into(store: RunStore, choices: Sequence[Choice]) -> None:

@@ -18,6 +18,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from replay.assertions.section import Assertion
 from replay.errors import Fault, ScenarioError
 from replay.load.section import LoadSection
+from replay.prices import Prices
+from replay.scenario_folder import confined_to, is_outside_allowed
 from replay.secret_looks import secret_faults
 from replay.settings_faults import faults_of
 from replay.yaml_lines import Lines, parse
@@ -60,6 +62,10 @@ class SystemSection(_Section):
     adapter: str
     settings: dict[str, Any] = Field(default_factory=dict)
     limit: LimitSection | None = None
+    prices: Prices | None = None
+    """What it charges; as the scenario's table says for its ``model`` when left out."""
+    keep_raw: bool | None = None
+    """Keep its replies as they came; as ``play.keep_raw`` says when left out."""
 
 
 class Choice(_Section):
@@ -142,6 +148,10 @@ class PlaySection(_Section):
     fail_fast: bool = True
     """Stop the run at once where a system refuses our key (401, 403) before it answered anything."""
     durability: Literal["process", "power"] = "process"
+    keep_raw: bool = False
+    """Keep replies as they came beside the answers taken from them; a system may say otherwise."""
+    raw_limit_bytes: int = Field(default=1024 * 1024, ge=1)
+    """What is longer is cut."""
 
 
 class Scenario(_Section):
@@ -163,6 +173,8 @@ class Scenario(_Section):
     play: PlaySection = PlaySection()
     load: LoadSection | None = None
     """A load run: conversations again and again, for as long and as many at a time as is said here."""
+    prices: Path | None = None
+    """A file with a table of prices by model, for systems and judges; relative to the scenario's folder."""
     seed: int = 0
     """For retry jitter, bootstrap resamples and a load's arrivals."""
     repeats: int = Field(default=1, ge=1)
@@ -194,11 +206,13 @@ class ScenarioFile:
     folder: Path
     """What relative paths start from."""
     lines: Lines
+    confined: bool = False
+    """What it names has to lie below its folder."""
 
 
-def read_scenario(path: Path) -> ScenarioFile:
+def read_scenario(path: Path, *, allow_outside: bool = False) -> ScenarioFile:
     """
-    Read the scenario file at *path*.
+    Read the scenario file at *path*; what it names has to lie below its folder, or anywhere if allowed.
 
     Raises:
         ScenarioError: it can't be read or has faults; all of them at once, those of plug-in settings
@@ -209,10 +223,11 @@ def read_scenario(path: Path) -> ScenarioFile:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ScenarioError(str(path), [Fault(path="", message=f"can't be read: {reason}")]) from error
-    return parse_scenario(text, source=str(path), folder=path.resolve().parent)
+    confined = not (allow_outside or is_outside_allowed())
+    return parse_scenario(text, source=str(path), folder=path.resolve().parent, confined=confined)
 
 
-def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
+def parse_scenario(text: str, *, source: str, folder: Path, confined: bool = False) -> ScenarioFile:
     """
     The scenario in *text*; *source* names it in messages, *folder* is what its paths start from.
 
@@ -233,11 +248,14 @@ def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
         from replay.assembly import settings_faults  # assembly builds what this module describes
 
         faults += faults_of(error, Scenario, value, "")
-        faults += settings_faults(value, folder)
+        with confined_to(folder if confined else None):
+            faults += settings_faults(value, folder)
         raise ScenarioError(source, located(faults, lines)) from error
     if faults:
         raise ScenarioError(source, located(faults, lines))
-    return ScenarioFile(scenario=scenario, text=text, source=source, folder=folder, lines=lines)
+    return ScenarioFile(
+        scenario=scenario, text=text, source=source, folder=folder, lines=lines, confined=confined
+    )
 
 
 def located(faults: list[Fault], lines: Lines) -> list[Fault]:
@@ -261,7 +279,7 @@ def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -
     content = yaml.safe_load(file.text)
     content[section] = {**(content.get(section) or {}), **changes}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    return parse_scenario(text, source=file.source, folder=file.folder)
+    return parse_scenario(text, source=file.source, folder=file.folder, confined=file.confined)
 
 
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:

@@ -20,6 +20,7 @@ from replay.judges.judge import Case, HistoryShown, Value
 from replay.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
 from replay.judges.panel import Panel, Verdict
 from replay.judges.tally import Judged, Tally, spread_of
+from replay.prices import NO_PRICES, read_price_table
 from replay.scenario import Choice
 from replay.scorers.reference_score import mean
 from replay.scorers.scorer import Unscored
@@ -204,9 +205,11 @@ def run_panels(
             choices.append(own[name])
         else:
             choices += _as_written(name, own, read_choices([name], "--judge"))
+    table = file.scenario.prices
+    prices = read_price_table(file.folder / table) if table else NO_PRICES
     panels, faults = [], []
     for choice in choices:
-        panel, found = build_panel(choice, folder=file.folder, at="--judge")
+        panel, found = build_panel(choice, folder=file.folder, at="--judge", prices=prices)
         faults += found
         if panel:
             panel = replace(panel, repeats=repeats or panel.repeats)

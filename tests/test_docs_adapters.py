@@ -49,10 +49,11 @@ ELSEWHERE = {"chain": "langchain_openai", "engine": "llama_index"}
 
 
 def _keys(settings: dict[str, Any]) -> list[str]:
-    """The environment variables that *settings* name."""
+    """The environment variables that *settings* name, in settings of settings as well."""
+    below = [name for value in settings.values() if isinstance(value, dict) for name in _keys(value)]
     named = [value for setting, value in settings.items() if setting.endswith("_env")]
     texts = [text for value in named for text in (value.values() if isinstance(value, dict) else [value])]
-    return [name for text in texts for name in re.findall(r"\$\{(\w+)\}", text) or [text]]
+    return below + [name for text in texts for name in re.findall(r"\$\{(\w+)\}", text) or [text]]
 
 
 def _built(system: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Adapter:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from replay.conversation import Conversation, Passage, Turn
 from replay.history import Exchange
@@ -42,7 +44,7 @@ def test_passages_are_one_text_or_a_list():
 
 def test_gold_answers_are_out_of_reach():
     """A template is what the system under test is sent."""
-    assert "SECRET" not in repr(VARIABLES)
+    assert "SECRET" not in repr(dict(VARIABLES))
 
 
 @pytest.mark.parametrize("text", ["{{ nothing }}", "x {{ nothing }}", "{{ conversation.nothing.deep }}"])
@@ -75,3 +77,64 @@ def test_text_in_a_variable_is_not_a_template():
     variables = template_variables(TALK, question="{{ 1 + 1 }}")
     assert Template("{{ question }}").render(variables) == "{{ 1 + 1 }}"
     assert TextTemplate("a {{ question }}").render(variables) == "a {{ 1 + 1 }}"
+
+
+PLAIN = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "constant",
+        "one\r\ntwo\n",
+        "{# a remark #}constant",
+        "{{ question }}",
+        "{{question}} at {{ depth }}, {{session_id}}!\n",
+        "{{- question -}} x",
+        "{{ conversation.id }}/{{ conversation['title'] }}",
+        "{{ conversation.title | upper }}",
+        "{{ history }} {{ messages[0].content }} {{ passages.0.text }}",
+        "{{ true }} {{ none }} {{ 1 }}",
+        "{% raw %}{{ question }}{% endraw %}",
+        "{% if depth > 1 %}{{ question }}{% endif %}",
+        "{{ dict(a=1) }}",
+        "{{ '{{' }}{{ question }}",
+    ],
+)
+def test_texts_come_out_as_jinja_renders_them(text):
+    """Those of names and constants are put together without it."""
+    assert TextTemplate(text).render(VARIABLES) == PLAIN.from_string(text).render(VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "question",
+        "history",
+        "depth",
+        "session_id",
+        "conversation.id",
+        "passages",
+        "dict",
+        "none",
+        "depth + 1",
+    ],
+)
+def test_single_expressions_come_out_as_jinja_evaluates_them(expression):
+    expected = PLAIN.compile_expression(expression)(**VARIABLES)
+    assert Template(f"{{{{ {expression} }}}}").render(VARIABLES) == expected
+
+
+def test_a_method_of_a_dict_is_not_an_item_of_it():
+    """Jinja looks for attributes first, and so do we."""
+    variables = {"given": {"items": "an item", "id": 7}}
+    assert TextTemplate("{{ given.id }}").render(variables) == "7"
+    assert TextTemplate("{{ given.items }}").render(variables) == PLAIN.from_string(
+        "{{ given.items }}"
+    ).render(variables)
+
+
+def test_a_variable_goes_before_a_global_of_the_same_name():
+    assert Template("{{ range }}").render({"range": "ours"}) == "ours"
+    assert TextTemplate("a {{ range }}").render({"range": "ours"}) == "a ours"

@@ -19,6 +19,7 @@ from replay_adapters.streamed_answer import (
     streamed_passages,
     whole_text,
 )
+from replay_adapters.told_cost import told_cost_usd
 from replay_adapters.told_errors import error_told
 
 RENAMED = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
@@ -92,6 +93,7 @@ class Messages:
             text=text,
             passages=passages.passages(reply, value) if passages else (),
             usage=_usage(value.get("usage")),
+            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
             times=reply.times,
         )
 
@@ -145,7 +147,11 @@ def _usage(usage: Any) -> Usage | None:
     completion = known.get("output_tokens")
     if not prompt and completion is None:
         return None
-    return Usage(prompt_tokens=sum(prompt) if prompt else None, completion_tokens=completion)
+    return Usage(
+        prompt_tokens=sum(prompt) if prompt else None,
+        completion_tokens=completion,
+        cached_prompt_tokens=known.get("cache_read_input_tokens"),
+    )
 
 
 def _event(value: Any) -> MessageEvent:

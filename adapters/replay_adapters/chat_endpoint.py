@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from replay import ChatReply, ChatRequest, Conversation
+from replay import AdapterError, ChatReply, ChatRequest, Conversation
 from replay_adapters.chat_body import ChatBodies, ChatBody
 from replay_adapters.http_client import HttpClient
 from replay_adapters.http_reply import HttpReply, StreamedReply
@@ -101,20 +102,34 @@ class ChatEndpoint:
         """One conversation."""
         yield ChatSession(self, ChatBody(self._bodies, conversation))
 
-    async def send(self, body: bytes) -> ChatReply:
+    async def send(self, body: bytes, *, keep_raw: bool) -> ChatReply:
         """
-        What is answered to *body*.
+        What is answered to *body*; with *keep_raw* also as it came.
 
         Raises:
             AdapterError: no answer came.
         """
         spoken = self._spoken
-        if not self._stream:
-            return spoken.read(await self._client.request("POST", self._url, body=body), self._passages)
-        reply = await self._client.stream("POST", self._url, body=body, mark=spoken.mark, ended=spoken.ended)
+        reply: HttpReply | StreamedReply
+        if self._stream:
+            reply = await self._client.stream(
+                "POST", self._url, body=body, mark=spoken.mark, ended=spoken.ended
+            )
+        else:
+            reply = await self._client.request("POST", self._url, body=body)
+        try:
+            found = self._read(reply)
+        except AdapterError as error:
+            error.raw = reply.raw
+            raise
+        return replace(found, raw=reply.raw) if keep_raw else found
+
+    def _read(self, reply: HttpReply | StreamedReply) -> ChatReply:
+        if isinstance(reply, HttpReply):
+            return self._spoken.read(reply, self._passages)
         if reply.broken is None and reply.reads and reply.reads[0].lstrip()[:1] == b"{":
-            return spoken.read(reply.whole(), self._passages)  # asked to stream, it didn't
-        return spoken.read_stream(reply, self._passages)
+            return self._spoken.read(reply.whole(), self._passages)  # asked to stream, it didn't
+        return self._spoken.read_stream(reply, self._passages)
 
 
 class ChatSession:
@@ -127,4 +142,4 @@ class ChatSession:
         self._body = body
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        return await self._endpoint.send(self._body.of(request))
+        return await self._endpoint.send(self._body.of(request), keep_raw=request.keep_raw)

@@ -155,6 +155,7 @@ class CommandAdapter:
             text=self._paths["answer"].text(line, value),
             passages=passages.passages(line, value) if passages else (),
             times=WireTimes(sent=sent, done=line.at),
+            raw=line.content,
         )
 
     def _value_and_key(self, line: Line) -> tuple[Any, str | None]:

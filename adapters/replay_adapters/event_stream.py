@@ -26,8 +26,8 @@ LAST_BYTES = 64
 """Where ``[DONE]`` is looked for."""
 
 _DONE_EVENT = re.compile(rb"[\r\n]data: ?\[DONE\][\r\n]")
-_FIRST_EVENT = re.compile(rb"event: [^\r\n]*\ndata: ")
-_BETWEEN_EVENTS = re.compile(rb"\n\nevent: [^\r\n]*\ndata: ")
+_FIRST_EVENT = re.compile(rb"event: ?[^\r\n]*\r?\ndata: ?")
+_BETWEEN_EVENTS = re.compile(rb"\r?\n\r?\nevent: ?[^\r\n]*\r?\ndata: ?")
 
 
 class StreamEvent(NamedTuple):
@@ -176,13 +176,18 @@ def json_array(reads: Sequence[bytes]) -> JsonArray | None:
     has a line end in it, so nothing but what stands between two events is ever replaced.
     """
     body = b"".join(reads)
-    if not body.endswith(b"\n\n"):
+    end = b"\r\n" if body.endswith(b"\r\n") else b"\n"
+    if not body.endswith(end * 2):
         return None
-    if body.startswith(b"data: "):
-        data, lines = body[6:-2].split(b"\n\ndata: "), 2
+    start = b"data: " if body.startswith(b"data: ") else b"data:"
+    if body.startswith(start):
+        data, lines = body[len(start) : -2 * len(end)].split(end * 2 + start), 2
     elif first := _FIRST_EVENT.match(body):
-        data, lines = _BETWEEN_EVENTS.split(body[first.end() : -2]), 3
+        data, lines = _BETWEEN_EVENTS.split(body[first.end() : -2 * len(end)]), 3
     else:
+        return None
+    # A carriage return by itself would end a line, but be mere space in JSON.
+    if body.count(b"\r") != lines * len(data) if end == b"\r\n" else b"\r" in body:
         return None
     # With so many line ends in each event, and none besides, they tell which read brought an event's end.
     line_ends = [read.count(b"\n") for read in reads]

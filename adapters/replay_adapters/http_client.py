@@ -2,8 +2,8 @@
 One HTTP exchange with a system: a request, its reply in one piece or as a stream, or a clear error.
 
 Shared by the adapters that speak HTTP. A client keeps the connections of one system; it opens as many
-as there are asks under way, follows no redirects, keeps no cookies (conversations must not meet in
-them) and sets no deadline: the caller cancels.
+as there are asks under way, follows no redirects, keeps no cookies of its own (conversations must not meet
+in them) and sets no deadline: the caller cancels.
 
 A server may close an idle connection in the very moment in which a question is sent on it. Nobody can
 tell then whether the question was taken in, so it isn't sent again behind the player's back: it is a
@@ -23,6 +23,7 @@ import aiohttp
 from yarl import URL
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, WireTimes, __version__
+from replay_adapters.http_cookies import Extras
 from replay_adapters.http_failures import broken, refusal
 from replay_adapters.http_reply import HttpPlace, HttpReply, StreamedReply
 from replay_adapters.http_text import Secrets, shown_url
@@ -112,10 +113,18 @@ class HttpClient:
                 await session.close()
 
     async def request(
-        self, method: str, url: str, json_body: Any = None, *, body: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        json_body: Any = None,
+        *,
+        body: bytes | None = None,
+        extras: Extras | None = None,
     ) -> HttpReply:
         """
         Send *json_body* (nothing if None), or *body*, which is JSON already, and wait for the whole reply.
+
+        *extras* are this request's alone.
 
         Raises:
             AdapterError: nothing came back, or no status 2xx, or too much.
@@ -126,7 +135,7 @@ class HttpClient:
             body = _encoded(json_body, place)
         try:
             sent = perf_counter()
-            response = await self._send(method, address, place, body)
+            response = await self._send(method, address, place, body, extras)
             try:
                 first_byte = perf_counter()
                 content = await self._read(response, place)
@@ -141,7 +150,7 @@ class HttpClient:
         return HttpReply(
             place=place,
             status=response.status,
-            content_type=response.headers.get("Content-Type", ""),
+            headers=response.headers,
             body=content,
             times=WireTimes(sent=sent, first_byte=first_byte, done=done),
             secrets=self._secrets,
@@ -156,6 +165,7 @@ class HttpClient:
         body: bytes | None = None,
         mark: bytes = b"",
         ended: Callable[[Sequence[bytes]], bool] | None = None,
+        extras: Extras | None = None,
     ) -> StreamedReply:
         """
         Send as ``request`` does and read the reply as it comes, until it ends or *ended* says so.
@@ -176,7 +186,7 @@ class HttpClient:
         begun = False
         try:
             sent = perf_counter()
-            response = await self._send(method, address, place, body)
+            response = await self._send(method, address, place, body, extras)
             try:
                 first_byte = perf_counter()
                 if not 200 <= response.status < 300:
@@ -193,7 +203,7 @@ class HttpClient:
         return StreamedReply(
             place=place,
             status=response.status,
-            content_type=response.headers.get("Content-Type", ""),
+            headers=response.headers,
             reads=reads,
             read_at=read_at,
             sent=sent,
@@ -203,7 +213,7 @@ class HttpClient:
         )
 
     async def _send(
-        self, method: str, address: _Address, place: HttpPlace, body: bytes | None
+        self, method: str, address: _Address, place: HttpPlace, body: bytes | None, extras: Extras | None
     ) -> aiohttp.ClientResponse:
         session = self._bodiless if body is None else self._with_body
         if session is None:
@@ -212,7 +222,14 @@ class HttpClient:
             raise AdapterRefusedError(
                 f"{place}: an address can't hold credentials; use headers_env", reached=False
             )
-        return await session.request(method, address.url, data=body, allow_redirects=False)
+        if extras is None:
+            return await session.request(method, address.url, data=body, allow_redirects=False)
+        cookies, url = extras.cookies, URL(address.url)
+        headers = {**extras.headers, **(cookies.header(url) if cookies else {})}
+        response = await session.request(method, url, data=body, headers=headers, allow_redirects=False)
+        if cookies:
+            cookies.take(response)
+        return response
 
     async def _read(self, response: aiohttp.ClientResponse, place: HttpPlace) -> bytes:
         content = response.content
@@ -264,7 +281,9 @@ class HttpClient:
         )
 
     def _refusal(self, response: aiohttp.ClientResponse, place: HttpPlace, content: bytes) -> AdapterError:
-        return refusal(place, response.status, response.headers, content, self._secrets, self._unauthorized)
+        error = refusal(place, response.status, response.headers, content, self._secrets, self._unauthorized)
+        error.raw = content
+        return error
 
 
 _JSON = {"Content-Type": "application/json"}

@@ -25,8 +25,8 @@ def refusal(
     """The error for a reply with *status*, none of 2xx; *key_hint* is the next step after a 401 or 403."""
     wait_s = retry_after_s(headers, datetime.now(UTC))
     said = excerpt(content, secrets)
-    next_step = _next_step(status, headers, key_hint)
-    return refused(status, f"{place} answered {status} {_phrase(status)}: {said}; {next_step}", wait_s)
+    step = next_step(status, headers, key_hint)
+    return refused(status, f"{place} answered {status} {_phrase(status)}: {said}; {step}", wait_s)
 
 
 def refused(
@@ -42,7 +42,8 @@ def refused(
     return AdapterRefusedError(message, retryable=passing, retry_after_s=retry_after_s, status=status)
 
 
-def _next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
+def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
+    """What to do about a reply with *status*, none of 2xx; *key_hint* after a 401 or 403."""
     if 300 <= status < 400:
         location = headers.get("Location")
         if not location:
@@ -52,6 +53,10 @@ def _next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
         return key_hint
     if status in (404, 405):
         return "check the address, and the model's name if one is sent"
+    if status == 408:
+        return "the system gave up waiting; ask fewer conversations at a time if that happens often"
+    if status == 413:
+        return "show it a shorter history or shorter passages"
     if status == 429:
         return "ask less often, or fewer conversations at a time"
     if status >= 500:
@@ -63,7 +68,7 @@ def broken(error: Exception, place: HttpPlace, secrets: Secrets) -> AdapterError
     """What *error* of the HTTP library means to us."""
     # A ClientResponseError spells out the URL, query and all.
     text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
-    reason = secrets.hidden(text or type(error).__name__)
+    reason = " ".join(secrets.hidden(text or type(error).__name__).split())
     match error:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
             return AdapterRefusedError(f"{place}: not an http(s) URL; check its template", reached=False)
@@ -71,6 +76,13 @@ def broken(error: Exception, place: HttpPlace, secrets: Secrets) -> AdapterError
             return AdapterConnectionError(
                 f"{place}: the server's certificate is not trusted ({reason}); "
                 "check the host's name, or set SSL_CERT_FILE to the certificates to trust",
+                reached=False,
+            )
+        case aiohttp.ClientConnectorSSLError():
+            return AdapterConnectionError(
+                f"{place}: no TLS connection ({reason}); check the port, and whether the address begins with "
+                "https though the server speaks http there",
+                retryable=True,
                 reached=False,
             )
         case aiohttp.ClientConnectorDNSError():
@@ -84,12 +96,17 @@ def broken(error: Exception, place: HttpPlace, secrets: Secrets) -> AdapterError
         case aiohttp.ClientPayloadError() if isinstance(
             error.__cause__, aiohttp.http_exceptions.ContentEncodingError
         ):
-            return AdapterReplyError(f"{place}: the reply can't be decompressed ({reason})")
+            return AdapterReplyError(
+                f"{place}: the reply can't be decompressed ({reason}); "
+                "check the system, or the proxy that compressed it"
+            )
         case ValueError():
-            return AdapterRefusedError(f"{place}: can't be sent ({reason})", reached=False)
+            message = f"{place}: can't be sent ({reason}); check address and headers"
+            return AdapterRefusedError(message, reached=False)
+    hung_up = isinstance(error, aiohttp.ServerDisconnectedError) and " http://" in str(place)
     return AdapterConnectionError(
         f"{place}: the connection broke before the reply was complete ({reason}); "
-        "the system's log may say why",
+        f"the system's log may say why{', unless it speaks https there' if hung_up else ''}",
         retryable=True,
     )
 

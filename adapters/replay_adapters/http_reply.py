@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from replay import AdapterError, AdapterReplyError, WireTimes
@@ -25,29 +26,38 @@ class HttpPlace:
 class HttpReply:
     """A reply, read to its end."""
 
-    __slots__ = ("_place", "_secrets", "body", "content_type", "status", "times")
+    __slots__ = ("_place", "_secrets", "body", "headers", "status", "times")
 
     def __init__(
         self,
         *,
         place: HttpPlace,
         status: int,
-        content_type: str,
+        headers: Mapping[str, str],
         body: bytes,
         times: WireTimes,
         secrets: Secrets,
     ) -> None:
         self._place = place
         self.status = status
-        self.content_type = content_type
+        self.headers = headers
         self.body = body
         self.times = times
         self._secrets = secrets
 
     @property
+    def content_type(self) -> str:
+        return self.headers.get("Content-Type", "")
+
+    @property
     def place(self) -> str:
         """Method and URL, fit to be shown."""
         return str(self._place)
+
+    @property
+    def raw(self) -> bytes:
+        """All that came of the body."""
+        return self.body
 
     def excerpt(self, part: bytes | None = None) -> str:
         """The beginning of *part*, or of the body, fit to be shown."""
@@ -81,7 +91,7 @@ class StreamedReply:
     """
 
     __slots__ = (
-        "_place", "_secrets", "broken", "content_type", "first_byte", "read_at", "reads", "sent", "status",
+        "_place", "_secrets", "broken", "first_byte", "headers", "read_at", "reads", "sent", "status",
     )  # fmt: skip
 
     def __init__(
@@ -89,7 +99,7 @@ class StreamedReply:
         *,
         place: HttpPlace,
         status: int,
-        content_type: str,
+        headers: Mapping[str, str],
         reads: list[bytes],
         read_at: list[float],
         sent: float,
@@ -100,7 +110,7 @@ class StreamedReply:
         self._place = place
         self._secrets = secrets
         self.status = status
-        self.content_type = content_type
+        self.headers = headers
         self.reads = reads
         self.read_at = read_at
         """Moments of ``time.perf_counter``, one for each read."""
@@ -108,6 +118,10 @@ class StreamedReply:
         self.first_byte = first_byte
         self.broken = broken
         """What ended the stream before its end; None where the server ended it."""
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("Content-Type", "")
 
     @property
     def place(self) -> str:
@@ -124,11 +138,16 @@ class StreamedReply:
         return HttpReply(
             place=self._place,
             status=self.status,
-            content_type=self.content_type,
+            headers=self.headers,
             body=b"".join(self.reads),
             times=WireTimes(sent=self.sent, first_byte=self.first_byte, done=self.done),
             secrets=self._secrets,
         )
+
+    @property
+    def raw(self) -> bytes:
+        """All that came of the body."""
+        return b"".join(self.reads)
 
     def excerpt(self, part: bytes | None = None) -> str:
         """The beginning of *part*, or of all that came, fit to be shown."""

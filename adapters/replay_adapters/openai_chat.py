@@ -19,6 +19,7 @@ from replay_adapters.streamed_answer import (
     streamed_passages,
     whole_text,
 )
+from replay_adapters.told_cost import told_cost_usd
 from replay_adapters.told_errors import error_told
 
 
@@ -86,6 +87,7 @@ class ChatCompletions:
             text=_answer(reply, value),
             passages=passages.passages(reply, value) if passages else (),
             usage=usage_of(value.get("usage")),
+            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
             times=reply.times,
             logprobs=_logprobs(value),
         )
@@ -111,15 +113,18 @@ class ChatCompletions:
                     add_read(read)
                 elif delta is not None and delta.refusal:
                     streamed.refusal += delta.refusal
-                if choice.finish_reason:
-                    streamed.complete = True
-                    streamed.finish = choice.finish_reason
                 if choice.logprobs is not None:
                     logprobs.append(choice.logprobs)
+                if not choice.finish_reason:
+                    continue  # as nearly all of them
+                streamed.complete = True
+                streamed.finish = choice.finish_reason
             if chunk.usage is not None:
-                streamed.usage = usage_of(chunk.usage) or streamed.usage
+                streamed.take_usage(usage_of(chunk.usage), chunk.usage)
             if chunk.error is not None:
                 raise error_told(reply, chunk.error)
+        if streamed.usage is None or streamed.finish is None:
+            self._look_again(reply, chunks, streamed)
         check_complete(reply, streamed, '"data: [DONE]" or a finish_reason')
         text = whole_text(streamed.pieces)
         if not text.strip():
@@ -128,19 +133,29 @@ class ChatCompletions:
             text=text,
             passages=streamed_passages(reply, passages) if passages else (),
             usage=streamed.usage,
+            cost_usd=streamed.cost_usd,
             times=stream_times(reply, streamed.piece_reads),
             logprobs=logprobs_of([one for item in logprobs for one in _content(item)]) if logprobs else None,
         )
+
+    def _look_again(self, reply: StreamedReply, chunks: Sequence[Chunk], streamed: Streamed) -> None:
+        """For what some servers put beside a text: counts up to there, or an error."""
+        for chunk in chunks:
+            if chunk.error is not None:
+                raise error_told(reply, chunk.error)
+            if chunk.usage is not None:
+                streamed.take_usage(usage_of(chunk.usage), chunk.usage)
 
 
 def without_text(reply: Received, *, refused: bool, finish: object) -> AdapterReplyError:
     """An error that says why there is no text."""
     if refused:
-        why = "answered with a refusal of the model"
+        why, step = "answered with a refusal of the model", "that is all it has to say to this question"
     else:
-        hint = "; raise the token limit" if finish in ("length", "max_output_tokens", "max_tokens") else ""
-        why = f"answered without a text (finish_reason {finish!r}){hint}"
-    return AdapterReplyError(f"{reply.place} {why}: {reply.excerpt()}", status=reply.status)
+        why = f"answered without a text (finish_reason {finish!r})"
+        cut = finish in ("length", "max_output_tokens", "max_tokens")
+        step = "raise the token limit" if cut else "check the model's token limit and stop words"
+    return AdapterReplyError(f"{reply.place} {why}: {reply.excerpt()}; {step}", status=reply.status)
 
 
 def usage_of(
@@ -153,7 +168,13 @@ def usage_of(
     known = [count if type(count) is int and count >= 0 else None for count in counts]
     if known == [None, None]:
         return None
-    return Usage(prompt_tokens=known[0], completion_tokens=known[1])
+    details = usage.get(f"{prompt}_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return Usage(
+        prompt_tokens=known[0],
+        completion_tokens=known[1],
+        cached_prompt_tokens=cached if type(cached) is int and cached >= 0 else None,
+    )
 
 
 def _answer(reply: HttpReply, value: Any) -> str:

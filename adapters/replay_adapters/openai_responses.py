@@ -19,6 +19,7 @@ from replay_adapters.streamed_answer import (
     streamed_passages,
     whole_text,
 )
+from replay_adapters.told_cost import told_cost_usd
 from replay_adapters.told_errors import error_told
 
 LOGPROBS = "message.output_text.logprobs"
@@ -50,7 +51,8 @@ class Responses:
     """The server ends the stream after the last event."""
 
     def __init__(self, *, model: str, stream: bool, stream_usage: bool) -> None:
-        self._ours: dict[str, Any] = {**({"stream": True} if stream else {}), "model": model}
+        # Said either way, since `transformers serve` streams unless it is told not to.
+        self._ours: dict[str, Any] = {"stream": stream, "model": model}
 
     def fields(
         self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
@@ -85,6 +87,7 @@ class Responses:
             text=text,
             passages=passages.passages(reply, value) if passages else (),
             usage=usage_of(value.get("usage"), "input_tokens", "output_tokens"),
+            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
             times=reply.times,
             logprobs=logprobs_of(logprobs) if logprobs else None,
         )
@@ -118,7 +121,8 @@ class Responses:
                     raise error_told(reply, response.get("error"))
                 streamed.complete = True
                 streamed.finish = _finish(response)
-                streamed.usage = usage_of(response.get("usage"), "input_tokens", "output_tokens")
+                usage = response.get("usage")
+                streamed.take_usage(usage_of(usage, "input_tokens", "output_tokens"), usage)
         check_complete(reply, streamed, '"response.completed"')
         text = whole_text(streamed.pieces)
         if not text.strip():
@@ -127,6 +131,7 @@ class Responses:
             text=text,
             passages=streamed_passages(reply, passages) if passages else (),
             usage=streamed.usage,
+            cost_usd=streamed.cost_usd,
             times=stream_times(reply, streamed.piece_reads),
             logprobs=logprobs_of(logprobs) if logprobs else None,
         )

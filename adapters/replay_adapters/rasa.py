@@ -109,7 +109,11 @@ class RasaAdapter:
                 raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
         try:
             reply = await self._client.request("POST", self._url, body)
-            return self._reply_in(reply, reply.json())
+            try:
+                return self._reply_in(reply, reply.json())
+            except AdapterError as error:
+                error.raw = reply.raw
+                raise
         except AdapterError as error:
             # The client knows of headers; this token stands in the address, and a server may repeat it.
             error.args = (self._secrets.hidden(str(error)),)
@@ -136,6 +140,7 @@ class RasaAdapter:
             text=text,
             passages=self._passages.passages(reply, value) if self._passages else (),
             times=reply.times,
+            raw=reply.raw,
         )
 
     def _text(self, message: Mapping[str, Any]) -> str:

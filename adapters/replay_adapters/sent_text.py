@@ -7,13 +7,17 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from replay import Conversation, template_variables
+from replay import Conversation, keep_secret, template_variables
 
+LONGEST_SECRET_BYTES = 64 * 1024
+
+_FILE = "_FILE"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NAME = re.compile(r"\w+")
 
@@ -35,14 +39,43 @@ def check_address(url: str, setting: str) -> None:
 
 def from_environment(name: str, setting: str) -> str:
     """
-    The value of the environment variable *name*.
+    The secret in the environment variable *name*, or in the file that the variable *name* + ``_FILE`` names.
+
+    Files are how Docker, Kubernetes and systemd hand secrets over, and the ending is Docker's convention.
+    What is found is hidden from now on in all that is kept or shown.
 
     Raises:
-        ValueError: it is not set.
+        ValueError: neither is set, both are, or the file can't be read.
     """
     value = os.environ.get(name, "").strip()
+    path = os.environ.get(name + _FILE, "").strip()
+    if value and path:
+        raise ValueError(f"{setting}: both {name} and {name}{_FILE} are set; unset the one you don't mean")
+    if path:
+        value = _from_file(Path(path), f"{setting}: {name}{_FILE}")
     if not value:
-        raise ValueError(f"{setting}: the environment variable {name} is not set; export it and try again")
+        raise ValueError(
+            f"{setting}: the environment variable {name} is not set; export it, or export {name}{_FILE} with "
+            "the path of a file that holds the value, and try again"
+        )
+    keep_secret(value)
+    return value
+
+
+def _from_file(path: Path, setting: str) -> str:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LONGEST_SECRET_BYTES + 1)
+        value = content.decode().strip()
+    except OSError as error:
+        raise ValueError(f'{setting} names "{path}", which can\'t be read: {error.strerror}') from error
+    except UnicodeDecodeError:
+        # Not chained: its message shows a part of the secret.
+        raise ValueError(f'{setting} names "{path}", which is not UTF-8 text') from None
+    if not value:
+        raise ValueError(f'{setting} names "{path}", which is empty')
+    if len(content) > LONGEST_SECRET_BYTES or "\n" in value:
+        raise ValueError(f'{setting} names "{path}", which holds more than one line; a key is one line')
     return value
 
 
@@ -66,8 +99,10 @@ def _filled_in(text: str, setting: str) -> str:
     return _VARIABLE.sub(lambda match: from_environment(match[1], setting), text)
 
 
-def check_variables(value: Any, setting: str) -> None:
+def check_variables(value: Any, setting: str, *, more: Sequence[str] = ()) -> None:
     """
+    *more* are variables that this setting knows beside those that all know.
+
     Raises:
         ValueError: a template in *value* uses a variable that there is none of.
     """
@@ -77,20 +112,22 @@ def check_variables(value: Any, setting: str) -> None:
     if isinstance(value, str):
         try:
             used = find_undeclared_variables(_environment().parse(value))
-        except TemplateSyntaxError as error:
+        except (TemplateSyntaxError, RecursionError) as error:
             raise ValueError(f'{setting}: template "{value[:60]}": {error}') from error
         for name in sorted(used - set(_environment().globals)):
-            if name not in _variables():
-                close = get_close_matches(name, _variables(), n=1)
+            known = (*_variables(), *more)
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
                 meant = f'; did you mean "{close[0]}"?' if close else ""
-                known = ", ".join(_variables())
-                raise ValueError(f'{setting}: there is no variable "{name}"{meant} (known: {known})')
+                raise ValueError(
+                    f'{setting}: there is no variable "{name}"{meant} (known: {", ".join(known)})'
+                )
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            check_variables(item, f"{setting}.{key}")
+            check_variables(item, f"{setting}.{key}", more=more)
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         for number, item in enumerate(value):
-            check_variables(item, f"{setting}[{number}]")
+            check_variables(item, f"{setting}[{number}]", more=more)
 
 
 @cache

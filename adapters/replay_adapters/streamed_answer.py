@@ -33,6 +33,7 @@ from replay_adapters.event_stream import (
 from replay_adapters.http_reply import StreamedReply
 from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import ReplyPath
+from replay_adapters.told_cost import told_cost_usd
 
 T = TypeVar("T")
 
@@ -51,6 +52,14 @@ class Streamed:
     """Why the model stopped, in the system's word."""
     refusal: str = ""
     usage: Usage | None = None
+    cost_usd: float | None = None
+
+    def take_usage(self, usage: Usage | None, told: Any) -> None:
+        """The counts of an event that has some, as they are and as the server *told* them."""
+        self.usage = usage or self.usage
+        # A header has no cost of a stream: it was sent before there was any.
+        cost = told_cost_usd(told, {})
+        self.cost_usd = self.cost_usd if cost is None else cost
 
 
 def decoded_events(
@@ -130,7 +139,7 @@ def _not_json(reply: StreamedReply, event: StreamEvent, number: int, error: Exce
     reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
     return AdapterReplyError(
         f"{reply.place}: event {number} of the stream can't be read as JSON ({reason}): "
-        f"{reply.excerpt(event.data)}",
+        f"{reply.excerpt(event.data)}; the system's log may say why",
         status=reply.status,
     )
 
@@ -194,7 +203,7 @@ def stream_times(reply: StreamedReply, piece_reads: Sequence[int]) -> WireTimes:
     read_at = reply.read_at
     # Rounded once and then subtracted, so that errors don't add up over an answer.
     at_100us = [int(moment * 10_000.0) for moment in read_at]
-    at = [at_100us[read] for read in piece_reads]
+    at = [*map(at_100us.__getitem__, piece_reads)]
     return WireTimes(
         sent=reply.sent,
         first_byte=reply.first_byte,

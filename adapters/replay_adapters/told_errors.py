@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from replay import AdapterError
-from replay_adapters.http_failures import refused
+from replay_adapters.http_failures import next_step, refused
 from replay_adapters.http_reply import HttpReply, StreamedReply
 from replay_adapters.json_bytes import encode_json
 
@@ -38,7 +38,8 @@ def error_told(reply: HttpReply | StreamedReply, error: Any) -> AdapterError:
     if isinstance(error, dict):
         status = next(filter(None, (_status(error.get(key)) for key in ("code", "status", "type"))), None)
     said = reply.excerpt(encode_json(error))
-    return refused(status, f"{reply.place} told of an error in its reply: {said}", reached=True)
+    step = next_step(status or 400, {}, "check the key it wants")
+    return refused(status, f"{reply.place} told of an error in its reply: {said}; {step}", reached=True)
 
 
 def _status(code: Any) -> int | None:

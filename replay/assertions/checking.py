@@ -12,6 +12,7 @@ from replay.assertions.section import Assertion
 from replay.errors import Fault
 from replay.judges.panel import Panel
 from replay.scorers.scorer import SHARE, unit_of
+from replay.scenario_folder import outside
 from replay.settings_faults import nearest
 from replay.store.store import DATABASE
 
@@ -47,7 +48,9 @@ def assertion_faults(
                 faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
         if known is not None and known.get(one.metric) == SHARE:
             faults += _beyond_a_share(one, at)
-        if one.compare is not None and not (folder / one.compare / DATABASE).is_file():
+        if one.compare is not None and (complaint := outside(folder / one.compare)):
+            faults.append(Fault(path=f"{at}.compare", message=complaint))
+        elif one.compare is not None and not (folder / one.compare / DATABASE).is_file():
             message = (
                 f'there is no run in "{folder / one.compare}"; name the folder of a run, relative to '
                 "the scenario's"

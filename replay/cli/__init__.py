@@ -7,8 +7,11 @@ asserts does not hold, 130 interrupted.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -19,6 +22,7 @@ from replay.cli.init import init
 from replay.cli.plot import plot
 from replay.cli.plugins import plugins
 from replay.cli.report import report
+from replay.cli.rerun import rerun
 from replay.cli.resume import resume
 from replay.cli.rewrite import rewrite
 from replay.cli.run import run
@@ -29,6 +33,7 @@ from replay.cli.stress import stress
 from replay.cli.validate import validate
 from replay.cli.view import view
 from replay.errors import InputError, PluginError, ReplayError
+from replay.known_secrets import hidden
 
 app = typer.Typer(
     name="replay",
@@ -44,6 +49,7 @@ for verb in (
     run,
     stress,
     resume,
+    rerun,
     score,
     report,
     view,
@@ -63,6 +69,22 @@ for verb in (
 def _about(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+    outside: Annotated[
+        bool,
+        typer.Option("--allow-outside", help="Scenarios may name files outside of their own folder."),
+    ] = False,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            "--log-level",
+            metavar="LEVEL",
+            help="debug, info, warning or error; left out, warning, or info with --log-file.",
+        ),
+    ] = None,
+    log_file: Annotated[
+        Path | None,
+        typer.Option("--log-file", metavar="FILE", help="Write the log to the end of FILE, as JSON lines."),
+    ] = None,
 ) -> None:
     """Replay conversations against a chat system and score every turn by depth."""
     if version:
@@ -70,12 +92,21 @@ def _about(
 
         typer.echo(f"convreplay {__version__}")
         raise typer.Exit
+    from replay.logs import log_to
+    from replay.scenario_folder import allow_outside
+
+    log_to(log_file, log_level)
+    if outside:
+        allow_outside()
 
 
 def main() -> None:
     """Entry point of ``replay``; an error of ours ends as one message, never as a traceback."""
     try:
-        app(prog_name="replay")
+        try:
+            app(prog_name="replay")
+        finally:
+            sys.stdout.flush()  # or it would fail where nobody can say so any more
     except (InputError, PluginError) as error:
         sys.exit(_say(error, code=2))
     except ReplayError as error:
@@ -84,8 +115,14 @@ def main() -> None:
         # Whoever read our output went away (`replay export ... | head`); nothing is wrong with that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EIO):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = f'"{error.filename}"' if error.filename else "what was to be written, or standard output,"
+        sys.exit(_say(ReplayError(f"{where} can't be written: {error.strerror}"), code=1))
 
 
 def _say(error: ReplayError, *, code: int) -> int:
-    sys.stderr.write(f"{error}\n")
+    sys.stderr.write(f"{hidden(str(error))}\n")
     return code

@@ -23,6 +23,7 @@ class Table(StrEnum):
     TURNS = "turns"
     CONVERSATIONS = "conversations"
     EVALCONVQA = "evalconvqa"
+    RAW = "raw"
 
 
 class Format(StrEnum):
@@ -41,7 +42,8 @@ def export(
         typer.Option(
             "--table",
             help="turns: one row each; conversations: as the native data format; "
-            "evalconvqa: the published program's two files per system and policy, into a folder.",
+            "evalconvqa: the published program's two files per system and policy, into a folder; "
+            "raw: replies as they came, where the scenario kept them (play: keep_raw).",
         ),
     ] = Table.TURNS,
     format: Annotated[
@@ -67,12 +69,21 @@ def export(
     if chosen is None:
         raise InputError(f'"{out}" doesn\'t say which format it wants; add --format csv, jsonl or parquet')
     found = Run(run_folder(run, runs))
-    if table is Table.CONVERSATIONS:
+    if table is Table.RAW:
+        if format is not None and chosen is not Format.JSONL:
+            raise InputError("raw replies have a shape of their own, so they can only be written as jsonl")
+        _export_raw(found, out)
+    elif table is Table.CONVERSATIONS:
         if chosen is not Format.JSONL:
             raise InputError("conversations are nested, so they can only be written with --format jsonl")
         _export_conversations(found.conversations(), out)
     else:
-        export_turns(*found.scored(), out, chosen.value)
+        try:
+            export_turns(*found.scored(), out, chosen.value)
+        except OSError as error:
+            if out is None:  # standard output, which is nobody's file
+                raise
+            raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
 
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:
@@ -91,11 +102,31 @@ def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> Non
         typer.echo(path)
 
 
+def _export_raw(run: Run, out: Path | None) -> None:
+    from replay.errors import InputError
+    from replay.report.export_raw import export_raw
+
+    if out is None:
+        export_raw(run.raw_replies(), sys.stdout.buffer)
+        return
+    try:
+        with out.open("wb") as stream:
+            count = export_raw(run.raw_replies(), stream)
+    except OSError as error:
+        raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+    if not count:
+        typer.echo("no reply was kept; `keep_raw: true` under `play` keeps them", err=True)
+
+
 def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:
     from replay.datasets.native import native_line, write_native
+    from replay.errors import InputError
 
     if out is not None:
-        write_native(conversations, out)
+        try:
+            write_native(conversations, out)
+        except OSError as error:
+            raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
         return
     for conversation in conversations:
         sys.stdout.buffer.write(native_line(conversation))

@@ -28,14 +28,27 @@ MOST_TABLED_TURNS = 200_000
 Play = Callable[[Progress], Coroutine[None, None, Run]]
 
 
-def play_and_report(play: Play, runs: Path, *, as_json: bool, junit: Path | None = None) -> None:
+def play_and_report(
+    play: Play, runs: Path, *, as_json: bool, junit: Path | None = None, folder: Path | None = None
+) -> None:
     """
     Play with live progress; then show the depth table, or say how to go on after an interruption.
+
+    *folder* is that of the run, unless it is a new one.
 
     Raises:
         typer.Exit: the run was interrupted (130), nothing was answered (1) or an assertion failed (100).
     """
-    run = _played(play, runs)
+    show_whole(_played(play, runs, folder), as_json=as_json, junit=junit)
+
+
+def show_whole(run: Run, *, as_json: bool, junit: Path | None = None) -> None:
+    """
+    Show the depth table, what became of the assertions, and where the run is.
+
+    Raises:
+        typer.Exit: nothing was answered (1) or an assertion failed (100).
+    """
     judgements = judge_run(run)
     show(run, as_json=as_json, judgements=judgements)
     if not as_json:
@@ -82,13 +95,13 @@ def judge_run(run: Run) -> list[Judgement]:
     return of_run.judge_run(run)
 
 
-def _played(play: Play, runs: Path) -> Run:
+def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
     """One run, with live progress; an interruption says how to go on."""
     try:
         with Progress(Console(stderr=True)) as progress:
             return run_on_loop(_until_told_to_stop(play(progress)))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        run = Run(newest_run(runs))
+        run = Run(folder or newest_run(runs))
         goes_on = "look at it with: replay report" if run.is_load() else "go on with: replay resume"
         typer.echo(f"interrupted: what was answered is kept; {goes_on} {run.folder}", err=True)
         raise typer.Exit(130) from None
@@ -138,6 +151,8 @@ def show(
         return
     if load is not None:
         print_load(load, Console())
+        if report is not None:
+            typer.echo("All turns kept one by one, warm-up included\n")
     if report is None:
         return
     if markdown:

@@ -77,12 +77,17 @@ class Progress:
 
     def level_over(self, level: Level, result: Mapping[str, Any]) -> None:
         missed = [f"{g['goal']} missed ({_shown(g['value'])})" for g in result["goals"] if not g["met"]]
-        met = "" if result["met"] is None else ", objectives met" if result["met"] else f", {'; '.join(missed)}"
+        met = (
+            "" if result["met"] is None else ", objectives met" if result["met"] else f", {'; '.join(missed)}"
+        )
         turns = self._turns - self._level_turns
         rate = turns / max(monotonic() - self._level_began, 1e-9)
         self._level = ""
         self._console.print(
-            f"{level.name}: {turns} turns ({rate:.0f}/s){met}", highlight=False, markup=False
+            f"{level.name}: {turns} turns ({rate:.0f}/s){met}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
 
     def judged(self, judge: str, done: int, cases: int) -> None:

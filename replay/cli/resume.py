@@ -21,5 +21,9 @@ def resume(
 
     folder = run_folder(run, runs)
     play_and_report(
-        lambda progress: resume_async(folder, observer=progress), runs, as_json=as_json, junit=junit
+        lambda progress: resume_async(folder, observer=progress),
+        runs,
+        folder=folder,
+        as_json=as_json,
+        junit=junit,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -180,4 +181,5 @@ def _write(lines: Iterable[bytes], out: Path | None) -> None:
     except OSError as error:
         raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # where it can't be removed it could not be made either
+            unfinished.unlink()

@@ -33,19 +33,20 @@ def serve(
     """
     import asyncio
 
-    import yaml
-
     from replay.adapter import Adapter
     from replay.errors import InputError, PluginError
     from replay.plugins import build, load
     from replay.serving import serve as serve_adapter
+    from replay.yaml_lines import parse
 
     settings = {}
     for one in setting or []:
         key, equals, value = one.partition("=")
         if not equals:
             raise InputError(f'--set {one}: "KEY=VALUE" is expected')
-        settings[key] = yaml.safe_load(value)
+        settings[key], _, faults = parse(value)
+        if faults:
+            raise InputError(f"--set {key}: {faults[0].message}")
     folder = Path.cwd()
     made = build(load("adapters", adapter, folder), settings, folder=folder, key_path="--set")
     if not isinstance(made, Adapter):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
+
+if TYPE_CHECKING:
+    from replay.scenario import ScenarioFile
 
 DURATION_S = 30.0
 
@@ -113,15 +116,13 @@ def stress(
 
     Options go before what the scenario's `load` section says. Ctrl-C keeps what was answered.
     """
-    import yaml
-
     from replay.cli.playing import play_and_report
     from replay.launch import load_scenario, run_async
     from replay.scenario import with_section
 
     file = load_scenario(scenario)
     given = {
-        "profile": profile.value if profile else None,
+        "profile": profile.value if profile else _implied_profile(file, concurrency, rate, trace),
         "concurrency": concurrency,
         "rate": rate,
         "trace": str(trace.resolve()) if trace else None,
@@ -130,7 +131,7 @@ def stress(
         "ramp_s": ramp_s,
         "conversations": conversations,
         "turns": turns,
-        "think": yaml.safe_load(think) if think is not None else None,
+        "think": None if think is None else _think(think),
         "draw": draw.value if draw else None,
         "max_open": max_open,
         "workers": workers,
@@ -140,15 +141,47 @@ def stress(
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if sweep := _sweep(levels, search):
         changes["sweep"] = sweep
+    elif rate is not None or concurrency is not None:
+        changes["sweep"] = None  # one level, whatever sweep the scenario has
+    if changes.get("profile", "trace") != "trace":
+        changes["trace"] = None
     bounds = ("duration_s", "conversations", "turns")
     if file.scenario.load is None and not any(bound in changes for bound in bounds) and trace is None:
         changes["duration_s"] = DURATION_S
-    if file.scenario.load is None and profile is None:
-        changes["profile"] = "trace" if trace else "poisson" if rate else "closed"
     file = with_section(file, "load", changes)
     play_and_report(
         lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json, junit=junit
     )
+
+
+def _implied_profile(
+    file: ScenarioFile, concurrency: int | None, rate: float | None, trace: Path | None
+) -> str | None:
+    """The profile that an option is one of, where the scenario says another one or none."""
+    said = file.scenario.load.profile if file.scenario.load else None
+    if trace:
+        return "trace"
+    if rate is not None:
+        return None if said in ("constant", "poisson") else "poisson"
+    return "closed" if concurrency is not None else None
+
+
+def _think(text: str) -> Any:
+    """
+    Raises:
+        typer.BadParameter: *text* is not as in a scenario.
+    """
+    import yaml
+
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = None
+    if value is None:
+        raise typer.BadParameter(
+            f'--think "{text}" is not a think time: seconds, recorded, or {{kind: exponential, mean_s: 2}}'
+        )
+    return value
 
 
 def _objectives(texts: Sequence[str]) -> dict[str, float]:
@@ -171,14 +204,16 @@ def _sweep(levels: str | None, search: str | None) -> dict[str, Any]:
     Raises:
         typer.BadParameter: both were given, or one is not as it should be.
     """
-    if levels and search:
+    if levels is not None and search is not None:
         raise typer.BadParameter("--levels and --search are two ways of sweeping; give one")
     try:
-        if levels:
+        if levels is not None:
             return {"levels": [float(level) for level in levels.split(",")]}
-        if search:
+        if search is not None:
             low, _, high = search.partition("..")
             return {"low": float(low), "high": float(high)}
     except ValueError:
-        raise typer.BadParameter("--levels takes numbers as in 8,16,32, --search LOW..HIGH as in 8..256") from None
+        raise typer.BadParameter(
+            "--levels takes numbers as in 8,16,32, --search LOW..HIGH as in 8..256"
+        ) from None
     return {}

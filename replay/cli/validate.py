@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import ScenarioArgument
+from replay.local_code import plugins_of_ones_own
 
 
 def validate(
@@ -51,3 +52,5 @@ def validate(
         for voter in panel.voters:
             if local := getattr(voter.adapter, "local_code", None):
                 typer.echo(f"            runs local code: {local}")
+    for name in plugins_of_ones_own(file.scenario.model_dump()):
+        typer.echo(f"  plug-in   runs local code: {name}")

@@ -24,6 +24,9 @@ from replay.settings_faults import nearest
 _REQUIRED = ("conversation", "question")
 _OF_TURN = ("turn", "answer", "standalone", "fact", "passage")
 _OF_CONVERSATION = ("title", "section", "background")
+LONGEST_NUMBER = 100
+"""Characters; no conversation has as many turns, and Python refuses numbers of thousands."""
+
 FIELDS = (*_REQUIRED, *_OF_TURN, *_OF_CONVERSATION)
 
 
@@ -246,7 +249,7 @@ def _turn_number(row: _Row, previous: int) -> int:
     cell = row.cell("turn")
     if cell is None:
         return previous
-    if not cell.strip().isdecimal():
+    if not cell.strip().isdecimal() or len(cell) > LONGEST_NUMBER:
         raise row.place.error(f'is "{cell}", expected a whole number', "turn")
     if int(cell) <= previous:
         raise row.place.error(f"is {int(cell)} after {previous}; the rows of a conversation go up", "turn")

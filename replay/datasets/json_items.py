@@ -16,7 +16,7 @@ import msgspec
 
 from replay.datasets.data_file import read_whole
 from replay.datasets.place import Place
-from replay.datasets.typed_json import decode, not_json
+from replay.datasets.typed_json import TOO_DEEP, decode, not_json
 from replay.errors import DatasetError
 
 T = TypeVar("T")
@@ -63,6 +63,8 @@ def _items(data: bytes, key: str | None, path: Path) -> tuple[list[msgspec.Raw],
         return msgspec.json.decode(members[key], type=list[msgspec.Raw]), begin
     except msgspec.ValidationError as error:
         raise place.error(misfit) from error
+    except RecursionError as error:
+        raise place.error(TOO_DEEP) from error
     except msgspec.DecodeError as error:
         found = re.search(r"\(byte (\d+)\)", str(error))
         broken = data.count(b"\n", 0, int(found[1])) + 1 if found else None

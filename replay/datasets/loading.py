@@ -14,6 +14,7 @@ from replay.datasets.reader import Reader
 from replay.datasets.soundness import check
 from replay.errors import DatasetError
 from replay.plugins import available, load
+from replay.scenario_folder import outside
 
 HEAD_BYTES = 64 * 1024
 """How much of a file a reader sees to recognize its format."""
@@ -31,7 +32,12 @@ def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for pattern in patterns:
-        path = folder / Path(pattern).expanduser()
+        try:
+            path = folder / Path(pattern).expanduser()
+            path.exists()
+        except (OSError, RuntimeError) as error:  # a name of 5,000 characters, a user that there is none of
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise DatasetError(f"can't be looked for: {reason}", path=pattern[:100]) from error
         if not path.is_dir() and (path.exists() or not glob.has_magic(pattern)):
             if not path.exists():
                 raise DatasetError(missing(path), path=str(path))
@@ -45,6 +51,9 @@ def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
             message = "matches no file; check the pattern"
             raise DatasetError(is_folder(matches[0]) if matches else message, path=str(path))
         found.update(dict.fromkeys(files))
+    for path in found:
+        if complaint := outside(path):
+            raise DatasetError(complaint, path=str(path))
     return list(found)
 
 
@@ -96,6 +105,8 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
                     except DatasetError as error:
                         found = error
                 yield path, number, found
+            if number == 0:
+                raise DatasetError("holds no conversation; is it the right file?", path=str(path))
         except DatasetError as error:  # the file as a whole, or its rest
             yield path, number + 1, error
 

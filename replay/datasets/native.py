@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,8 @@ def write_native(conversations: Iterable[Conversation], path: Path) -> int:
                 count += 1
         unfinished.replace(path)
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # where it can't be removed it could not be made either
+            unfinished.unlink()
     return count
 
 

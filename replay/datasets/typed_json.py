@@ -51,6 +51,11 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
         raise place.error(not_utf8(error.object[error.start])) from error
     except msgspec.DecodeError as error:
         raise place.error(not_json(str(error), bytes(data))) from error
+    except RecursionError as error:
+        raise place.error(TOO_DEEP) from error
+
+
+TOO_DEEP = "is nested too deeply; no data set needs hundreds of lists within lists"
 
 
 def not_json(message: str, data: bytes) -> str:

@@ -18,23 +18,12 @@ from replay.judges.cache import VerdictCache, cache_key
 from replay.judges.prompt import short_hash
 from replay.judges.tally import Tally
 from replay.load.politeness import PolitenessLimit
+from replay.prices import Prices, cost_usd
 from replay.record import Usage
 from replay.retrying import Deadlines, ask_within, pause_before_retry
 
 UNFIT_AFTER = 3
 """So many replies in a row that can't serve, and a voter isn't asked any more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """What an endpoint charges, in dollars per million tokens."""
-
-    prompt_usd: float
-    completion_usd: float
-
-    def cost_usd(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The price of so many tokens."""
-        return (prompt_tokens * self.prompt_usd + completion_tokens * self.completion_usd) / 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +136,7 @@ class Asker:
         except AdapterError as error:
             self.tally.failed(str(error))
             raise
-        self.tally.replied(reply, cost_usd(reply, ask.voter))
+        self.tally.replied(reply, cost_usd(reply, ask.voter.prices))
         return reply
 
     async def _with_retries(self, ask: _Question) -> ChatReply:
@@ -194,13 +183,6 @@ def sample_name(repeat: int, sample: int, *, once: bool = False) -> str:
     return "once" if once else f"{repeat}/{sample}"
 
 
-def cost_usd(reply: ChatReply, voter: Voter) -> float | None:
-    """What *reply* cost: as the endpoint says, or by the voter's prices; None where neither is known."""
-    if reply.cost_usd is not None or voter.prices is None or reply.usage is None:
-        return reply.cost_usd
-    return voter.prices.cost_usd(reply.usage.prompt_tokens or 0, reply.usage.completion_tokens or 0)
-
-
 @dataclass(slots=True)
 class VoterAsk:
     """The ``Ask`` of one voter and repeat about one case; remembers what was asked."""
@@ -232,7 +214,7 @@ class VoterAsk:
         except AdapterError as error:
             self.asked.append(replace(asked, error=f"{error.outcome}: {error}"))
             raise
-        cost = cost_usd(reply, self.voter)
+        cost = cost_usd(reply, self.voter.prices)
         self.asked.append(replace(asked, text=reply.text, usage=reply.usage, cost_usd=cost, cached=cached))
         return reply
 

@@ -15,25 +15,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replay.adapter import Adapter
 from replay.errors import Fault, PluginError, ScenarioError
-from replay.judges.asking import Patience, Prices, Voter
+from replay.judges.asking import Patience, Voter
 from replay.judges.cache import default_cache_path
 from replay.judges.judge import Judge
 from replay.judges.panel import Panel
 from replay.load.politeness import PolitenessLimit
 from replay.plugins import Factory, build, load, settings_model
+from replay.prices import NO_PRICES, Prices, PriceTable
 from replay.scenario import Choice, LimitSection
+from replay.scenario_folder import outside
 from replay.settings_faults import faults_of, nearest
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PricesSection(_Section):
-    """What a voter's endpoint charges, in dollars per million tokens."""
-
-    prompt_usd: float = Field(ge=0)
-    completion_usd: float = Field(ge=0)
 
 
 class VoterSection(_Section):
@@ -45,7 +40,7 @@ class VoterSection(_Section):
     """Adapter and model when left out."""
     limit: LimitSection | None = None
     """The judge's own when left out, shared by all voters that have none."""
-    prices: PricesSection | None = None
+    prices: Prices | None = None
 
 
 class JudgeSection(_Section):
@@ -59,7 +54,7 @@ class JudgeSection(_Section):
     voters: tuple[VoterSection, ...] = ()
     """Several adapters, in the place of ``adapter`` and ``settings``."""
     limit: LimitSection | None = None
-    prices: PricesSection | None = None
+    prices: Prices | None = None
     concurrency: int = Field(default=4, ge=1)
     repeats: int = Field(default=1, ge=1, le=100)
     timeout_s: float = Field(default=60.0, gt=0)
@@ -70,19 +65,22 @@ class JudgeSection(_Section):
     """Another file for the verdict cache, or false for none."""
 
 
-def build_panel(choice: Choice, *, folder: Path, at: str) -> tuple[Panel | None, list[Fault]]:
+def build_panel(
+    choice: Choice, *, folder: Path, at: str, prices: PriceTable = NO_PRICES
+) -> tuple[Panel | None, list[Fault]]:
     """
     The panel that *choice* describes, or what is wrong with it, located below *at*.
 
     *folder* is what relative paths start from.
     """
-    return _Building(choice, folder, at).panel()
+    return _Building(choice, folder, at, prices).panel()
 
 
 class _Building:
     """Builds the parts and collects faults instead of stopping at the first."""
 
-    def __init__(self, choice: Choice, folder: Path, at: str) -> None:
+    def __init__(self, choice: Choice, folder: Path, at: str, prices: PriceTable) -> None:
+        self._prices = prices
         self.choice = choice
         self.folder = folder
         self.at = f"{at}.{choice.name}"
@@ -97,6 +95,7 @@ class _Building:
         voters = self._voters(section)
         if judge is not None:
             self._check_parameters(judge, voters)
+        cache = self._cache(section)
         if self.faults or judge is None:
             return None, self.faults
         patience = Patience(
@@ -112,7 +111,7 @@ class _Building:
             repeats=section.repeats,
             concurrency=section.concurrency,
             patience=patience,
-            cache=self._cache(section),
+            cache=cache,
         ), []
 
     def _fault(self, path: str, message: str) -> None:
@@ -183,7 +182,7 @@ class _Building:
         return voters
 
     def _voter(
-        self, section: VoterSection, limit: PolitenessLimit | None, prices: PricesSection | None, at: str
+        self, section: VoterSection, limit: PolitenessLimit | None, prices: Prices | None, at: str
     ) -> Voter | None:
         try:
             factory = load("adapters", section.adapter, self.folder)
@@ -198,13 +197,12 @@ class _Building:
             self._fault(f"{at}.adapter", f'"{section.adapter}" gives no adapter')
             return None
         model = section.settings.get("model")
-        price = section.prices or prices
         return Voter(
             name=section.name or (f"{section.adapter}/{model}" if model else section.adapter),
             adapter=adapter,
             identity=identity(section.adapter, section.settings, self.folder),
             limit=limit,
-            prices=Prices(**price.model_dump()) if price else None,
+            prices=section.prices or prices or self._prices.prices_of(model),
         )
 
     def _check_parameters(self, judge: Judge, voters: list[Voter]) -> None:
@@ -221,7 +219,10 @@ class _Building:
 
     def _cache(self, section: JudgeSection) -> Path | None:
         if isinstance(section.cache, Path):
-            return self.folder / section.cache.expanduser()
+            cache = self.folder / section.cache.expanduser()
+            if complaint := outside(cache):
+                self._fault(f"{self.at}.cache", complaint)
+            return cache
         return default_cache_path() if section.cache else None
 
 

@@ -23,6 +23,9 @@ _MATCHING = {"1": True, "true": True, "matching": True, "0": False, "false": Fal
 _PLACES_TRIED = 1000
 """Opening braces at which a JSON object is looked for; bounds the work on a reply full of them."""
 
+_CHARACTERS_TRIED = 2_000_000
+"""Characters read in vain, over all these places, before a reply is given up."""
+
 
 def read_yes_no(text: str) -> bool | None:
     """Whether the first "yes" or "no" of *text*, as a word of its own, is "yes"."""
@@ -83,15 +86,16 @@ def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
     """
     decoder = json.JSONDecoder()
     first: dict[str, Any] | None = None
-    place = text.find("{")
+    place, in_vain = text.find("{"), 0
     for _ in range(_PLACES_TRIED):
-        if place < 0:
+        if place < 0 or in_vain > _CHARACTERS_TRIED:
             break
         end = place + 1
         try:
             value, end = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             value = None
+            in_vain += error.pos - place if isinstance(error, json.JSONDecodeError) else len(text) - place
         if isinstance(value, dict):
             if all(key in value for key in keys):
                 return value
@@ -111,4 +115,6 @@ def json_problem(text: str) -> str:
         return f"{error.msg} at character {error.pos - place} of the object"
     except RecursionError:
         return "the object is nested too deeply"
+    except ValueError:  # more digits than Python reads
+        return "the object holds a number that is too long"
     return "the reply holds no JSON object"

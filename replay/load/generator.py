@@ -17,7 +17,6 @@ from replay.load.alarm import Alarm
 from replay.load.first_failure import first_failure
 from replay.load.level import Level, LevelOutcome
 from replay.load.pace import Pace
-from replay.load.quiet_collector import quiet_collector
 from replay.loop_lag import LoopLag
 
 LEAD_S = 0.05
@@ -56,7 +55,7 @@ async def play_level(
     """
     async with Alarm() as alarm, LoopLag() as lag:
         stage = _Stage(level, alarm, clock, start, after)
-        with first_failure(), quiet_collector():
+        with first_failure():
             async with asyncio.TaskGroup() as tasks:
                 if level.is_open:
                     tasks.create_task(_arrive(stage, visits, tasks, max_open))
@@ -173,10 +172,9 @@ class _Rhythm:
 
 async def _keep_visiting(stage: _Stage, visits: Iterator[Visit], after_s: float) -> None:
     """One user who begins the next conversation when the one before is over."""
-    if after_s:
-        moment = stage.start + after_s
-        if not stage.admits(moment) or not await stage.wait_until(moment):
-            return
+    moment = stage.start + after_s
+    if not stage.admits(moment) or not await stage.wait_until(moment):
+        return
     while stage.begin():
         visit = next(visits, None)
         if visit is None:
@@ -187,6 +185,7 @@ async def _keep_visiting(stage: _Stage, visits: Iterator[Visit], after_s: float)
 async def _arrive(stage: _Stage, visits: Iterator[Visit], tasks: asyncio.TaskGroup, max_open: int) -> None:
     """Users who come when they are due, whatever the system does."""
     room = asyncio.Semaphore(max_open)
+    full_until = float("-inf")
     for visit in visits:
         assert visit.at_s is not None
         arrival = stage.start + visit.at_s
@@ -194,7 +193,11 @@ async def _arrive(stage: _Stage, visits: Iterator[Visit], tasks: asyncio.TaskGro
             return
         if room.locked():
             stage.delayed += 1
-        await room.acquire()
+            await room.acquire()
+            full_until = stage.clock()
+        else:
+            await room.acquire()
+            stage.delayed += arrival < full_until  # came while the one before it waited for room
         if not stage.begin():
             return
         task = tasks.create_task(_visit(stage, visit, arrival))

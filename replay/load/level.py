@@ -60,7 +60,9 @@ class Level:
             ramp_s=self.ramp_s,
             warmup_s=self.warmup_s,
             duration_s=self.duration_s,
-            conversations=None if self.conversations is None else share_of(self.conversations, worker, workers),
+            conversations=None
+            if self.conversations is None
+            else share_of(self.conversations, worker, workers),
             turns=None if self.turns is None else share_of(self.turns, worker, workers),
         )
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +40,9 @@ from replay.errors import DatasetError
 from replay.settings_faults import nearest
 
 FIELDS = ("at_s", "conversation", "gaps_s")
+
+LONGEST_GAP_S = 1e9
+"""Thirty years; more is a mistake in the unit, or no number that a clock can wait for."""
 
 _Row = Mapping[str, Any]
 
@@ -196,13 +198,13 @@ def _gaps(row: _Row, place: Place) -> tuple[float, ...] | None:
             return None
         try:
             found = json.loads(found) if found.startswith("[") else [float(gap) for gap in found.split(";")]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise place.error(f'is "{found}", expected seconds as in 2;0.5;10', "gaps_s") from error
     if found is None:
         return None
     if not isinstance(found, list):
         raise place.error(f"is {found!r}, expected a list of seconds", "gaps_s")
     for gap in found:
-        if isinstance(gap, bool) or not isinstance(gap, int | float) or not math.isfinite(gap) or gap < 0:
+        if isinstance(gap, bool) or not isinstance(gap, int | float) or not 0 <= gap <= LONGEST_GAP_S:
             raise place.error(f"{gap!r} is not 0 or more seconds", "gaps_s")
     return tuple(map(float, found))

@@ -50,7 +50,8 @@ class TextColumn:
 
     def padded(self) -> list[str]:
         """Heading and cells, all of the column's width."""
-        room = [(text, " " * (self.width - cell_len(text))) for text in (self.head, *self.cells)]
+        width = self.width
+        room = [(text, " " * (width - cell_len(text))) for text in (self.head, *self.cells)]
         return [text + space if self.left else space + text for text, space in room]
 
 

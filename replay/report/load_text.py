@@ -24,10 +24,11 @@ from replay.report.load_tables import (
     series_columns,
 )
 from replay.report.terminal import has_person
-from replay.statistics.load_level import LevelSummary
+from replay.statistics.load_level import GoalResult, LevelSummary
 from replay.statistics.load_summary import LoadSummary
 
 _MESSAGE_WIDTH = 300
+_MET = {True: "met", False: "missed", None: "not known"}
 
 
 def print_load(summary: LoadSummary, console: Console) -> None:
@@ -107,13 +108,17 @@ def _goals(levels: Sequence[LevelSummary], console: Console) -> None:
         return
     _heading(console, "Goals")
     for level in told:
-        parts = [
-            f"{goal.goal}: {number(goal.value)}, "
-            + {True: "met", False: "missed", None: "not known"}[goal.met]
-            for goal in level.played.goals
-        ]
+        parts = [f"{goal.goal}: {_MET[goal.met]} ({_value(goal)})" for goal in level.played.goals]
         _item(console, f"{level.played.name}: " + "; ".join(parts))
     console.print()
+
+
+def _value(goal: GoalResult) -> str:
+    if goal.value is None:
+        return "nothing measured"
+    if goal.key == "errors":
+        return f"{number(100 * goal.value)} %"
+    return f"{number(goal.value)} s" if goal.key.endswith("_s") else number(goal.value)
 
 
 def _notes(summary: LoadSummary, console: Console) -> None:

@@ -36,6 +36,7 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "attempts": "whole",
     "prompt_tokens": "whole",
     "completion_tokens": "whole",
+    "cached_prompt_tokens": "whole",
     "cost_usd": "number",
     "latency_s": "number",
     "scheduled_s": "number",

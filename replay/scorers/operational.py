@@ -192,5 +192,5 @@ def completion_tokens(quantile: float | None = None) -> Operational:
 
 
 def cost(quantile: float | None = None) -> Operational:
-    """The scorer ``cost``: US dollars for a turn, as the adapter reckons them."""
+    """The scorer ``cost``: US dollars for a turn, as the endpoint says or as prices give them."""
     return Operational(measure="cost", quantile=quantile)

@@ -23,6 +23,8 @@ class GoalResult:
     goal: str
     value: float | None
     met: bool | None
+    key: str = ""
+    """As in the scenario, from which the value's unit can be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class LevelPlayed:
     """Arrivals that had to wait, since as many conversations were open as may be."""
     lag: Lag | None = None
     interrupted: bool = False
+    stopped: str | None = None
+    """Why it was, where that is since a system failed."""
     met: bool | None = None
     """All its goals; None without goals."""
     goals: tuple[GoalResult, ...] = ()

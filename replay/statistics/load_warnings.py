@@ -25,7 +25,9 @@ def level_warnings(level: LevelSummary) -> tuple[str, ...]:
 
 def _warnings(level: LevelSummary) -> Iterator[str]:
     played, total = level.played, level.total
-    if played.interrupted:
+    if played.stopped:
+        yield f"{played.stopped}. The numbers are those of the part that was played."
+    elif played.interrupted:
         yield "interrupted: the numbers are those of the part that was played."
     if not total.turns:
         yield (

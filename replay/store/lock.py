@@ -16,9 +16,15 @@ def hold(folder: Path) -> IO[bytes]:
     Hold the run in *folder* for this process; the system lets go of it if we die.
 
     Raises:
-        RunError: another process holds it.
+        RunError: another process holds it, or the folder can't be written.
     """
-    handle = (folder / "lock").open("ab")
+    try:
+        handle = (folder / "lock").open("ab")
+    except OSError as error:
+        raise RunError(
+            f'the run in "{folder}" can\'t be written: {error.strerror}; to go on with it, copy the folder '
+            "to where there is writing"
+        ) from error
     try:
         if os.name == "posix":
             import fcntl

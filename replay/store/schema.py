@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -24,18 +25,7 @@ T = TypeVar("T")
 VERSION = 2
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
-TABLES = """
-CREATE TABLE run (
-    key TEXT PRIMARY KEY,
-    value TEXT NOT NULL              -- JSON
-) STRICT;
-CREATE TABLE conversation (
-    position INTEGER PRIMARY KEY,    -- order in the data, from 0
-    id TEXT NOT NULL UNIQUE,
-    turns INTEGER NOT NULL,
-    data TEXT NOT NULL               -- JSON, the whole conversation
-) STRICT;
-CREATE TABLE turn (
+_TURN_COLUMNS = """\
     system TEXT NOT NULL,
     policy TEXT NOT NULL,
     conversation TEXT NOT NULL,
@@ -56,6 +46,7 @@ CREATE TABLE turn (
     passages TEXT NOT NULL,          -- JSON list, as retrieved
     prompt_tokens INTEGER,
     completion_tokens INTEGER,
+    cached_prompt_tokens INTEGER,    -- those of the prompt that came from the system's cache
     cost_usd REAL,
     scheduled_s REAL,                -- seconds since the engine started; NULL when skipped
     sent_s REAL,
@@ -64,7 +55,26 @@ CREATE TABLE turn (
     done_s REAL,
     token_gaps_100us TEXT,           -- JSON list; NULL unless streamed
     source TEXT,                     -- the conversation's id in the data, where it is played once more
-    partial TEXT                     -- what had come of an answer that was cut off
+    partial TEXT                     -- what had come of an answer that was cut off"""
+
+TABLES = f"""
+CREATE TABLE run (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL              -- JSON
+) STRICT;
+CREATE TABLE conversation (
+    position INTEGER PRIMARY KEY,    -- order in the data, from 0
+    id TEXT NOT NULL UNIQUE,
+    turns INTEGER NOT NULL,
+    data TEXT NOT NULL               -- JSON, the whole conversation
+) STRICT;
+CREATE TABLE turn (
+{_TURN_COLUMNS}
+) STRICT;
+CREATE TABLE superseded (            -- turns as they were before they were asked again
+    superseded_at TEXT NOT NULL,     -- UTC, ISO 8601
+    reason TEXT NOT NULL,
+{_TURN_COLUMNS}
 ) STRICT;
 CREATE TABLE score (
     scorer TEXT NOT NULL,
@@ -96,6 +106,18 @@ CREATE TABLE tally (                 -- of a load run: turns that were not kept 
     data TEXT NOT NULL,              -- JSON: turns, outcomes, histograms
     PRIMARY KEY (level, system, policy, depth)
 ) STRICT;
+CREATE TABLE raw (                   -- replies as they came, where they are kept
+    asked_at TEXT NOT NULL,          -- UTC, ISO 8601
+    conversation TEXT NOT NULL,
+    system TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,        -- from 1
+    outcome TEXT NOT NULL,           -- of this attempt
+    size_bytes INTEGER NOT NULL,     -- as it came
+    cut_bytes INTEGER NOT NULL,      -- left out at its end
+    data BLOB NOT NULL               -- zlib
+) STRICT;
 CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     at TEXT NOT NULL,                -- UTC, ISO 8601
@@ -115,6 +137,7 @@ RECORD_COLUMNS = (
     *_TEXTS,
     *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd"),
     *("drift", "valid", "gold_answers", "gold_passages", "passages", "prompt_tokens", "completion_tokens"),
+    "cached_prompt_tokens",
     *("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s", "token_gaps_100us"),
 )
 _INSERT = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES"
@@ -200,6 +223,7 @@ def record_row(record: TurnRecord) -> Row:
         to_json(record.passages) if record.passages else _NOTHING,
         None if usage is None else usage.prompt_tokens,
         None if usage is None else usage.completion_tokens,
+        None if usage is None else usage.cached_prompt_tokens,
         *(_NO_TIMING if timing is None else _timing_row(timing)),
     )
 
@@ -219,7 +243,7 @@ def _timing_row(timing: Timing) -> Row:
 def row_record(row: Sequence[Any]) -> TurnRecord:
     """The record of a row from ``SELECT_RECORDS``."""
     v = dict(zip(RECORD_COLUMNS, row, strict=True))
-    tokens = (v["prompt_tokens"], v["completion_tokens"])
+    tokens = {name: v[name] for name in ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")}
     return TurnRecord(
         system=v["system"],
         policy=v["policy"],
@@ -237,7 +261,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         gold_answers=_texts(v["gold_answers"]),
         gold_passages=_texts(v["gold_passages"]),
         passages=() if v["passages"] == _NOTHING else from_json(v["passages"], tuple[Passage, ...]),
-        usage=None if tokens == (None, None) else Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1]),
+        usage=None if set(tokens.values()) == {None} else Usage(**tokens),
         cost_usd=v["cost_usd"],
         attempts=v["attempts"],
         timing=None if v["done_s"] is None else _row_timing(v),
@@ -271,4 +295,6 @@ def connect(path: str) -> sqlite3.Connection:
     """A connection that any one thread at a time may use."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
     connection.text_factory = to_text
+    # Called by SQLite, so that the writer's thread compresses and not the event loop's.
+    connection.create_function("deflated", 1, zlib.compress, deterministic=True)
     return connection

@@ -8,24 +8,30 @@ SQLite in WAL mode. A record is durable against a killed process once ``write`` 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from replay.conversation import Conversation
 from replay.errors import RunError
+from replay.raw_reply import RawReply
 from replay.record import TurnRecord
 from replay.store import schema
 from replay.store.lock import hold, let_go
-from replay.store.writer import Writer
+from replay.store.migration import OLDEST, migrate
+from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
+from replay.store.superseding import SELECT_SUPERSEDED, Span, Superseded, supersede, superseded
+from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
 DATABASE = "run.db"
+_JUDGED_IN = (("scorer", "score"), ("judge", "verdict"))
 
 
 class StoredScore(NamedTuple):
@@ -68,9 +74,14 @@ class StoredTally(NamedTuple):
 class RunStore:
     """Reads a run's database; a writable one also writes it. Close it when done."""
 
-    def __init__(self, folder: Path, *, write: bool = False, durability: Durability = "process") -> None:
+    def __init__(
+        self, folder: Path, *, write: bool = False, durability: Durability = "process", keyed: bool = True
+    ) -> None:
         """
-        Open the run in *folder*.
+        Open the run in *folder*; of an older version, it is brought to ours first.
+
+        To write it, turns are made quick to find if they aren't yet (a load run that was killed), unless
+        *keyed* says not to.
 
         Raises:
             RunError: there is no run, another process writes it, or its version is not ours.
@@ -81,6 +92,7 @@ class RunStore:
             raise RunError(f'there is no run in "{folder}" (no {DATABASE}); `replay run` makes one')
         self._lock = hold(folder) if write else None
         self._reading = threading.RLock()
+        self._judged_by: tuple[list[str], ...] | None = None
         self._connection = schema.connect(str(path))
         try:
             self._check_version(path)
@@ -90,13 +102,22 @@ class RunStore:
             raise
         synchronous = "FULL" if durability == "power" else "NORMAL"
         self._writer = Writer(str(path), synchronous=synchronous) if write else None
+        if write and keyed:
+            self.add_turn_key()
 
     def _check_version(self, path: Path) -> None:
         try:
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.OperationalError as error:
+            raise RunError(
+                f'"{path}" can\'t be opened: {error}. SQLite has to write beside it even to read: where '
+                "nobody can write, copy the run's folder to somewhere else first"
+            ) from error
         except sqlite3.DatabaseError as error:
             raise RunError(f'"{path}" is not a run\'s database: {error}') from error
-        if version != schema.VERSION:
+        if OLDEST <= version < schema.VERSION:
+            migrate(path, version, locked=self._lock is not None)
+        elif version != schema.VERSION:
             raise RunError(
                 f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
                 f"use the convreplay that wrote it{', or a newer one' if version > schema.VERSION else ''}"
@@ -124,16 +145,20 @@ class RunStore:
             folder.mkdir(parents=True)
         except OSError as error:
             raise RunError(f"the run's folder \"{folder}\" can't be made: {error.strerror}") from error
-        connection = schema.connect(str(folder / DATABASE))
+        unfinished = folder / f"{DATABASE}.unfinished"
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
-            connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
-            rows = [(key, schema.to_json(value)) for key, value in facts.items()]
-            connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
-        finally:
-            connection.close()
-        return cls(folder, write=True, durability=durability)
+            with closing(schema.connect(str(unfinished))) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
+                connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
+                rows = [(key, schema.to_json(value)) for key, value in facts.items()]
+                connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
+            # A program that is killed before this leaves no run, rather than half of one.
+            unfinished.rename(folder / DATABASE)
+        except (sqlite3.Error, OSError) as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise RunError(f"the run's database \"{folder / DATABASE}\" can't be made: {error}") from error
+        return cls(folder, write=True, durability=durability, keyed=has_turn_key)
 
     def close(self) -> None:
         """
@@ -221,6 +246,22 @@ class RunStore:
         (count,) = next(self._rows("SELECT count(*) FROM turn"))
         return int(count)
 
+    def superseded(self) -> Iterator[Superseded]:
+        """Turns as they were before they were asked again, in the order in which they gave way."""
+        return map(superseded, self._rows(SELECT_SUPERSEDED))
+
+    def count_superseded(self) -> tuple[int, int]:
+        """How many turns were asked again, and how many earlier answers and failures are kept."""
+        again = "SELECT 1 FROM superseded GROUP BY conversation, system, policy, depth"
+        ((turns, attempts),) = self._rows(
+            f"SELECT (SELECT count(*) FROM ({again})), count(*) FROM superseded"
+        )
+        return turns, attempts
+
+    def raw_replies(self) -> Iterator[RawReply]:
+        """Replies as they came, as far as they were kept, in the order of the asks."""
+        return map(raw_reply, self._rows(SELECT_RAW))
+
     def scores(self, scorer: str) -> Iterator[StoredScore]:
         """All observations of one scorer."""
         columns = "conversation, system, policy, depth, value, unscored"
@@ -281,6 +322,10 @@ class RunStore:
         """
         return self._writing.write_all(rows)
 
+    def add_raw(self, reply: RawReply, *, most_bytes: int) -> None:
+        """Keep *reply*, up to *most_bytes* of it; durable with the record that is written next."""
+        self._writing.post(*insert_raw(reply, at=_now(), most_bytes=most_bytes))
+
     def add_turn_key(self) -> None:
         """Make turns quick to find, where the run was created without that."""
         self._writing.post(schema.TURN_KEY, ())
@@ -296,9 +341,30 @@ class RunStore:
         self._writing.post(sql, schema.conversation_row(position, conversation))
 
     def forget(self, conversation: str, system: str, policy: str) -> None:
-        """Drop a half-played conversation that has to start again, since the system kept its history."""
-        sql = "DELETE FROM turn WHERE conversation = CAST(? AS TEXT) AND system = ? AND policy = ?"
-        self._writing.post(sql, [schema.to_bytes(conversation), system, policy])
+        """Put a half-played conversation aside that has to start again, since the system kept its history."""
+        for statement in self._supersede(Span(conversation, system, policy), "the system's session was gone"):
+            self._writing.post(*statement)
+
+    def replace(self, record: TurnRecord, reason: str, *, and_later: bool) -> asyncio.Future[None]:
+        """
+        Store *record* in the place of an earlier one, which is put aside in the same transaction.
+
+        With *and_later* so are the turns after it, which leaned on the earlier answer. The future is done
+        when it is durable.
+
+        Raises:
+            RunError: the database can't be written.
+        """
+        last = None if and_later else record.depth
+        span = Span(record.conversation, record.system, record.policy, record.depth, last)
+        return self._writing.write_all([schema.record_row(record)], self._supersede(span, reason))
+
+    def _supersede(self, span: Span, reason: str) -> list[Statement]:
+        if self._judged_by is None:  # nothing is scored while turns are asked
+            names = (self._rows(f"SELECT DISTINCT {c} FROM {t}") for c, t in _JUDGED_IN)
+            self._judged_by = tuple([name for (name,) in rows] for rows in names)
+        scorers, judges = self._judged_by
+        return supersede(span, at=_now(), reason=reason, scorers=scorers, judges=judges)
 
     async def flush(self) -> None:
         """
@@ -346,6 +412,9 @@ class RunStore:
         self._writing.post(sql, tuple(values.values()))
 
     def add_event(self, kind: str, data: Any) -> None:
-        at = datetime.now(UTC).isoformat(timespec="milliseconds")
         sql = "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)"
-        self._writing.post(sql, [at, kind, schema.to_json(data)])
+        self._writing.post(sql, [_now(), kind, schema.to_json(data)])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -13,6 +13,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from queue import SimpleQueue
@@ -24,7 +25,9 @@ from replay.store.schema import Row, connect, insert_records
 CHECKPOINT_PAGES = 4000
 
 
-class _Statement(NamedTuple):
+class Statement(NamedTuple):
+    """What to execute, and the values for its places."""
+
     sql: str
     values: Sequence[Any]
 
@@ -36,9 +39,11 @@ class _Records:
     loop: asyncio.AbstractEventLoop
     rows: list[Row]
     durable: list[asyncio.Future[None]]
+    before: Sequence[Statement] = ()
+    """To be executed first, in the same transaction."""
 
 
-_Item = _Statement | _Records
+_Item = Statement | _Records
 
 
 class Writer:
@@ -63,7 +68,7 @@ class Writer:
         """
         if self._failure:
             raise self._failure
-        self._queue.put(_Statement(sql, values))
+        self._queue.put(Statement(sql, values))
 
     def write(self, row: Row) -> asyncio.Future[None]:
         """
@@ -84,9 +89,11 @@ class Writer:
         records.durable.append(durable)
         return durable
 
-    def write_all(self, rows: list[Row]) -> asyncio.Future[None]:
+    def write_all(self, rows: list[Row], before: Sequence[Statement] = ()) -> asyncio.Future[None]:
         """
         Insert records that came together; the future is done when they are committed.
+
+        The statements *before* are executed first, in the same transaction.
 
         Raises:
             RunError: writing has failed before.
@@ -95,7 +102,7 @@ class Writer:
             raise self._failure
         loop = asyncio.get_running_loop()
         durable: asyncio.Future[None] = loop.create_future()
-        self._queue.put(_Records(loop, rows, [durable]))
+        self._queue.put(_Records(loop, rows, [durable], before))
         return durable
 
     def _hand_over(self, records: _Records) -> None:
@@ -133,9 +140,12 @@ class Writer:
     def _work(self) -> None:
         connection = connect(self._path)
         try:
-            connection.execute(f"PRAGMA synchronous={self._synchronous}")
-            # Every record that comes while the log is folded into the database has to wait for that.
-            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            try:
+                connection.execute(f"PRAGMA synchronous={self._synchronous}")
+                # Every record that comes while the log is folded into the database has to wait for that.
+                connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            except sqlite3.Error as error:
+                self._failure = self._unwritable(error)
             while not self._end.is_set():
                 batch, reached = self._next_batch()
                 if batch:
@@ -144,6 +154,12 @@ class Writer:
                     reached.set()
         finally:
             connection.close()
+
+    def _unwritable(self, error: Exception) -> RunError:
+        return RunError(
+            f"{self._path} can't be written: {error}. What was committed before is safe; "
+            "mend the cause (is the disk full?) and go on with `replay resume`"
+        )
 
     def _next_batch(self) -> tuple[list[_Item], threading.Event | None]:
         """All that waits, up to a mark that somebody waits for."""
@@ -162,13 +178,12 @@ class Writer:
                 connection.execute("BEGIN")
                 _execute(connection, batch)
                 connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                if connection.in_transaction:
+            # Not SQLite's errors alone: of a number too large for a column Python itself complains, and
+            # a thread that died of it would leave everyone waiting.
+            except Exception as error:  # noqa: BLE001 - whoever waits for the records gets it
+                self._failure = self._unwritable(error)
+                with suppress(sqlite3.Error):  # SQLite may have rolled back already
                     connection.execute("ROLLBACK")
-                self._failure = RunError(
-                    f"{self._path} can't be written: {error}. What was committed before is safe; "
-                    "mend the cause (is the disk full?) and go on with `replay resume`"
-                )
         for loop, of_loop in groupby((i for i in batch if isinstance(i, _Records)), lambda i: i.loop):
             if not loop.is_closed():  # a cancelled run may be gone before its last commit
                 waiting = [future for records in of_loop for future in records.durable]
@@ -177,13 +192,15 @@ class Writer:
 
 def _execute(connection: sqlite3.Connection, batch: list[_Item]) -> None:
     """Run everything in order; the rows of neighbouring records at once."""
-    for are_records, items in groupby(batch, lambda item: isinstance(item, _Records)):
-        if are_records:
+    for are_plain, items in groupby(batch, lambda item: isinstance(item, _Records) and not item.before):
+        if are_plain:
             insert_records(connection, [row for i in items if isinstance(i, _Records) for row in i.rows])
-        else:
-            for item in items:
-                assert isinstance(item, _Statement)
-                connection.execute(item.sql, item.values)
+            continue
+        for item in items:
+            for statement in (item,) if isinstance(item, Statement) else item.before:
+                connection.execute(statement.sql, statement.values)
+            if isinstance(item, _Records):
+                insert_records(connection, item.rows)
 
 
 def _settle(waiting: list[asyncio.Future[None]], failure: RunError | None) -> None:

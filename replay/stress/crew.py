@@ -10,9 +10,11 @@ from typing import Protocol, Self
 
 from replay.assembly import Assembly
 from replay.conversation import Conversation
+from replay.coreference.resolver import Document
 from replay.engine import opened_systems
 from replay.load.generator import play_level
 from replay.load.level import Level, LevelOutcome, share_of
+from replay.load.quiet_collector import quiet_collector
 from replay.load.section import LoadSection
 from replay.load.trace import Arrival
 from replay.player import Player, RecordSink
@@ -80,8 +82,21 @@ class LocalCrew:
             await stack.enter_async_context(self._assembly.service)
             await stack.enter_async_context(opened(self._assembly.policies.values()))
             await stack.enter_async_context(opened_systems(self._assembly.systems))
+            await self._load_resolver()
+            # Once and here: looking through all objects would make a level's first arrivals late.
+            stack.enter_context(quiet_collector())
             self._stack = stack.pop_all()
         return self
+
+    async def _load_resolver(self) -> None:
+        """
+        Let the resolver be loaded, where a policy asks it.
+
+        It is with its first question, and whoever asks that one would be seconds late.
+        """
+        service = self._assembly.service
+        if any(service.signature in policy.signature for policy in self._assembly.policies.values()):
+            await service.read(Document(question="Who was she?"))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

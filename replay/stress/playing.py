@@ -196,9 +196,7 @@ async def _keep_counting(crew: Crew, told: LoadObserver) -> None:
         told.counted(crew.taken_count())
 
 
-def _result(
-    level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None
-) -> dict[str, Any]:
+def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None) -> dict[str, Any]:
     """What the run's database keeps of a level, but for what became of the objectives."""
     began, ended = level.window_s
     ended_s = outcome.ended_s if outcome else now_s

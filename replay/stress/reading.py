@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from replay.assembly import Assembly
 from replay.conversation import Conversation
+from replay.datasets.place import Place
 from replay.errors import DatasetError
 from replay.load.section import LoadSection
 from replay.load.think import gaps_s, think_rng
@@ -44,7 +45,7 @@ def read_trace_of(assembly: Assembly, conversations: Sequence[Conversation]) -> 
     for arrival in trace:
         if arrival.conversation is None:
             continue
-        place = Place(path, line=arrival.line)
+        place = Place(path=path, line=arrival.line)
         named, gaps = arrival.conversation, len(arrival.gaps_s or ())
         if named not in turns:
             raise place.error(
@@ -52,7 +53,7 @@ def read_trace_of(assembly: Assembly, conversations: Sequence[Conversation]) -> 
             )
         if gaps and gaps >= turns[named]:
             raise place.error(
-                f'are {gaps}, but "{named}" has {turns[named]} turns and so {turns[named] - 1} gaps', "gaps_s"
+                f'has {gaps}, but "{named}" has only {turns[named] - 1} turns after its first', "gaps_s"
             )
     return trace
 

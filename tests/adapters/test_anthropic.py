@@ -151,7 +151,7 @@ async def test_it_reads_texts_and_counts() -> None:
     reply, _, _ = await _ask(value)
 
     assert reply.text == "Yes."
-    assert reply.usage == Usage(prompt_tokens=35, completion_tokens=2)
+    assert reply.usage == Usage(prompt_tokens=35, completion_tokens=2, cached_prompt_tokens=30)
 
 
 async def test_it_reads_a_stream_with_its_counts_and_times() -> None:

@@ -113,6 +113,7 @@ async def test_it_sends_instructions_and_input() -> None:
 
     assert path == "/v1/responses"
     assert body == {
+        "stream": False,
         "model": "m",
         "store": False,
         "instructions": "On T.",

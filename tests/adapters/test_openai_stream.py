@@ -136,6 +136,16 @@ async def test_pieces_that_came_together_have_no_gap_and_others_the_one_they_had
     assert times.done - times.first_token > later / 1e4 + 0.02
 
 
+async def test_counts_and_errors_may_stand_beside_a_text() -> None:
+    counted = delta("Ye", usage={"prompt_tokens": 3, "completion_tokens": 1})
+    later = delta("s.", usage={"prompt_tokens": 3, "completion_tokens": 2})
+    reply = await _ask(counted, later, delta(None, "stop"), DONE)
+    found = await _failure(delta("Ye", error={"code": 429}), DONE)
+
+    assert reply.usage == Usage(prompt_tokens=3, completion_tokens=2)
+    assert isinstance(found, AdapterRateLimitedError)
+
+
 async def test_without_a_count_by_the_server_there_is_no_usage() -> None:
     """The number of pieces is not that of tokens."""
     assert (await _ask(delta("Yes."), DONE)).usage is None

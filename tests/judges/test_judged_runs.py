@@ -74,7 +74,7 @@ async def test_a_verdict_is_kept_with_its_evidence_and_read_by_any_program(folde
     (asked,) = vote["asks"]
     assert vote["voter"] == "openai/m"
     assert asked["text"] == "No"
-    assert asked["usage"] == {"prompt_tokens": 100, "completion_tokens": 2}
+    assert asked["usage"] == {"prompt_tokens": 100, "completion_tokens": 2, "cached_prompt_tokens": None}
     assert "song 2?" in verdict.data["prompts"][asked["prompt"]]
     connection = sqlite3.connect(run.folder / "run.db")
     rows = connection.execute(

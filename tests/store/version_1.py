@@ -104,11 +104,18 @@ def old_run(folder: Path, *, conversations: int = 2, answer: str = SURROGATE, ve
         connection.executescript(f"{tables} PRAGMA user_version=1;")
         scenario = {"text": SCENARIO, "source": "old.yaml", "folder": str(folder)}
         facts = {
-            **{"scenario": scenario, "name": "old", "seed": 0, "systems": ["s"], "version": "0.0"},
-            **{"policies": {"pred": "pred"}, "finished": True},
+            "scenario": scenario,
+            "name": "old",
+            "seed": 0,
+            "systems": ["s"],
+            "version": "0.0",
+            "policies": {"pred": "pred"},
+            "finished": True,
             "scorers": [{"label": "em", "name": "em", "settings": {}}],
         }
-        connection.executemany("INSERT INTO run VALUES (?, ?)", [(k, json.dumps(v)) for k, v in facts.items()])
+        connection.executemany(
+            "INSERT INTO run VALUES (?, ?)", [(k, json.dumps(v)) for k, v in facts.items()]
+        )
         for position, talk in enumerate(talks):
             row = (position, talk["id"], len(talk["turns"]), json.dumps(talk))
             connection.execute("INSERT INTO conversation VALUES (?, ?, ?, ?)", row)

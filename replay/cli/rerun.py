@@ -1,0 +1,56 @@
+"""``replay rerun``: ask chosen turns of a finished run again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
+
+
+def rerun(
+    run: RunArgument = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="CONDITION",
+            help="Which turns: failed, depth>=3 (also 3, <=3, 2-5), conversation=ID, outcome=timed-out, "
+            "policy=NAME, system=NAME. Given several times, all have to hold; commas between values "
+            "are an or, as in outcome=timed-out,refused.",
+        ),
+    ] = None,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+    junit: JunitOption = None,
+) -> None:
+    """
+    Ask chosen turns of a finished run again, into the same run; what they were before is kept.
+
+    An answer is the history of the turns after it. So under policies that show the system its own answers
+    (pred, rewrite, replace, filter), all later turns of a chosen one's conversation are asked again as
+    well; where the system itself keeps the history, the whole conversation is. Under gold, and under
+    augment where the history is sent along, it is the chosen turn alone.
+
+    Scores and verdicts are made anew at the end. After an interruption, go on with `replay resume`.
+    """
+    from replay.cli.playing import play_and_report, show_whole
+    from replay.rerun import count_chosen, rerun_async
+    from replay.runs import Run
+
+    conditions = only or []
+    folder = run_folder(run, runs)
+    count = count_chosen(folder, conditions)
+    if count == 0:
+        typer.echo(f"no turn of {folder} is like that; nothing was asked again", err=True)
+        show_whole(Run(folder), as_json=as_json, junit=junit)
+        return
+    typer.echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
+    play_and_report(
+        lambda progress: rerun_async(folder, conditions, observer=progress),
+        runs,
+        folder=folder,
+        as_json=as_json,
+        junit=junit,
+    )

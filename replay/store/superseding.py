@@ -1,0 +1,71 @@
+"""
+What happens in the database when turns are asked again: they move to the table ``superseded``, and what
+was found out about their answers goes.
+
+The statements belong into one transaction with the new record, so that a run that is killed there has
+the old turn or the new one, never both and never none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from replay.record import TurnRecord
+from replay.store import schema
+from replay.store.writer import Statement
+
+_COLUMNS = ", ".join(schema.RECORD_COLUMNS)
+_WHERE = "conversation = CAST(? AS TEXT) AND system = ? AND policy = ? AND depth BETWEEN ? AND ?"
+_LAST_DEPTH = 2**62
+SELECT_SUPERSEDED = f"SELECT superseded_at, reason, {_COLUMNS} FROM superseded ORDER BY rowid"
+
+
+class Span(NamedTuple):
+    """Some turns of one conversation as played by one system under one policy."""
+
+    conversation: str
+    system: str
+    policy: str
+    first: int = 1
+    last: int | None = None
+    """Depths from ``first`` to ``last``, both included; None to the conversation's end."""
+
+    def values(self, *, to_end: bool = False) -> tuple[Any, ...]:
+        """For the places in a WHERE clause."""
+        last = _LAST_DEPTH if to_end or self.last is None else self.last
+        return schema.to_bytes(self.conversation), self.system, self.policy, self.first, last
+
+
+class Superseded(NamedTuple):
+    """A turn as it was before it was asked again."""
+
+    at: str
+    """UTC, ISO 8601."""
+    reason: str
+    record: TurnRecord
+
+
+def supersede(
+    span: Span, *, at: str, reason: str, scorers: Iterable[str], judges: Iterable[str]
+) -> list[Statement]:
+    """
+    Statements that put aside the turns in *span*; it may hold none.
+
+    *scorers* and *judges* are the names in the tables of scores and verdicts. What they found in later
+    turns of the conversation goes as well: a judge may have seen the answers before.
+    """
+    later = span.values(to_end=True)
+    moved = f"INSERT INTO superseded (superseded_at, reason, {_COLUMNS}) SELECT ?, ?, {_COLUMNS} FROM turn"
+    return [
+        Statement(f"{moved} WHERE {_WHERE} ORDER BY depth", (at, reason, *span.values())),
+        Statement(f"DELETE FROM turn WHERE {_WHERE}", span.values()),
+        *(Statement(f"DELETE FROM score WHERE scorer = ? AND {_WHERE}", (name, *later)) for name in scorers),
+        *(Statement(f"DELETE FROM verdict WHERE judge = ? AND {_WHERE}", (name, *later)) for name in judges),
+    ]
+
+
+def superseded(row: tuple[Any, ...]) -> Superseded:
+    """What a row of ``SELECT_SUPERSEDED`` holds."""
+    at, reason, *record = row
+    return Superseded(at, reason, schema.row_record(record))

@@ -1,0 +1,85 @@
+"""A chat server for tests that counts what reaches it, and fails where it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+
+
+class ChatServer:
+    """Answers by the question alone, unless that is in ``broken``; an OpenAI-like endpoint."""
+
+    def __init__(self, delay_s: float = 0.0) -> None:
+        self.asked: Counter[str] = Counter()
+        """By question."""
+        self.broken: set[str] = set()
+        self.answers: dict[str, str] = {}
+        self.delay_s = delay_s
+        self.port = 0
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def system(self) -> dict[str, Any]:
+        """The section of a scenario for it."""
+        settings = {"base_url": f"{self.url}/v1", "model": "m"}
+        return {"name": "server", "adapter": "openai", "settings": settings}
+
+    @property
+    def keeper(self) -> dict[str, Any]:
+        """The same, as a system that keeps each conversation's history itself."""
+        settings = {
+            "url": f"{self.url}/said",
+            "body": {"question": "{{question}}"},
+            "answer": "answer",
+            "history": "server",
+        }
+        return {"name": "server", "adapter": "http", "settings": settings}
+
+    async def quiet(self) -> None:
+        """Until nobody is connected: what a killed client had sent has then been counted."""
+        assert self._runner is not None
+        assert self._runner.server is not None
+        while self._runner.server.connections:
+            await asyncio.sleep(0.002)
+
+    async def _reply(self, question: str) -> str:
+        self.asked[question] += 1
+        await asyncio.sleep(self.delay_s)
+        if question in self.broken:
+            raise web.HTTPBadRequest
+        return self.answers.get(question, f"Answer to {question}")
+
+    async def _chat(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        answer = await self._reply(body["messages"][-1]["content"])
+        return web.json_response({"choices": [{"message": {"role": "assistant", "content": answer}}]})
+
+    async def _said(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        return web.json_response({"answer": await self._reply(body["question"])})
+
+
+@asynccontextmanager
+async def chat_server(delay_s: float = 0.0) -> AsyncIterator[ChatServer]:
+    """A server on a free port of this machine, for as long as the block lasts."""
+    server = ChatServer(delay_s)
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", server._chat)
+    app.router.add_post("/said", server._said)
+    server._runner = runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.port = runner.addresses[0][1]
+        yield server
+    finally:
+        await runner.cleanup()

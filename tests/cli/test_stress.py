@@ -1,0 +1,209 @@
+"""``replay stress`` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replay.load.section import LoadSection
+from replay.runs import Run, newest_run
+from tests.stress.scenes import NOWHERE, scenario, talk
+
+QUICK = ("--turns", "6")
+
+
+def stress(*arguments: str, cwd: Path, verb: str = "stress") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "replay", verb, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def newest(folder: Path) -> Run:
+    return Run(newest_run(folder / "runs"))
+
+
+def played(folder: Path) -> LoadSection:
+    """The load that the newest run was played under."""
+    load = newest(folder).scenario().scenario.load
+    assert load is not None
+    return load
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """A folder with a scenario without load."""
+    scenario(tmp_path, None)
+    return tmp_path
+
+
+def test_a_scenario_without_load_can_be_played_under_one(plain):
+    done = stress("load.yaml", "--concurrency", "2", *QUICK, cwd=plain)
+    assert done.returncode == 0, done.stderr
+    assert "Load, closed: 1 level, 6 turns in" in done.stdout
+    assert f"run: runs/{newest(plain).folder.name}" in done.stdout
+    assert "concurrency 2: 6 turns" in done.stderr
+    assert newest(plain).outcomes() == {"answered": 6}
+    load = played(plain)
+    assert (load.profile, load.concurrency, load.turns, load.duration_s) == ("closed", 2, 6, None)
+
+
+def test_a_run_of_a_scenario_with_load_plays_it_and_options_go_before_it(tmp_path):
+    (tmp_path / "trace.csv").write_text("at_s\n0\n0.01\n0.02\n")
+    load = {"profile": "constant", "rate": 50, "turns": 4, "think": 0.01, "slo": {"errors": 0}}
+    scenario(tmp_path, load)
+    assert stress("load.yaml", cwd=tmp_path, verb="run").returncode == 0
+    assert played(tmp_path) == LoadSection.model_validate(load)
+
+    done = stress(
+        *("load.yaml", "--concurrency", "3", "--turns", "5", "--think", "0", "--draw", "shuffle"),
+        *("--slo", "latency_p50_s=2", "--slo", "em_min=0.5"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    changed = played(tmp_path)
+    assert (changed.profile, changed.concurrency, changed.turns, changed.draw) == ("closed", 3, 5, "shuffle")
+    assert changed.think.kind == "none"
+    assert changed.slo == {"latency_p50_s": 2, "em_min": 0.5}
+
+    done = stress("load.yaml", "--trace", "trace.csv", "--runs", "runs", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert played(tmp_path).profile == "trace"
+    assert "Load, trace: 1 level" in done.stdout
+
+
+def test_one_level_can_be_played_of_a_scenario_with_a_sweep(tmp_path):
+    scenario(tmp_path, {"sweep": {"levels": [1, 2]}, "duration_s": 0.1})
+    done = stress("load.yaml", "--concurrency", "4", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert played(tmp_path).sweep is None
+    assert "Load, closed: 1 level" in done.stdout
+
+
+def test_the_report_as_json_has_the_load(plain):
+    done = stress("load.yaml", *QUICK, "--json", cwd=plain)
+    assert done.returncode == 0, done.stderr
+    levels = json.loads(done.stdout)["load"]["levels"]
+    assert [level["total"]["turns"] for level in levels] == [6]
+
+
+def test_a_load_run_is_not_resumed(plain):
+    assert stress("load.yaml", *QUICK, cwd=plain).returncode == 0
+    done = stress(cwd=plain, verb="resume")
+    assert done.returncode == 2
+    assert "is a load run: what it measured is in it (`replay report`)" in done.stderr
+    assert "begin a new run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--think", "{kind: "], 2, "is not a think time"),
+        (["--think", ""], 2, "is not a think time"),
+        (["--think", "{kind: expo, mean_s: 2}"], 2, "expo"),
+        (["--think", "{kind: exponential}"], 2, "kind exponential needs mean_s"),
+        (["--think", "-1"], 2, "seconds is -1, expected 0 or more"),
+        (["--think", "recorded"], 2, "recorded think times are unknown"),
+        (["--think", "{after: question}"], 2, "after: question needs a think time"),
+        (["--slo", "latency_p99_s"], 2, "is not KEY=NUMBER"),
+        (["--slo", "latency_p99=3"], 2, "did you mean"),
+        (["--slo", "latency_p99_s=nan"], 2, "is not a number"),
+        (["--slo", "f1_min=0.5"], 2, "is not a scorer of the scenario"),
+        (["--levels", "a,b"], 2, "--levels takes numbers"),
+        (["--levels", ""], 2, "--levels takes numbers"),
+        (["--levels", "8,4"], 2, "levels rise from one to the next"),
+        (["--levels", "0,4"], 2, "greater than 0"),
+        (["--levels", "1.5"], 2, "whole numbers of conversations"),
+        (["--levels", "1", "--search", "1..8"], 2, "give one"),
+        (["--search", "1"], 2, "--search LOW..HIGH"),
+        (["--search", "8..1", "--slo", "errors=0"], 2, "a search needs high, above low"),
+        (["--search", "1..8"], 2, "needs objectives"),
+        (["--profile", "poisson"], 2, "needs rate"),
+        (["--profile", "trace"], 2, "trace, a file, belongs to profile: trace"),
+        (["--trace", "nowhere.csv"], 2, "nowhere.csv"),
+        (["--rate", "-1"], 2, "rate"),
+        (["--duration", "0"], 2, "duration_s"),
+        (["--concurrency", "0"], 2, "--concurrency"),
+        (["--workers", "16"], 2, "each of 16 workers needs a user"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_options_end_with_a_sentence(plain, arguments, code, words, cli):
+    done = cli("stress", "load.yaml", *arguments, folder=plain)
+    assert done.exit_code == code, done.output
+    assert words in " ".join(done.output.replace("│", " ").split())
+    assert not list(plain.glob("runs/*/run.db")) or "--think" in arguments or "--trace" in arguments
+
+
+@pytest.fixture
+def cli(monkeypatch):
+    """The command line within this process, so that many bad options are quickly tried."""
+    from replay.cli import main
+
+    class Done:
+        exit_code = 0
+        output = ""
+
+    def call(*arguments: str, folder: Path) -> Done:
+        import io
+
+        said = io.StringIO()
+        done = Done()
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["replay", *arguments])
+        monkeypatch.setattr(sys, "stderr", said)
+        try:
+            main()
+        except SystemExit as end:
+            done.exit_code = int(end.code or 0)
+        done.output = said.getvalue()
+        return done
+
+    return call
+
+
+def test_faults_of_the_section_are_told_with_their_lines(plain, cli):
+    content = yaml.safe_load((plain / "load.yaml").read_text())
+    text = yaml.safe_dump(content, sort_keys=False)
+    lines = text.count("\n")
+    (plain / "load.yaml").write_text(
+        f"{text}load:\n  profil: closed\n  concurrency: 0\n  think:\n    kind: fixed\n  turns: 3\n"
+    )
+    done = cli("validate", "load.yaml", folder=plain)
+    assert done.exit_code == 2
+    for line, words in ((2, "load.profil "), (3, "load.concurrency"), (4, "load.think")):
+        assert any(words in said and f"line {lines + line} " in said for said in done.output.splitlines()), (
+            done.output
+        )
+
+
+def test_an_unknown_objective_is_told_with_its_line(plain, cli):
+    text = (plain / "load.yaml").read_text()
+    (plain / "load.yaml").write_text(f"{text}load:\n  turns: 3\n  slo: {{latency_p99: 3, f2_min: 0.5}}\n")
+    done = cli("validate", "load.yaml", folder=plain)
+    assert done.exit_code == 2
+    assert 'slo.latency_p99: "latency_p99" is not an objective' in done.output
+    assert '"f2" is not a scorer of the scenario' in done.output
+    assert f"line {text.count(chr(10)) + 3} " in done.output
+
+
+def test_a_public_host_is_refused_unless_confirmed_by_option(tmp_path):
+    scenario(tmp_path, None, address=NOWHERE, talks=[talk("a", 1)], play={"timeout_s": 0.1})
+    refused = stress("load.yaml", "--turns", "1", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "this run would put load on 192.0.2.1" in refused.stderr
+    assert "--yes-i-may-load 192.0.2.1" in refused.stderr
+    assert not (tmp_path / "runs").exists()
+    allowed = stress("load.yaml", "--turns", "1", "--yes-i-may-load", "192.0.2.1", cwd=tmp_path)
+    assert allowed.returncode == 1, "nobody is there"
+    assert "no question was answered" in allowed.stderr
+    assert len(newest(tmp_path).records()) == 1

@@ -1,0 +1,240 @@
+"""
+Adapters, given bad replies over real sockets and pipes: each gives a reply or raises an ``AdapterError``.
+
+The server sends whatever body it is told to, the program prints it; headers and statuses are in order, since
+``tests/faults`` plays what can go wrong there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from replay import Adapter, AdapterError, ChatReply, ChatRequest, Conversation
+from replay.plugins import build, load
+from replay.record import TurnRecord
+from replay.store import schema
+from tests.adapters.servers import answering, completion, delta, event
+from tests.fuzz.inputs import as_json
+from tests.fuzz.targets import ODD
+
+TIMEOUT_S = 5.0
+PATIENCE_S = 0.1
+
+_ANTHROPIC_STREAM = b"".join(
+    event(value, value["type"])
+    for value in (
+        {"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ODD}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    )
+)
+_RESPONSE = {
+    "output": [{"type": "message", "content": [{"type": "output_text", "text": ODD, "logprobs": []}]}],
+    "usage": {"input_tokens": 1, "output_tokens": 2},
+    "status": "completed",
+}
+_USAGE = {"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "passages": [{"id": 1, "text": ODD}, "p"]}
+_LOGPROBS = {"content": [{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "b", "logprob": -1}]}]}
+_CHAT = completion(ODD, **_USAGE)
+_CHAT["choices"][0]["logprobs"] = _LOGPROBS
+_CHAT_STREAM = delta(ODD[:5]) + delta(ODD[5:]) + delta(None, "stop", **_USAGE) + event("[DONE]")
+_RESPONSES_STREAM = b"".join(
+    event(value)
+    for value in (
+        {"type": "response.output_text.delta", "delta": ODD, "logprobs": []},
+        {"type": "response.completed", "response": _RESPONSE},
+    )
+)
+_HTTP = {"answer": ODD, "session": "s1", "passages": [{"id": "p", "text": ODD, "title": "t"}]}
+_ACTIVITIES = {
+    "activities": [
+        {"type": "typing", "id": "a"},
+        {"type": "message", "id": "b", "text": ODD, "attachments": [{"contentType": "x"}]},
+        {"type": "message", "id": "c", "text": "done", "inputHint": "expectingInput"},
+    ],
+    "watermark": "3",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyTarget:
+    """An adapter and what its system replies when all is well."""
+
+    adapter: str
+    settings: Callable[[str], Mapping[str, Any]]
+    """By the server's address."""
+    seeds: Sequence[bytes]
+    may_wait: bool = False
+    """Where nothing of use came, more may still come; the player's deadline ends that."""
+
+
+def _openai(**more: Any) -> Callable[[str], Mapping[str, Any]]:
+    return lambda address: {"base_url": address, "model": "m", "passages_path": "passages", **more}
+
+
+def _http(**more: Any) -> Callable[[str], Mapping[str, Any]]:
+    paths = {"passages": "passages", "session_id": "session"}
+    return lambda address: {"url": address, "body": {"q": "{{question}}"}, **paths, **more}
+
+
+REPLIES: Mapping[str, ReplyTarget] = {
+    "openai": ReplyTarget(adapter="openai", settings=_openai(), seeds=[as_json(_CHAT)]),
+    "openai stream": ReplyTarget(adapter="openai", settings=_openai(stream=True), seeds=[_CHAT_STREAM]),
+    "responses": ReplyTarget(adapter="openai", settings=_openai(api="responses"), seeds=[as_json(_RESPONSE)]),
+    "responses stream": ReplyTarget(
+        adapter="openai", settings=_openai(api="responses", stream=True), seeds=[_RESPONSES_STREAM]
+    ),
+    "anthropic": ReplyTarget(
+        adapter="anthropic",
+        settings=_openai(),
+        seeds=[as_json({"content": [{"type": "text", "text": ODD}], **_USAGE, "stop_reason": "end_turn"})],
+    ),
+    "anthropic stream": ReplyTarget(
+        adapter="anthropic", settings=_openai(stream=True), seeds=[_ANTHROPIC_STREAM]
+    ),
+    "http": ReplyTarget(adapter="http", settings=_http(answer="answer"), seeds=[as_json(_HTTP)]),
+    "http events": ReplyTarget(
+        adapter="http",
+        settings=_http(stream="sse", piece="answer", until="done", error="error"),
+        seeds=[event(_HTTP) + event({"done": True})],
+    ),
+    "http lines": ReplyTarget(
+        adapter="http",
+        settings=_http(stream="json-lines", piece="answer", until="[END]", join="last"),
+        seeds=[as_json(_HTTP) + b"\n" + as_json(_HTTP) + b"\n[END]\n"],
+    ),
+    "rasa": ReplyTarget(
+        adapter="rasa",
+        settings=lambda address: {"base_url": address, "buttons": True, "passages": "[].custom.sources[]"},
+        seeds=[as_json([{"text": ODD, "buttons": [{"title": "Yes"}], "custom": {"sources": []}}])],
+    ),
+    "botframework": ReplyTarget(
+        adapter="botframework",
+        settings=lambda address: {
+            "base_url": address, "poll_s": 0.002, "quiet_s": 0.02, "buttons": True,
+            "passages": "[].channelData.sources[]",
+        },
+        seeds=[as_json(_ACTIVITIES)],
+        may_wait=True,
+    ),
+    "websocket": ReplyTarget(
+        adapter="websocket",
+        settings=lambda address: {
+            "url": address.replace("http", "ws"), "send": {"q": "{{question}}"}, "answer": "answer",
+            "until": "done", "error": "error", "passages": "passages",
+        },
+        seeds=[as_json(_HTTP) + b"\n" + as_json({"done": True})],
+    ),
+    "command": ReplyTarget(
+        adapter="command",
+        settings=lambda address: {"command": ["python", "printing.py"], "grace_s": 0.5},
+        seeds=[as_json({"answer": ODD, "passages": ["p"], "conversation": "x"})],
+        may_wait=True,
+    ),
+}  # fmt: skip
+
+# For every line that it is sent it prints the file as it is then, on one line.
+_PRINTING = """\
+for line in sys.stdin.buffer:
+    with open("reply", "rb") as file:
+        sys.stdout.buffer.write(file.read().replace(b"\\n", b" ") + b"\\n")
+    sys.stdout.buffer.flush()
+"""
+
+
+@dataclass(slots=True)
+class _Served:
+    body: bytes = b""
+
+
+@asynccontextmanager
+async def trying(
+    target: ReplyTarget, folder: Path
+) -> AsyncIterator[Callable[..., Awaitable[ChatReply | None]]]:
+    """
+    A function that has *target*'s adapter ask a system that replies with the bytes it is given.
+
+    It gives what the adapter made of them; None for an ``AdapterError``. A *patient* one waits for a good
+    reply as long as it takes.
+    """
+    served = _Served()
+    (folder / "printing.py").write_text(_PRINTING)
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return await _serve(request, served)
+
+    async with AsyncExitStack() as stack:
+        address = await stack.enter_async_context(answering(handler))
+        factory = load("adapters", target.adapter, folder)
+        adapter: Adapter = build(factory, target.settings(address), folder=folder)
+        await stack.enter_async_context(adapter)  # type: ignore[arg-type]
+
+        async def tried(content: bytes, *, patient: bool = False) -> ChatReply | None:
+            served.body = content
+            (folder / "reply").write_bytes(content)
+            async with adapter.session(Conversation(id="c", turns=())) as session:
+                try:
+                    async with asyncio.timeout(PATIENCE_S if target.may_wait and not patient else TIMEOUT_S):
+                        reply = await session.ask(ChatRequest(question="Who?", history=(), depth=1))
+                except AdapterError as error:
+                    _check_message(str(error))
+                except TimeoutError:
+                    assert target.may_wait, "the ask doesn't end"
+                else:
+                    _check(reply)
+                    return reply
+            return None
+
+        yield tried
+
+
+async def _serve(request: web.Request, served: _Served) -> web.StreamResponse:
+    if request.headers.get("Upgrade", "").lower() == "websocket":
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.receive()
+        for line in served.body.split(b"\n"):
+            try:
+                await socket.send_str(line.decode())
+            except UnicodeDecodeError:
+                await socket.send_bytes(line)
+        await socket.close()
+        return socket
+    if "/directline/" in request.path and request.method == "POST":
+        name = "id" if request.path.endswith("/activities") else "conversationId"
+        return web.json_response({name: "x|1"})
+    await request.read()
+    return web.Response(body=served.body, content_type="application/json")
+
+
+def _check_message(message: str) -> None:
+    assert message.strip()
+    assert len(message) < 2_000, "the error is longer than anybody reads"
+
+
+def _check(reply: ChatReply) -> None:
+    """That the reply is what its types say, and comes back from the database as it is."""
+    assert isinstance(reply.text, str)
+    assert reply.text.strip()
+    record = TurnRecord(
+        system="s", policy="p", conversation="c", depth=1, turn="t", recorded="q", asked="q", edit="kept",
+        edit_note=None, drift=None, outcome="answered", answer=reply.text, error=None, gold_answers=(),
+        gold_passages=(), passages=reply.passages, usage=reply.usage, cost_usd=reply.cost_usd, attempts=1,
+        timing=None,
+    )  # fmt: skip
+    connection = schema.connect(":memory:")
+    try:
+        connection.executescript(schema.TABLES)
+        schema.insert_records(connection, [schema.record_row(record)])
+        (row,) = connection.execute(schema.SELECT_RECORDS).fetchall()
+    finally:
+        connection.close()
+    assert schema.row_record(row) == record, "the database changes it"

@@ -1,0 +1,60 @@
+"""Bad files and replies give our errors, one by one, in good time; nothing is lost without a word."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from tests.fuzz.inputs import HAND_MADE, mutated
+from tests.fuzz.targets import GOOD_DATA, TARGETS
+
+LONGEST_S = 10.0
+LONGEST_SEED = 50_000
+EXAMPLES = {"scenario assembled": 15, "scenario": 60}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_people_get_wrong_is_told_in_good_time(name, tmp_path):
+    target = TARGETS[name]
+    if name == "scenario assembled":
+        pytest.skip("what can't be read can't be assembled; tried as a scenario")
+    for what, content in HAND_MADE.items():
+        began = time.monotonic()
+        try:
+            target.tried(content, tmp_path)
+        except Exception as error:
+            raise AssertionError(f"{name}: {what}: {type(error).__name__}") from error
+        assert time.monotonic() - began < LONGEST_S, what
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_good_input_is_fine(name, tmp_path):
+    for seed in TARGETS[name].seeds:
+        TARGETS[name].tried(seed, tmp_path)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_whatever_goes_wrong_in_a_good_file_is_told(name):
+    target = TARGETS[name]
+    seeds = [seed for seed in target.seeds if len(seed) < LONGEST_SEED]
+
+    @settings(
+        max_examples=EXAMPLES.get(name, 80),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(seed=st.sampled_from(seeds), random=st.randoms(use_true_random=False))
+    def try_it(seed, random):
+        with tempfile.TemporaryDirectory() as folder:
+            target.tried(mutated(seed, random), Path(folder))
+
+    try_it()
+
+
+def test_every_built_in_reader_has_a_good_file_to_begin_with():
+    assert {name.removeprefix("reader ") for name in TARGETS if name.startswith("reader ")} >= set(GOOD_DATA)

@@ -1,0 +1,165 @@
+"""Bad input at the command line: one message, the right exit code, nothing lost, no text changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from aiohttp import web
+
+import replay
+from replay.cli import main
+from replay.runs import Run, newest_run
+from tests.adapters.servers import answering
+from tests.fuzz.inputs import HAND_MADE
+
+GOOD = json.dumps({"id": "good", "turns": [{"question": "Who?", "gold_answer": "Bob."}]}) + "\n"
+ODD = (
+    "a\u202e\u05d0\u05d1\u202c \u0628 \u2028\u2029 \\ \" ' <b>&amp; \u0001 \U0001f600 caf\u00e9 \ufeff \ufffe "
+    "e\u0301 \0 \ud800 z"
+)
+"""Right to left, line ends of Unicode's, markup, NUL, and half a surrogate pair."""
+
+
+def replay_main(monkeypatch, capsys, folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """What `replay` ends with and says, in this process."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["replay", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def write_scenario(folder: Path, **changes) -> None:
+    facts = {
+        "name": "try",
+        "data": {"path": "talks.jsonl", "format": "native"},
+        "systems": [{"name": "echo", "adapter": "scripted", "settings": {"answers": "gold"}}],
+        "policies": ["pred"],
+        "drift": {"nlp_workers": 0},
+    }
+    (folder / "scenario.yaml").write_text(yaml.safe_dump({**facts, **changes}))
+
+
+@pytest.mark.parametrize("what", HAND_MADE)
+def test_a_bad_scenario_is_one_message_and_exit_code_2(what, tmp_path, monkeypatch, capsys):
+    (tmp_path / "scenario.yaml").write_bytes(HAND_MADE[what])
+    code, out, err = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml")
+    assert code == 2
+    assert out == ""
+    assert err.startswith("scenario.yaml: ")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("what", HAND_MADE)
+def test_bad_data_is_one_message_and_exit_code_2_and_can_be_passed_over(what, tmp_path, monkeypatch, capsys):
+    write_scenario(tmp_path, data={"path": ["good.jsonl", "talks.jsonl"], "format": "native"})
+    (tmp_path / "good.jsonl").write_text(GOOD)
+    (tmp_path / "talks.jsonl").write_bytes(HAND_MADE[what])
+    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml")
+    assert code == 2
+    assert "talks.jsonl" in err
+    assert "Traceback" not in err
+    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml", "--skip-bad")
+    assert code == 0, err
+    run = Run(newest_run(tmp_path / "runs"))
+    assert [record.conversation for record in run.records()] == ["good"]
+    assert run.state().skipped_conversations > 0
+
+
+def test_a_line_of_100_megabytes_spoils_only_itself(tmp_path, monkeypatch, capsys):
+    write_scenario(tmp_path)
+    with (tmp_path / "talks.jsonl").open("wb") as file:
+        file.write(GOOD.encode())
+        file.write(b'{"id": "big", "turns": [{"question": "' + b"x" * 100 * 2**20 + b'"}]}\n')
+        file.write(GOOD.replace("good", "after").encode())
+    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "validate", "scenario.yaml")
+    assert code == 2
+    assert "talks.jsonl:2: is longer than 64 MiB" in err
+    code, _, _ = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml", "--skip-bad")
+    run = Run(newest_run(tmp_path / "runs"))
+    assert (code, [r.conversation for r in run.records()]) == (0, ["good", "after"])
+
+
+def test_ids_that_are_there_twice_and_conversations_without_turns_are_told_one_by_one(
+    tmp_path, monkeypatch, capsys
+):
+    write_scenario(tmp_path)
+    empty = json.dumps({"id": "empty", "turns": []}) + "\n"
+    (tmp_path / "talks.jsonl").write_text("\ufeff" + (GOOD + empty + GOOD).replace("\n", "\r\n"))
+    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "validate", "scenario.yaml")
+    assert code == 2
+    assert "2 conversations can't be read" in err
+    assert 'talks.jsonl:2: conversation "empty": has no turns' in err
+    assert 'has the id "good", and so has conversation 1' in err
+
+
+def test_a_conversation_of_10000_turns_is_played_and_reported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    turns = [{"question": f"Who sang {n}?", "gold_answer": f"Singer {n} did."} for n in range(10_000)]
+    (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "long", "turns": turns}) + "\n")
+    write_scenario(tmp_path, policies=["gold"], scorers=["em"])
+    run = replay.run("scenario.yaml")
+    assert len(run.records()) == 10_000
+    assert run.depth_table(resamples=0)["depth"].nunique() >= 10_000
+
+
+async def test_odd_texts_come_through_everything_as_they_are(tmp_path):
+    """Data set, request, reply, database, export, report and page."""
+    asked: list[str] = []
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        asked.append(json.loads(await request.read())["q"])
+        return web.Response(text=json.dumps({"a": ODD}), content_type="application/json")
+
+    data = ODD.replace("\ud800", "")  # a file in UTF-8 holds no half of a pair, and neither does JSON
+    turns = [{"question": data, "gold_answer": data}, {"question": "And?", "gold_answer": data}]
+    talk = {"id": "odd", "title": data, "turns": turns}
+    (tmp_path / "talks.jsonl").write_text(json.dumps(talk, ensure_ascii=False) + "\n", "utf-8")
+    async with answering(handler) as address:
+        settings = {"url": address, "answer": "a", "body": {"q": "{{question}}", "h": "{{history}}"}}
+        write_scenario(tmp_path, systems=[{"name": "s", "adapter": "http", "settings": settings}])
+        said = [await replay_process(tmp_path, "run", "scenario.yaml")]
+    for arguments in (
+        ("report", "--json"), ("report", "--markdown"), ("report", "--html", "report.html"),
+        ("export", "-o", "turns.csv"), ("export", "-o", "turns.jsonl"), ("export",),
+        ("export", "--table", "conversations", "-o", "talks-again.jsonl"),
+    ):  # fmt: skip
+        said.append(await replay_process(tmp_path, *arguments))
+    assert "Traceback" not in "".join(said)
+    assert asked == [data, "And?"]
+    run = Run(newest_run(tmp_path / "runs"))
+    assert [(r.asked, r.answer) for r in run.records()] == [(data, ODD), ("And?", ODD)]
+    assert [c.title for c in run.conversations()] == [data]
+    rows = [json.loads(line) for line in (tmp_path / "turns.jsonl").read_text("utf-8").split("\n")[:-1]]
+    assert [row["asked"] for row in rows] == [data, "And?"]
+    assert [row["answer"] for row in rows] == [ODD, ODD]
+    again = [
+        json.loads(line) for line in (tmp_path / "talks-again.jsonl").read_text("utf-8").split("\n")[:-1]
+    ]
+    assert again[0]["turns"][0]["question"] == data
+    connection = sqlite3.connect(run.folder / "run.db")
+    try:
+        (count,) = connection.execute("SELECT count(*) FROM turn WHERE length(asked) > 0").fetchone()
+    finally:
+        connection.close()
+    assert count == 2
+
+
+async def replay_process(folder: Path, *arguments: str) -> str:
+    """What `replay` says when all is well; in a process of its own, whose output must be writable."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "replay", *arguments),
+        cwd=folder,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, (arguments, err.decode()[-3000:])
+    return out.decode("utf-8", "replace") + err.decode()

@@ -1,0 +1,142 @@
+"""Helping processes that are killed: coreference goes on with a new one, a load run ends with what it has."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from replay.runs import Run
+from tests.reliability.programs import only_run, replay_cli, write_scenario
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+
+PATIENCE_S = 60.0
+
+
+def children(parent: int, holding: str) -> list[int]:
+    """Processes that *parent* started whose command line holds a text."""
+    found = []
+    for path in Path(f"/proc/{parent}/task").glob("*/children"):
+        for pid in path.read_text().split():
+            try:
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:  # it ended meanwhile
+                continue
+            if holding in command:
+                found.append(int(pid))
+    return found
+
+
+def turns(folder) -> int:
+    for path in folder.glob("runs/*/run.db"):
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute("SELECT count(*) FROM turn").fetchone()[0]
+    return 0
+
+
+def until(reached, process):
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := reached()):
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    return found
+
+
+def started(folder, *arguments):
+    command = [sys.executable, "-m", "replay", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=folder, text=True, **pipes)
+
+
+def test_a_killed_coreference_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(tmp_path):
+    system = {
+        "name": "echo",
+        "adapter": "scripted",
+        "settings": {"delay_s": 0.02, "answers": ["She did."] * 5},
+    }
+    write_scenario(
+        tmp_path, talks=30, turns=5, systems=[system], policies=["rewrite"], drift={"nlp_workers": 1}
+    )
+    whole = replay_cli("run", "scenario.yaml", "--runs", "undisturbed", cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    process = started(tmp_path, "run", "scenario.yaml")
+    try:
+        killed = []
+        for after in (1, 60):
+            until(lambda after=after: turns(tmp_path) >= after, process)
+            (worker,) = until(lambda: children(process.pid, "popen_loky"), process)
+            assert worker not in killed
+            os.kill(worker, signal.SIGKILL)
+            killed.append(worker)
+        _, told = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0, told
+    run, undisturbed = (Run(only_run(tmp_path / name)) for name in ("runs", "undisturbed"))
+    assert contents(run) == contents(undisturbed)
+
+
+def contents(run: Run) -> list:
+    return [(r.conversation, r.depth, r.asked, r.answer, r.edit, r.drift, r.outcome) for r in run.records()]
+
+
+def test_a_killed_load_worker_ends_the_run_with_a_clear_error_and_what_was_answered_is_kept(tmp_path):
+    system = {"name": "echo", "adapter": "scripted", "settings": {"delay_s": 0.01}}
+    write_scenario(tmp_path, systems=[system], policies=["pred"])
+    options = ["--concurrency", "4", "--duration", "60", "--workers", "2"]
+    process = started(tmp_path, "stress", "scenario.yaml", *options)
+    try:
+        until(lambda: turns(tmp_path) >= 50, process)
+        workers = children(process.pid, "replay.stress.worker")
+        assert len(workers) == 2
+        kept = turns(tmp_path)
+        os.kill(workers[0], signal.SIGKILL)
+        _, told = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 1
+    assert "of the load ended before it was done" in told
+    assert "Traceback" not in told
+    run = Run(only_run(tmp_path / "runs"))
+    assert run.outcomes()["answered"] >= kept
+    assert has_turn_key(run)
+    assert replay_cli("report", run.folder, "--resamples", "0", cwd=tmp_path).returncode == 0
+
+
+def has_turn_key(run: Run) -> bool:
+    with closing(sqlite3.connect(run.folder / "run.db")) as connection:
+        return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'turn_key'").fetchall())
+
+
+def test_a_killed_load_run_gets_its_key_when_it_is_next_written_and_can_be_looked_at_before(tmp_path):
+    system = {"name": "echo", "adapter": "scripted", "settings": {"delay_s": 0.01}}
+    write_scenario(tmp_path, systems=[system], policies=["pred"])
+    process = started(tmp_path, "stress", "scenario.yaml", "--concurrency", "4", "--duration", "60")
+    try:
+        until(lambda: turns(tmp_path) >= 50, process)
+    finally:
+        process.kill()
+        process.communicate()
+    run = Run(only_run(tmp_path / "runs"))
+    kept = run.outcomes()
+    assert not has_turn_key(run)
+    assert replay_cli("report", run.folder, "--resamples", "0", cwd=tmp_path).returncode == 0
+    done = replay_cli("score", run.folder, "--scorer", "em", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert has_turn_key(run)
+    assert run.outcomes() == kept
+    assert set(run.scored()[1]["em"].observed) == {1.0}
+    refused = replay_cli("resume", run.folder, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "load run" in refused.stderr

@@ -1,0 +1,218 @@
+"""The page on stress testing: its commands work when pasted, in the order in which they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+import yaml
+
+from replay.load.goals import TIMES
+from replay.load.section import LoadSection
+from replay.scenario import parse_scenario
+from replay.shipped import find_scenario, shipped_folder
+
+PAGE = (Path(__file__).parents[1] / "docs" / "load.md").read_text("utf-8")
+SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
+PORT = "8080"
+SHORTER = {
+    "sweep": {
+        "duration_s: 6": "duration_s: 1",
+        "warmup_s: 1": "warmup_s: 0.3",
+        "f1_drop: 0.1": "f1_drop: 0.5",
+    },
+    "stress": {"ramp_s: 5": "ramp_s: 0", "warmup_s: 10": "warmup_s: 1"},
+    "openai": {},
+}
+"""What of the shipped scenarios is changed, so that nobody has to wait for a minute."""
+
+
+def commands(section: str) -> list[str]:
+    """Lines set off as code."""
+    return re.findall(r"^    (\S.*)$", re.sub(r"```.*?```", "", section, flags=re.DOTALL), re.MULTILINE)
+
+
+def blocks(section: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+
+
+@pytest.fixture
+def port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, port: str) -> Path:
+    """What the page shows as files, and the shipped scenarios, all for a server at *port*."""
+    for language in ("python", "yaml"):
+        for block in blocks(PAGE, language):
+            if name := re.match(r"# (\S+\.(?:py|yaml))\n", block):
+                (tmp_path / name[1]).write_text(block.replace(PORT, port))
+    (trace,) = blocks(PAGE, "csv")
+    (tmp_path / "arrivals.csv").write_text(trace)
+    copytree(shipped_folder() / "conversations", tmp_path / "conversations")
+    for name, changes in SHORTER.items():
+        text = find_scenario(name).read_text(encoding="utf-8").replace(PORT, port)
+        for old, new in changes.items():
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / name).write_text(text)  # a file of that name goes before the shipped scenario
+    return tmp_path
+
+
+def replay(command: str) -> list[str]:
+    program, *arguments = shlex.split(command)
+    assert program == "replay"
+    return [sys.executable, "-m", "replay", *arguments]
+
+
+@contextmanager
+def served(command: str, folder: Path) -> Iterator[None]:
+    """The server that *command* starts, for as long as the block lasts."""
+    process = subprocess.Popen(replay(command), cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert "answers at" in process.stdout.readline()
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def play(section: str, folder: Path, port: str) -> dict[str, str]:
+    """What each command of *section* shows, with the servers that it starts."""
+    shown = {}
+    server: str | None = None
+    for command in commands(SECTIONS[section]):
+        if command.startswith("replay serve"):
+            server = command.replace(PORT, port)
+            continue
+        if server is None:
+            shown[command] = done(command, folder)
+            continue
+        with served(server, folder):
+            shown[command] = done(command, folder)
+    return shown
+
+
+def done(command: str, folder: Path) -> str:
+    ended = subprocess.run(
+        replay(command),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
+    return ended.stdout
+
+
+def heads(text: str) -> list[str]:
+    """The first two lines of each table: its title, and its columns without their widths."""
+    tables = [part.splitlines() for part in text.split("\n\n")]
+    return [f"{lines[0].split(',')[0]} {' '.join(lines[1].split())}" for lines in tables if len(lines) > 2]
+
+
+def percentiles(shown: str, kind: str) -> dict[str, float]:
+    """Of *kind* of duration, by name, in ms."""
+    table = shown.partition("Durations of answers\n")[2].splitlines()
+    names = table[0].split()[2:]
+    row = next(line for line in table if f" {kind} " in line)
+    values = row.partition(f" {kind} ")[2].split()
+    return {name: float(value.replace(",", "")) for name, value in zip(names, values, strict=True)}
+
+
+def test_a_first_stress_test_shows_what_the_page_shows(folder, port):
+    shown = play("A first stress test", folder, port)
+    (text,) = blocks(SECTIONS["A first stress test"], "text")
+    first, other = shown.values()
+    assert set(heads(text)) <= set(heads(first))
+    assert "TTFT" in first
+    assert "Load, closed: 1 level" in other
+
+
+def test_the_sweep_finds_the_limit_and_shows_quality_by_depth_at_each_level(folder, port):
+    shown = play("Looking for the limit: sweeps and objectives", folder, port)
+    texts = blocks(SECTIONS["Looking for the limit: sweeps and objectives"], "text")
+    sweep, search = shown.values()
+    assert set(heads(texts[0])) <= set(heads(sweep))
+    assert "By depth at concurrency 8" in sweep
+    knee = re.search(r"The highest level that met the goals is concurrency (\d+)", sweep)
+    assert knee
+    assert 4 <= int(knee[1]) <= 16, "eight at a time, and room for a queue of about as many"
+    found = re.search(r"The highest level that met the goals is concurrency (\d+)", search)
+    assert found
+    assert 4 <= int(found[1]) <= 28
+
+
+def test_the_stall_shows_in_response_times_and_hardly_in_a_closed_loops_latencies(folder, port):
+    section = SECTIONS["A stalled system"]
+    init, serve, closed, arriving = commands(section)
+    done(init, folder)
+    with served(serve.replace(PORT, port), folder):
+        alone, users = done(closed, folder), done(arriving, folder)
+    assert percentiles(alone, "latency")["max"] >= 2000
+    assert percentiles(alone, "latency")["p95"] < 500
+    assert percentiles(users, "response")["p90"] > 1000
+    assert percentiles(users, "response")["mean"] > 1.5 * percentiles(users, "latency")["mean"]
+    before, after = blocks(section, "text")
+    assert percentiles(after, "response")["p90"] > 100 * percentiles(before, "latency")["p95"]
+
+
+def test_workers_and_traces_are_as_shown(folder, port):
+    done("replay init", folder)
+    with served(f"replay serve python --set target=stalling.py:answer --port {port}", folder):
+        for section in ("Several processes", "Traces"):
+            for command in commands(SECTIONS[section]):
+                assert "turns in" in done(command, folder)
+
+
+def test_every_load_section_shown_is_sound(tmp_path):
+    sections = [yaml.safe_load(text) for text in blocks(PAGE, "yaml")]
+    for found in sections:
+        assert LoadSection.model_validate(found["load"])
+    for text in blocks(PAGE, "yaml"):
+        if text.startswith("# stalled.yaml"):
+            assert parse_scenario(text, source="stalled.yaml", folder=tmp_path).scenario.load
+    think = re.findall(r"^\| (`.*?`(?:, `.*?`)*) \| ", SECTIONS["Think time"], re.MULTILINE)
+    values = [value for cell in think for value in re.findall("`(.*?)`", cell) if value != "think:"]
+    assert len(values) == 5
+    for value in values:
+        assert LoadSection.model_validate({"turns": 1, "think": yaml.safe_load(value)})
+
+
+def test_every_setting_and_measure_is_told():
+    untold = [name for name in LoadSection.model_fields if f"`{name}" not in PAGE and f" {name}:" not in PAGE]
+    assert untold == []
+    assert [name for name in TIMES if name not in PAGE.lower()] == []
+
+
+def test_the_sentence_on_hosts_is_the_programs(tmp_path):
+    from replay.errors import InputError
+    from replay.load.hosts import check_confirmed
+
+    (text,) = blocks(SECTIONS["Where load may go"], "text")
+    with pytest.raises(InputError) as refused:
+        check_confirmed(["chat.example.com"], [])
+    assert str(refused.value) == text.strip()
+
+
+def test_every_page_it_links_to_is_there():
+    docs = Path(__file__).parents[1] / "docs"
+    for target in re.findall(r"\]\(((?!https?:)[^)#]+)", PAGE):
+        assert (docs / target).is_file(), target
+    for anchor in re.findall(r"\]\(#([^)]+)\)", PAGE):
+        titles = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in SECTIONS]
+        assert anchor in titles
