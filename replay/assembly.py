@@ -144,7 +144,8 @@ def _assemble(file: ScenarioFile) -> Assembly:
     )
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     _check_history(builder, file, systems, policies)
-    if scenario.load and scenario.load.trace and (said := outside(file.folder / scenario.load.trace)):
+    trace = file.folder / scenario.load.trace if scenario.load and scenario.load.trace else None
+    if trace and trace not in file.allowed and (said := outside(trace)):
         builder.fault("load.trace", said)
     if scenario.load and len(scorers) == len(scenario.scorers):
         try:

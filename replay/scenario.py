@@ -8,8 +8,8 @@ belongs to a plug-in (``settings``) is checked against the plug-in itself by ``r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -208,6 +208,8 @@ class ScenarioFile:
     lines: Lines
     confined: bool = False
     """What it names has to lie below its folder."""
+    allowed: frozenset[Path] = frozenset()
+    """Files that were named by whoever runs it, and so may lie anywhere."""
 
 
 def read_scenario(path: Path, *, allow_outside: bool = False) -> ScenarioFile:
@@ -267,9 +269,13 @@ def located(faults: list[Fault], lines: Lines) -> list[Fault]:
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
 
-def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -> ScenarioFile:
+def with_section(
+    file: ScenarioFile, section: str, changes: Mapping[str, Any], *, allowed: Iterable[Path] = ()
+) -> ScenarioFile:
     """
     *file* with *changes* to one of its sections, in the text as well, so that a run keeps what it was.
+
+    *allowed* are files in the changes that may lie anywhere, since it is the caller who names them.
 
     Raises:
         ScenarioError: the changes don't fit.
@@ -279,7 +285,8 @@ def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -
     content = yaml.safe_load(file.text)
     content[section] = {**(content.get(section) or {}), **changes}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    return parse_scenario(text, source=file.source, folder=file.folder, confined=file.confined)
+    changed = parse_scenario(text, source=file.source, folder=file.folder, confined=file.confined)
+    return replace(changed, allowed=file.allowed | frozenset(allowed))
 
 
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:

@@ -135,3 +135,15 @@ def test_a_scenario_cannot_allow_it_itself(folder):
     path = written(folder, data={"path": "../talks.jsonl"}, allow_outside=True)
     with pytest.raises(ScenarioError, match="allow_outside"):
         read_scenario(path)
+
+
+def test_a_trace_that_its_user_names_may_lie_anywhere(folder):
+    """Only what the scenario itself says has to stay in its folder."""
+    from replay.scenario import with_section
+
+    outside = folder.parent / "trace.csv"
+    load = {"profile": "trace", "trace": str(outside)}
+    file = read_scenario(written(folder))
+    assert assemble(with_section(file, "load", load, allowed=[outside])).load is not None
+    with pytest.raises(ScenarioError, match=r"load\.trace"):
+        assemble(with_section(file, "load", load))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from replay import AdapterError, AdapterReplyError
+from replay import AdapterError, AdapterReplyError, keep_secret
 from replay_adapters.http_client import HttpClient, HttpReply
 from replay_adapters.websocket_client import Closed, Frame, Socket, WebSocketClient
 
@@ -222,6 +222,7 @@ class DirectLine:
     async def _take_token(self, reply: HttpReply, value: Mapping[str, Any]) -> None:
         assert self._own_client is not None
         token, lasts = _text(reply, value, "token"), value.get("expires_in")
+        keep_secret(token)
         old, self._own = self._own, self._own_client(token)
         await self._own.__aenter__()
         self._token_from = self._clock()

@@ -143,6 +143,8 @@ REPLIES: Mapping[str, ReplyTarget] = {
 
 # For every line that it is sent it prints the file as it is then, on one line.
 _PRINTING = """\
+import sys
+
 for line in sys.stdin.buffer:
     with open("reply", "rb") as file:
         sys.stdout.buffer.write(file.read().replace(b"\\n", b" ") + b"\\n")

@@ -20,8 +20,8 @@ from tests.fuzz.inputs import HAND_MADE
 
 GOOD = json.dumps({"id": "good", "turns": [{"question": "Who?", "gold_answer": "Bob."}]}) + "\n"
 ODD = (
-    "a\u202e\u05d0\u05d1\u202c \u0628 \u2028\u2029 \\ \" ' <b>&amp; \u0001 \U0001f600 caf\u00e9 \ufeff \ufffe "
-    "e\u0301 \0 \ud800 z"
+    "a\u202e\u05d0\u05d1\u202c \u0628 \u2028\u2029 \\ \" ' <b>&amp; \u0001 \U0001f600 caf\u00e9 \ufeff "
+    "\ufffe e\u0301 \0 \ud800 z"
 )
 """Right to left, line ends of Unicode's, markup, NUL, and half a surrogate pair."""
 
