@@ -10,7 +10,7 @@ quickstart: .venv/ready
 	$(BIN)/replay run quickstart
 
 test: .venv/ready-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .

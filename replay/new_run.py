@@ -38,9 +38,7 @@ def new_store(assembly: Assembly, runs: Path) -> RunStore:
     for attempt in range(1, 1000):
         folder = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
         if not folder.exists():
-            return RunStore.create(
-                folder, facts, scenario.play.durability, has_turn_key=not assembly.load
-            )
+            return RunStore.create(folder, facts, scenario.play.durability, has_turn_key=not assembly.load)
     raise RunError(f'"{runs}" holds too many runs called "{stem}"')
 
 

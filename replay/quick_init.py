@@ -21,7 +21,12 @@ def quick_init(cls: type[T]) -> type[T]:
         raise TypeError(f"{cls.__name__} is no frozen dataclass without a base class")
     open_class = type(cls.__name__, (), {"__slots__": cls.__slots__})  # type: ignore[attr-defined]
     given = [field for field in fields(cls) if field.init]
-    scope: dict[str, Any] = {"set_class": object.__setattr__, "open_class": open_class, "cls": cls, "missing": MISSING}
+    scope: dict[str, Any] = {
+        "set_class": object.__setattr__,
+        "open_class": open_class,
+        "cls": cls,
+        "missing": MISSING,
+    }
     lines = ["    set_class(self, '__class__', open_class)"]
     for field in given:
         value = field.name

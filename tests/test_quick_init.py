@@ -41,7 +41,10 @@ def test_it_is_as_frozen_as_before():
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
-    [({}, "missing 1 required keyword-only argument: 'x'"), ({"x": 1, "z": 2}, "unexpected keyword argument 'z'")],
+    [
+        ({}, "missing 1 required keyword-only argument: 'x'"),
+        ({"x": 1, "z": 2}, "unexpected keyword argument 'z'"),
+    ],
 )
 def test_wrong_arguments_are_refused_as_by_any_dataclass(given, complaint):
     with pytest.raises(TypeError, match=complaint):

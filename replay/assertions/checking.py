@@ -11,8 +11,8 @@ from replay.assertions.operational_metrics import UNITS
 from replay.assertions.section import Assertion
 from replay.errors import Fault
 from replay.judges.panel import Panel
-from replay.scorers.scorer import SHARE, unit_of
 from replay.scenario_folder import outside
+from replay.scorers.scorer import SHARE, unit_of
 from replay.settings_faults import nearest
 from replay.store.store import DATABASE
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replay.cli.arguments import ScenarioArgument
 from replay.local_code import plugins_of_ones_own
+
+if TYPE_CHECKING:
+    from replay.assembly import Assembly
 
 
 def validate(
@@ -52,5 +55,28 @@ def validate(
         for voter in panel.voters:
             if local := getattr(voter.adapter, "local_code", None):
                 typer.echo(f"            runs local code: {local}")
+    if assembly.load:
+        _show_load(assembly)
+    for assertion in file.scenario.assertions:
+        typer.echo(f"  assert    {assertion.title}")
     for name in plugins_of_ones_own(file.scenario.model_dump()):
         typer.echo(f"  plug-in   runs local code: {name}")
+
+
+def _show_load(assembly: Assembly) -> None:
+    """How it would be put under load, and whose leave that takes."""
+    from replay.load.hosts import canonical
+    from replay.stress.playing import hosts_under_load
+
+    load = assembly.load
+    assert load is not None
+    offered = {"closed": f"{load.concurrency} users", "trace": f"arrivals of {load.trace}"}
+    rate = "a sweep" if load.rate is None else f"{load.rate:g} conversations/s"
+    how = "a sweep" if load.sweep else offered.get(load.profile, rate)
+    typer.echo(f"  load      {load.profile}: {how}, {load.workers} process{'es' * (load.workers > 1)}")
+    for goal in assembly.goals:
+        typer.echo(f"            objective: {goal}")
+    confirmed = {canonical(host) for host in load.yes_i_may_load}
+    for host in hosts_under_load(assembly):
+        if canonical(host) not in confirmed:
+            typer.echo(f"            to be confirmed: --yes-i-may-load {host}")

@@ -57,11 +57,15 @@ def check_hosts(assembly: Assembly) -> None:
         InputError: a host beyond this machine and private networks isn't confirmed.
     """
     assert assembly.load is not None
+    check_confirmed(hosts_under_load(assembly), assembly.load.yes_i_may_load)
+
+
+def hosts_under_load(assembly: Assembly) -> list[str]:
+    """Hosts that *assembly*'s scenario would reach and that have to be confirmed."""
     scenario = assembly.file.scenario
     # A policy may ask a system of its own at every turn, as an LLM rewriter does.
     asked = [*(system.settings for system in scenario.systems), *(p.settings for p in scenario.policies)]
-    hosts = hosts_to_confirm(asked)
-    check_confirmed(hosts, assembly.load.yes_i_may_load)
+    return hosts_to_confirm(asked)
 
 
 async def play_under_load(assembly: Assembly, store: RunStore, observer: object = None) -> None:

@@ -207,3 +207,16 @@ def test_a_public_host_is_refused_unless_confirmed_by_option(tmp_path):
     assert allowed.returncode == 1, "nobody is there"
     assert "no question was answered" in allowed.stderr
     assert len(newest(tmp_path).records()) == 1
+
+
+def test_validate_says_what_load_would_be_offered_and_what_is_asserted(plain):
+    (plain / "load.yaml").write_text(
+        (plain / "load.yaml").read_text()
+        + "\nload: {profile: poisson, rate: 5, duration_s: 1, slo: {latency_p99_s: 3}}\n"
+        + "assert: [{metric: errors, max: 0.1}]\n"
+    )
+    done = stress("load.yaml", cwd=plain, verb="validate")
+    assert done.returncode == 0, done.stderr
+    assert "load      poisson: 5 conversations/s, 1 process" in done.stdout
+    assert "objective: latency p99 at most 3 s" in done.stdout
+    assert "assert    errors at most 0.1" in done.stdout

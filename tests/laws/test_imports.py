@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 DATA = {
     "errors", "conversation", "history", "evidence", "record", "adapter", "plugins", "settings_faults",
-    "prices", "quick_init", "raw_reply", "templating", "yaml_lines", "known_secrets", "secret_looks", "logs", "scenario_folder",
-    "template_sandbox",
+    "prices", "quick_init", "raw_reply", "templating", "yaml_lines", "known_secrets", "secret_looks", "logs",
+    "scenario_folder", "template_sandbox",
 }  # fmt: skip
 LAYERS = [
     DATA,

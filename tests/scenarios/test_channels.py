@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,7 +33,8 @@ def server() -> Iterator[str]:
 def _beside(name: str, folder: Path, **replaced: str) -> Path:
     """The shipped scenario *name* in *folder*, with one file of conversations and other words replaced."""
     text = find_scenario(name).read_text(encoding="utf-8")
-    text = text.replace("conversations/*.jsonl", str(shipped_folder() / "conversations" / "museum.jsonl"))
+    shutil.copy(shipped_folder() / "conversations" / "museum.jsonl", folder)
+    text = text.replace("conversations/*.jsonl", "museum.jsonl")
     for old, new in replaced.items():
         assert old in text
         text = text.replace(old, new)

@@ -23,6 +23,7 @@ from tests.web.test_figures import LOAD
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -31,7 +32,8 @@ CSS = By.CSS_SELECTOR
 
 
 def until(driver, condition, seconds=30):
-    return WebDriverWait(driver, seconds, poll_frequency=0.05).until(condition)
+    ignored = [NoSuchElementException, StaleElementReferenceException]  # pages are exchanged as they go on
+    return WebDriverWait(driver, seconds, poll_frequency=0.05, ignored_exceptions=ignored).until(condition)
 
 
 def shown(driver, selector):
