@@ -58,8 +58,8 @@ async def play_all(
     """
     Play everything that *plays* yields, at most *concurrency* conversations at a time.
 
-    *keep_raw* takes replies as they came, of systems whose replies are kept so. *plays* is advanced in a thread, one step at a time, since it may read files. Returns how far the
-    event loop lagged behind while the run went on.
+    *keep_raw* takes replies as they came, of systems whose replies are kept so. *plays* is advanced in a
+    thread, since it may read files. Returns how far the event loop lagged behind while the run went on.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
