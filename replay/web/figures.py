@@ -165,7 +165,8 @@ def layout(
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "xaxis": {"title": {"text": plain(x)}, "zeroline": False, **({"dtick": 1} if whole_x else {})},
         "yaxis": {
-            "title": {"text": plain(y)},
+            "title": {"text": plain(y), "standoff": 12},
+            "automargin": True,
             "zeroline": False,
             "ticksuffix": suffix,
             "hoverformat": ".4~g",
