@@ -32,7 +32,6 @@ def quick_init(cls: type[T]) -> type[T]:
         value = field.name
         if field.default_factory is not MISSING:
             scope[f"make_{field.name}"] = field.default_factory
-
             value = f"make_{field.name}() if {field.name} is missing else {field.name}"
         lines.append(f"    self.{field.name} = {value}")
     lines.append("    self.__class__ = cls")

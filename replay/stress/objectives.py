@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from replay.load.goals import Goal
 from replay.load.histogram import DurationHistogram
 from replay.load.level import Level
 from replay.record import Timing, TurnRecord
-from replay.scorers.scorer import Scorer, Unscored
+from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.store.store import RunStore
 
 GAP_UNIT_S = 1e-4
@@ -82,7 +82,14 @@ class _Measured:
     def error_share(self) -> float | None:
         return (self._asked - self._answered) / self._asked if self._asked else None
 
-    def take(self, records: Iterator[TurnRecord]) -> None:
+    def take(self, records: Iterable[TurnRecord]) -> None:
+        if any(isinstance(scorer, SurveyingScorer) for scorer in self._scorers.values()):
+            # Such a scorer has to have seen every record before it can observe one.
+            records = list(records)
+            self._scorers = {
+                label: scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
+                for label, scorer in self._scorers.items()
+            }
         chunk: list[TurnRecord] = []
         for record in records:
             self._take_times(record)
