@@ -25,7 +25,8 @@ from pathlib import Path
 from replay.conversation import Conversation, Passage, Turn
 from replay.evidence import Drift
 from replay.record import Timing, TurnRecord
-from replay.store.store import RunStore, StoredScore
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore
 
 SCENARIO = """\
 name: large

@@ -39,6 +39,10 @@ class Usage:
     """Those of the prompt that it had in its cache."""
 
 
+TOKEN_GAP_S = 1e-4
+"""The unit of ``Timing.token_gaps_100us``."""
+
+
 @quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:

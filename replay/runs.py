@@ -21,7 +21,8 @@ from replay.raw_reply import RawReply
 from replay.record import TurnRecord
 from replay.scenario import Choice, ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
-from replay.store.store import DATABASE, RunStore, StoredScore, StoredVerdict
+from replay.store.store import DATABASE, RunStore
+from replay.store.stored import StoredScore, StoredVerdict
 from replay.store.superseding import Superseded
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from replay.scenario import Choice
 from replay.scorers.reference_score import mean
 from replay.scorers.scorer import Unscored
 from replay.settings_faults import nearest
-from replay.store.store import RunStore, StoredScore, StoredVerdict
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredVerdict
 
 if TYPE_CHECKING:
     from replay.record import TurnRecord

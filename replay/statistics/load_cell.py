@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.record import TOKEN_GAP_S
 from replay.statistics.asks import OUTCOMES, Asks, Floats
 from replay.statistics.estimate import Estimate
 from replay.statistics.percentiles import (
@@ -21,9 +22,6 @@ from replay.statistics.percentiles import (
     histogram_percentiles,
     percentiles,
 )
-
-GAP_UNIT_S = 1e-4
-"""Of the gaps between the pieces of an answer, see ``replay.record.Timing``."""
 
 
 class GrowingHistogram(Histogram, Protocol):
@@ -131,7 +129,7 @@ def load_cell(
         latency=summed("latency", picked.latency_s),
         response=summed("response", picked.response_s),
         ttft=summed("ttft", picked.ttft_s),
-        inter_token=counted_percentiles(counted, GAP_UNIT_S),
+        inter_token=counted_percentiles(counted, TOKEN_GAP_S),
         time_per_token=percentiles(picked.tpot_s),
     )
 

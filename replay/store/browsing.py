@@ -18,7 +18,8 @@ from replay.conversation import Conversation
 from replay.errors import RunError
 from replay.record import TurnRecord
 from replay.store import schema
-from replay.store.store import DATABASE, RunStore, StoredVerdict
+from replay.store.store import DATABASE, RunStore
+from replay.store.stored import StoredVerdict
 
 
 class OutcomeRow(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from replay.conversation import Conversation
 from replay.errors import RunError
@@ -26,49 +26,13 @@ from replay.store import schema
 from replay.store.lock import hold, let_go
 from replay.store.migration import OLDEST, migrate
 from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
+from replay.store.stored import StoredScore, StoredTally, StoredVerdict
 from replay.store.superseding import SELECT_SUPERSEDED, Span, Superseded, supersede, superseded
 from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
 DATABASE = "run.db"
 _JUDGED_IN = (("scorer", "score"), ("judge", "verdict"))
-
-
-class StoredScore(NamedTuple):
-    """One turn's observation, or why there is none."""
-
-    conversation: str
-    system: str
-    policy: str
-    depth: int
-    value: Any
-    unscored: str | None
-
-
-class StoredVerdict(NamedTuple):
-    """A judge's verdict on one turn, or on the conversation that ends with it."""
-
-    judge: str
-    conversation: str
-    system: str
-    policy: str
-    depth: int
-    asks: int
-    cached: int
-    cost_usd: float | None
-    data: Any
-    """``values`` by column, ``repeats`` with their votes, and the texts of the ``prompts`` by hash."""
-
-
-class StoredTally(NamedTuple):
-    """Turns of a load run that were counted, not kept one by one."""
-
-    level: int
-    system: str
-    policy: str
-    depth: int
-    data: Any
-    """``turns``, ``outcomes`` by name, and the encoded histograms ``latency``, ``response``, ``ttft``."""
 
 
 class RunStore:

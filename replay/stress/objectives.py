@@ -9,11 +9,10 @@ from typing import Any
 from replay.load.goals import Goal
 from replay.load.histogram import DurationHistogram
 from replay.load.level import Level
-from replay.record import Timing, TurnRecord
+from replay.record import TOKEN_GAP_S, Timing, TurnRecord
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.store.store import RunStore
 
-GAP_UNIT_S = 1e-4
 CHUNK = 5_000
 
 
@@ -158,7 +157,7 @@ def _ttft(timing: Timing, record: TurnRecord) -> list[float]:
 
 
 def _itl(timing: Timing, record: TurnRecord) -> list[float]:
-    return [gap * GAP_UNIT_S for gap in timing.token_gaps_100us]
+    return [gap * TOKEN_GAP_S for gap in timing.token_gaps_100us]
 
 
 def _tpot(timing: Timing, record: TurnRecord) -> list[float]:

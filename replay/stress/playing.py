@@ -21,7 +21,8 @@ from replay.load.section import LoadSection
 from replay.load.trace import Arrival
 from replay.logs import tell
 from replay.runs import score_into
-from replay.store.store import RunStore, StoredTally
+from replay.store.store import RunStore
+from replay.store.stored import StoredTally
 from replay.stress.count import Count, Tally, TallyKey
 from replay.stress.crew import Crew, LocalCrew
 from replay.stress.objectives import Objectives

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from replay.errors import ReplayError
@@ -239,8 +238,3 @@ def warnings(run: Run, report: Report) -> Iterable[str]:
 
 def skipped_conversations(run: Run) -> int:
     return run.state().skipped_conversations
-
-
-def folder_name(path: str) -> str:
-    """What a run's folder is called."""
-    return Path(path).name

@@ -12,7 +12,7 @@ from replay.conversation import Passage
 from replay.evidence import Drift, MentionDrift, Reading
 from replay.record import TurnRecord
 from replay.store.browsing import TurnScore
-from replay.store.store import StoredVerdict
+from replay.store.stored import StoredVerdict
 from replay.web import word_diff
 from replay.web.numbers import duration, number, usd
 from replay.web.safe_text import Clipped, clipped

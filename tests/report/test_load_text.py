@@ -14,7 +14,7 @@ from replay.report.load_text import print_load
 from replay.runs import Run
 from replay.scorers.token_f1 import TokenF1
 from replay.statistics.load_summary import LoadSummary
-from replay.store.store import StoredScore, StoredTally
+from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summary_of, write_run
 
 SCENARIO = """

@@ -12,7 +12,8 @@ from replay.load_reading import read_load_summary
 from replay.record import Timing, TurnRecord, Usage
 from replay.scorers.scorer import Scorer
 from replay.statistics.load_summary import LoadSummary
-from replay.store.store import RunStore, StoredScore, StoredTally
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredTally
 
 
 def ask(

@@ -19,7 +19,8 @@ from replay.statistics.estimate import estimate_cells
 from replay.statistics.load_scores import as_observed, mean_scores, other_scores, weight_blocks
 from replay.statistics.percentiles import counted_percentiles
 from replay.statistics.score_column import ScoreColumn
-from replay.store.store import RunStore, StoredScore, StoredTally
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
 
 NAMES = ("p50_s", "p90_s", "p95_s", "p99_s", "p99_9_s", "max_s")

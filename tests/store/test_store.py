@@ -13,7 +13,8 @@ from replay.errors import RunError
 from replay.evidence import Drift, Mention, MentionDrift, Reading
 from replay.record import Timing, TurnRecord, Usage
 from replay.store import schema
-from replay.store.store import DATABASE, RunStore, StoredScore
+from replay.store.store import DATABASE, RunStore
+from replay.store.stored import StoredScore
 
 
 def record(conversation="c1", depth=1, policy="pred", **changes) -> TurnRecord:

@@ -9,7 +9,8 @@ import pytest
 from replay.conversation import Conversation
 from replay.errors import RunError
 from replay.record import TurnRecord, Usage
-from replay.store.store import RunStore, StoredScore, StoredVerdict
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredVerdict
 
 
 def record(depth=1, conversation="c", **changes) -> TurnRecord:

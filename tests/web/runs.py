@@ -10,7 +10,8 @@ from typing import Any
 from replay.conversation import Conversation, Passage, Turn
 from replay.evidence import Drift, Mention, MentionDrift, Reading
 from replay.record import Timing, TurnRecord, Usage
-from replay.store.store import RunStore, StoredScore, StoredVerdict
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredVerdict
 
 SCENARIO = """\
 name: made
