@@ -1,5 +1,5 @@
 """
-How late a task is woken: ``replay.load.alarm`` against the other ways there are.
+How late a task is woken: ``replay.play.load.alarm`` against the other ways there are.
 
     python benchmarks/alarm.py
     python benchmarks/alarm.py --rate 500 --seconds 2 --rounds 5 --busy 0 0.6 --loop asyncio uvloop
@@ -29,8 +29,8 @@ from itertools import takewhile
 from statistics import median
 from time import perf_counter
 
-from replay.load.alarm import Alarm
-from replay.load.arrivals import poisson_arrivals
+from replay.play.load.alarm import Alarm
+from replay.play.load.arrivals import poisson_arrivals
 
 CALLBACK_S = 100e-6
 Until = Callable[[float], Awaitable[None]]

@@ -37,18 +37,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from replay.conversation import CANNOT_ANSWER
-from replay.coreference import hard, strict
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.drift_evidence import Drift, Reading
+from replay.coreference import drift_hard as hard, drift_strict as strict
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.embedded.candidates import split_title
-from replay.coreference.embedded.examples import FOLDS, Example, read_examples
-from replay.coreference.embedded.human_readings import RightReading, right_readings
 from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
 from replay.coreference.service import read_all
+from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples
+from replay.coreference.training.human_readings import RightReading, right_readings
 from replay.coreference.words import content_words, words
-from replay.evidence import Drift, Reading
 
 CLAUSE_RECALL = 0.6
 KINDS = ("all", "he", "she", "they", "it", "this", "this-noun", "the-noun")
@@ -191,9 +191,9 @@ def reader(name: str) -> Read:
 
 def cross_validated(examples: Sequence[Example], networks: int) -> Read:
     """The learned resolver, each fold read by networks trained on the other folds of *examples*."""
-    from replay.coreference.embedded.fitting import FitSettings
     from replay.coreference.embedded.ranker import read_document
-    from replay.coreference.embedded.train import train
+    from replay.coreference.training.fit_networks import FitSettings
+    from replay.coreference.training.train import train
 
     settings = FitSettings(networks=networks)
     trained = [train([e for e in examples if e.fold != fold], settings) for fold in range(FOLDS)]

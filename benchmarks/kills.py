@@ -32,7 +32,7 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from replay.runs import Run
+from replay.runs.run import Run
 from replay.store.store import DATABASE
 
 WORDS = ["harbour", "viola", "aunt", "song", "album", "singer", "garden", "stone", "glass", "port"]

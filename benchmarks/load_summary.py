@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from replay.conversation import Conversation, Turn
-from replay.record import Timing, TurnRecord, Usage
-from replay.runs import Run, score_into
-from replay.scenario import Choice
+from replay.core.conversation import Conversation, Turn
+from replay.core.record import Timing, TurnRecord, Usage
+from replay.runs.run import Run, score_into
+from replay.scenario.sections import Choice
 from replay.store import schema
 from replay.store.store import DATABASE, RunStore
 

@@ -26,9 +26,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.conversation import CANNOT_ANSWER, Passage
-from replay.plugins import available, load
-from replay.record import Timing, TurnRecord, Usage
+from replay.core.conversation import CANNOT_ANSWER, Passage
+from replay.core.record import Timing, TurnRecord, Usage
+from replay.core.settings.plugins import available, load
 from replay.scorers.bertscore import BertScore
 from replay.scorers.bertscore_model import bert_model
 from replay.scorers.coverage import Coverage

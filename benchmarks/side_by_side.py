@@ -177,7 +177,7 @@ def locust(program: str) -> Client:
 
 def our_load_is_missing() -> str | None:
     """Why our engine can't play load profiles; None where it can."""
-    from replay.scenario import Scenario
+    from replay.scenario.sections import Scenario
 
     if "load" in Scenario.model_fields:
         return None
@@ -188,7 +188,7 @@ def our_stream_is_missing() -> str | None:
     """Why our engine can't take part in streaming; None where it can."""
     import inspect
 
-    from replay.plugins import load
+    from replay.core.settings.plugins import load
 
     adapter = load("adapters", "openai", Path())
     if "stream" in inspect.signature(adapter).parameters:

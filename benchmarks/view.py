@@ -22,9 +22,9 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from replay.conversation import Conversation, Passage, Turn
-from replay.evidence import Drift
-from replay.record import Timing, TurnRecord
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.drift_evidence import Drift
+from replay.core.record import Timing, TurnRecord
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore
 
@@ -171,7 +171,7 @@ def main() -> None:
                 measure(address, folder.name)
             finally:
                 server.terminate()
-        from replay.web.static_report import write_report
+        from replay.report.pages.static_report import write_report
 
         began = time.perf_counter()
         written = write_report(folder, Path(place) / "page.html")

@@ -1,4 +1,4 @@
-from .adapter import (
+from .core.adapter import (
     Adapter as Adapter,
     ChatReply as ChatReply,
     ChatRequest as ChatRequest,
@@ -7,13 +7,24 @@ from .adapter import (
     TokenLogprobs as TokenLogprobs,
     WireTimes as WireTimes,
 )
-from .conversation import (
+from .core.asking.templating import (
+    Template as Template,
+    TextTemplate as TextTemplate,
+    template_variables as template_variables,
+)
+from .core.conversation import (
     CANNOT_ANSWER as CANNOT_ANSWER,
     Conversation as Conversation,
     Passage as Passage,
     Turn as Turn,
 )
-from .errors import (
+from .core.drift_evidence import (
+    Drift as Drift,
+    Mention as Mention,
+    MentionDrift as MentionDrift,
+    Reading as Reading,
+)
+from .core.errors import (
     AdapterConnectionError as AdapterConnectionError,
     AdapterCutOffError as AdapterCutOffError,
     AdapterError as AdapterError,
@@ -26,10 +37,13 @@ from .errors import (
     RunStoppedError as RunStoppedError,
     ScenarioError as ScenarioError,
 )
-from .evidence import Drift as Drift, Mention as Mention, MentionDrift as MentionDrift, Reading as Reading
-from .history import Exchange as Exchange, Played as Played
-from .known_secrets import keep_secret as keep_secret
-from .launch import (
+from .core.history import Exchange as Exchange, Played as Played
+from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
+from .core.secret_hiding import keep_secret as keep_secret
+from .core.settings.plugins import load_object as load_object
+from .policies.gold import GoldPolicy as GoldPolicy
+from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
+from .runs.launch import (
     repeat as repeat,
     repeat_async as repeat_async,
     resume as resume,
@@ -37,16 +51,7 @@ from .launch import (
     run as run,
     run_async as run_async,
 )
-from .plugins import load_object as load_object
-from .policies.gold import GoldPolicy as GoldPolicy
-from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
-from .record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
-from .runs import Run as Run, score as score
+from .runs.run import Run as Run, score as score
 from .scorers.scorer import Scorer as Scorer, Unscored as Unscored
-from .templating import (
-    Template as Template,
-    TextTemplate as TextTemplate,
-    template_variables as template_variables,
-)
 
 __version__: str

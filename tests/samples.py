@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
-from replay.adapter import ChatReply, ChatRequest, HistoryKeeper
-from replay.conversation import Conversation, Turn
+from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
+from replay.core.conversation import Conversation, Turn
+from replay.core.errors import AdapterError
+from replay.core.record import TurnRecord
 from replay.coreference.drift import DriftDetector, DriftMode
-from replay.coreference.evalconvqa import Match
+from replay.coreference.drift_evalconvqa import Match
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.errors import AdapterError
-from replay.player import AskSettings, Play, Player, System
+from replay.play.player import AskSettings, Play, Player, System
 from replay.policies.policy import Policy
-from replay.record import TurnRecord
 
 Answer = str | AdapterError | None
 """A text, a failure, or None for an ask that never ends."""

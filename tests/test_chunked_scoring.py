@@ -10,12 +10,12 @@ from itertools import pairwise
 
 import pytest
 
-from replay import runs
-from replay.conversation import Conversation, Passage
-from replay.errors import PluginError
-from replay.record import TurnRecord
-from replay.runs import score_into
-from replay.scenario import Choice
+from replay.core.conversation import Conversation, Passage
+from replay.core.errors import PluginError
+from replay.core.record import TurnRecord
+from replay.runs import run as runs
+from replay.runs.run import score_into
+from replay.scenario.sections import Choice
 from replay.scorers.bertscore import BertScore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored

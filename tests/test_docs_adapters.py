@@ -26,7 +26,7 @@ from replay import (
     Exchange,
     Passage,
 )
-from replay.plugins import available, build, load
+from replay.core.settings.plugins import available, build, load
 from tests.adapters.servers import answering, unused_address
 from tests.contracts.adapter_contract import entered
 
@@ -110,7 +110,7 @@ async def test_the_systems_shown_that_need_no_server_answer(
 
 @pytest.mark.parametrize("name", available("adapters"))
 def test_each_adapter_has_a_section_that_names_all_its_settings(name: str, tmp_path: Path) -> None:
-    from replay.plugins import settings_model
+    from replay.core.settings.plugins import settings_model
 
     section = PAGE.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     settings = settings_model(load("adapters", name, tmp_path), provided=("folder",)).model_fields

@@ -16,10 +16,10 @@ from shutil import copytree
 import pytest
 import yaml
 
-from replay.load.goals import TIMES
-from replay.load.section import LoadSection
-from replay.scenario import parse_scenario
-from replay.shipped import find_scenario, shipped_folder
+from replay.play.load.objectives import TIMES
+from replay.play.load.section import LoadSection
+from replay.scenario.sections import parse_scenario
+from replay.scenario.shipped import find_scenario, shipped_folder
 
 PAGE = (Path(__file__).parents[1] / "docs" / "load.md").read_text("utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
@@ -200,8 +200,8 @@ def test_every_setting_and_measure_is_told():
 
 
 def test_the_sentence_on_hosts_is_the_programs(tmp_path):
-    from replay.errors import InputError
-    from replay.load.hosts import check_confirmed
+    from replay.core.errors import InputError
+    from replay.play.load.host_consent import check_confirmed
 
     (text,) = blocks(SECTIONS["Where load may go"], "text")
     with pytest.raises(InputError) as refused:

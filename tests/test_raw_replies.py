@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from replay import AdapterReplyError, ChatReply, ChatRequest, Conversation, Run, ScenarioError, run_async
 from replay.cli import app
-from replay.known_secrets import keep_secret
-from replay.raw_reply import RawReply
+from replay.core.raw_reply import RawReply
+from replay.core.secret_hiding import keep_secret
 from replay.store.store import RunStore
-from replay_adapters.http import HttpAdapter
-from replay_adapters.polling import Poll
+from replay_adapters.http.adapter import HttpAdapter
+from replay_adapters.http.polling import Poll
 from tests.adapters.servers import answering, event, streamed
 
 KEY = "sk-raw-replies-0815-4711"

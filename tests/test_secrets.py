@@ -14,14 +14,14 @@ import pytest
 import yaml
 from aiohttp import web
 
-from replay import known_secrets
-from replay.errors import AdapterCutOffError, AdapterRefusedError, ScenarioError
-from replay.known_secrets import hidden, hide_in_error, keep_secret
-from replay.launch import load_scenario
-from replay.scenario import parse_scenario
-from replay_adapters.http import HttpAdapter
-from replay_adapters.openai import OpenAIAdapter
-from replay_adapters.sent_text import from_environment
+from replay.core import secret_hiding as known_secrets
+from replay.core.errors import AdapterCutOffError, AdapterRefusedError, ScenarioError
+from replay.core.secret_hiding import hidden, hide_in_error, keep_secret
+from replay.runs.launch import load_scenario
+from replay.scenario.sections import parse_scenario
+from replay_adapters.chat.openai import OpenAIAdapter
+from replay_adapters.http.adapter import HttpAdapter
+from replay_adapters.setting_checks import from_environment
 from tests.adapters.servers import answering, delta, event, streamed
 
 DRAWN = "q7Rt2vXw9LmZ4kBn8Ys3"

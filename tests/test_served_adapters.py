@@ -20,11 +20,11 @@ from replay import (
     Exchange,
     Passage,
 )
-from replay.serving import make_app
-from replay_adapters.extractive import ExtractiveAdapter
-from replay_adapters.http import HttpAdapter
-from replay_adapters.openai import OpenAIAdapter
-from replay_adapters.scripted import ScriptedAdapter, ScriptedFault
+from replay.cli.serving.server import make_app
+from replay_adapters.chat.openai import OpenAIAdapter
+from replay_adapters.http.adapter import HttpAdapter
+from replay_adapters.local.extractive import ExtractiveAdapter
+from replay_adapters.local.scripted import ScriptedAdapter, ScriptedFault
 from tests.adapters.servers import running
 from tests.contracts.adapter_contract import entered
 

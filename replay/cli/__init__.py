@@ -32,8 +32,8 @@ from replay.cli.serve import serve
 from replay.cli.stress import stress
 from replay.cli.validate import validate
 from replay.cli.view import view
-from replay.errors import InputError, PluginError, ReplayError
-from replay.known_secrets import hidden
+from replay.core.errors import InputError, PluginError, ReplayError
+from replay.core.secret_hiding import hidden
 
 app = typer.Typer(
     name="replay",
@@ -92,8 +92,8 @@ def _about(
 
         typer.echo(f"convreplay {__version__}")
         raise typer.Exit
-    from replay.logs import log_to
-    from replay.scenario_folder import allow_outside
+    from replay.core.logs import log_to
+    from replay.core.settings.confinement import allow_outside
 
     log_to(log_file, log_level)
     if outside:

@@ -12,7 +12,7 @@ import typer
 from replay.cli.arguments import IntervalKind, IntervalOption, JsonOption
 
 if TYPE_CHECKING:
-    from replay.agreement.items import ItemSet
+    from replay.tables.agreement.items import ItemSet
 
 
 class Level(StrEnum):
@@ -82,12 +82,12 @@ def agree(
     """
     from rich.console import Console
 
-    from replay.agreement.plots import draw_plots
-    from replay.agreement.reading import read_items
-    from replay.agreement.study import StudySettings, agreement_study
-    from replay.agreement.text import print_study
-    from replay.errors import InputError
+    from replay.core.errors import InputError
     from replay.report.plots.drawing import check_can_draw
+    from replay.tables.agreement.plots import draw_plots
+    from replay.tables.agreement.reading import read_items
+    from replay.tables.agreement.study import StudySettings, agreement_study
+    from replay.tables.agreement.text import print_study
 
     if (score_range is None) != (human_range is None):
         raise InputError("--score-range and --human-range go together")
@@ -120,17 +120,17 @@ def agree(
 
 def _scores(path: Path) -> ItemSet:
     if not path.is_dir():
-        from replay.agreement.reading import read_items
+        from replay.tables.agreement.reading import read_items
 
         return read_items(path, "scores")
-    from replay.agreement.reading import run_items
-    from replay.runs import Run
+    from replay.runs.run import Run
+    from replay.tables.agreement.reading import run_items
 
     return run_items(str(path), *Run(path).scored())
 
 
 def _range(text: str, option: str) -> tuple[float, float]:
-    from replay.errors import InputError
+    from replay.core.errors import InputError
 
     try:
         low, high = (float(part) for part in text.split(","))

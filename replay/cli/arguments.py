@@ -45,6 +45,6 @@ def run_folder(run: Path | None, runs: Path) -> Path:
     Raises:
         RunError: none was named and there is none.
     """
-    from replay.runs import newest_run
+    from replay.runs.run import newest_run
 
     return newest_run(runs) if run is None else run

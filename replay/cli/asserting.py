@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from replay.assertions.findings import Judgement
+    from replay.scenario.assertions.findings import Judgement
 
 FAILED = 100
 """Exit code where an assertion failed: the run itself is fine, what it measured is not."""
@@ -28,8 +28,8 @@ def show_judgements(suites: Mapping[str, Sequence[Judgement]], *, junit: Path | 
     Raises:
         InputError: *junit* can't be written.
     """
-    from replay.assertions.junit import write_junit
-    from replay.assertions.text import judgement_lines
+    from replay.report.assertions_text import judgement_lines
+    from replay.report.junit import write_junit
 
     console = Console(stderr=aside)
     for name, judgements in suites.items():

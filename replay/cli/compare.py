@@ -12,7 +12,7 @@ import typer
 from replay.cli.arguments import IntervalKind, IntervalOption, JsonOption
 
 if TYPE_CHECKING:
-    from replay.report.compare import ScoredRun
+    from replay.statistics.run_comparison import ScoredRun
 
 
 class Rows(StrEnum):
@@ -68,9 +68,9 @@ def compare(
     """
     from rich.console import Console
 
-    from replay.report.compare import ComparisonSettings, comparison_report
     from replay.report.compare_text import print_comparison
     from replay.report.pairing import pair_groups, selected, two_names
+    from replay.statistics.run_comparison import ComparisonSettings, comparison_report
 
     if spread:
         show_spread(runs, by_depth=by is not None, as_json=as_json)
@@ -112,9 +112,9 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from replay.errors import InputError
+    from replay.core.errors import InputError
     from replay.report.spread_text import print_spread
-    from replay.runs import Run
+    from replay.runs.run import Run
     from replay.statistics.run_spread import run_spread, same_answers
 
     if len(folders) < 2:
@@ -154,7 +154,7 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:
 
 
 def _check_usage(runs: list[Path], systems: str | None, policies: str | None) -> None:
-    from replay.errors import InputError
+    from replay.core.errors import InputError
 
     if len(runs) > 2:
         raise InputError(f"{len(runs)} runs: two are compared at a time; for repeats of one run add --spread")
@@ -163,8 +163,8 @@ def _check_usage(runs: list[Path], systems: str | None, policies: str | None) ->
 
 
 def _scored(folder: Path) -> ScoredRun:
-    from replay.report.compare import ScoredRun
-    from replay.runs import Run
+    from replay.runs.run import Run
+    from replay.statistics.run_comparison import ScoredRun
 
     run = Run(folder)
     records, scores = run.scored()

@@ -13,8 +13,8 @@ import typer
 from replay.cli.arguments import RUNS, RunArgument, RunsOption, run_folder
 
 if TYPE_CHECKING:
-    from replay.conversation import Conversation
-    from replay.runs import Run
+    from replay.core.conversation import Conversation
+    from replay.runs.run import Run
 
 
 class Table(StrEnum):
@@ -57,9 +57,9 @@ def export(
     ] = None,
 ) -> None:
     """Write a run's turns, or the conversations it replayed, for other programs."""
-    from replay.errors import InputError
+    from replay.core.errors import InputError
     from replay.report.export import export_turns
-    from replay.runs import Run
+    from replay.runs.run import Run
 
     if table is Table.EVALCONVQA:
         _export_evalconvqa(Run(run_folder(run, runs)), format, out)
@@ -87,7 +87,7 @@ def export(
 
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:
-    from replay.errors import InputError
+    from replay.core.errors import InputError
     from replay.report.evalconvqa import write_evalconvqa
 
     if format is not None:
@@ -103,7 +103,7 @@ def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> Non
 
 
 def _export_raw(run: Run, out: Path | None) -> None:
-    from replay.errors import InputError
+    from replay.core.errors import InputError
     from replay.report.export_raw import export_raw
 
     if out is None:
@@ -119,8 +119,8 @@ def _export_raw(run: Run, out: Path | None) -> None:
 
 
 def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:
+    from replay.core.errors import InputError
     from replay.datasets.native import native_line, write_native
-    from replay.errors import InputError
 
     if out is not None:
         try:

@@ -15,8 +15,8 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write a commented scenario to start from; it runs as it is."""
-    from replay.errors import InputError
-    from replay.shipped import starter_scenario
+    from replay.core.errors import InputError
+    from replay.scenario.shipped import starter_scenario
 
     if path.exists() and not force:
         raise InputError(f'"{path}" is there already; choose another name, or add --force')

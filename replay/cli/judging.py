@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from replay.cli.progress import Progress
-from replay.judges.dry_run import Estimate
-from replay.judges.panel import Panel
-from replay.runs import Run
-from replay.verdicts import estimate_run, judge_run, run_panels
+from replay.runs.judging import estimate_run, judge_run, run_panels
+from replay.runs.run import Run
+from replay.scorers.judges.dry_run import Estimate
+from replay.scorers.judges.panel import Panel
 
 
 def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:

@@ -15,11 +15,11 @@ from rich.console import Console
 
 from replay.cli.asserting import end_with, show_judgements
 from replay.cli.progress import Progress
-from replay.event_loop import run_on_loop
-from replay.runs import Run, newest_run
+from replay.play.event_loop import run_on_loop
+from replay.runs.run import Run, newest_run
 
 if TYPE_CHECKING:
-    from replay.assertions.findings import Judgement
+    from replay.scenario.assertions.findings import Judgement
     from replay.statistics.interval import IntervalMethod
 
 MOST_TABLED_TURNS = 200_000
@@ -90,7 +90,7 @@ def repeat_and_report(
 
 def judge_run(run: Run) -> list[Judgement]:
     """What became of the assertions in *run*'s scenario."""
-    from replay.assertions import of_run
+    from replay.runs import assertion_results as of_run
 
     return of_run.judge_run(run)
 

@@ -72,10 +72,10 @@ def plot(
 
     --metric, --system and --policy may be given several times.
     """
-    from replay.report.compare import ScoredRun
     from replay.report.plots.drawing import check_can_draw, format_of, save, style
     from replay.report.plots.plotted import choose
-    from replay.runs import Run
+    from replay.runs.run import Run
+    from replay.statistics.run_comparison import ScoredRun
 
     check_can_draw()
     format_of(out)
@@ -101,7 +101,7 @@ def _figure(
 ) -> Figure:
     from typing import cast
 
-    from replay.errors import InputError
+    from replay.core.errors import InputError
     from replay.report.plots.agreement import agreement_figure
     from replay.report.plots.by_depth import depth_figure, gap_figure
     from replay.report.plots.drawing import Width

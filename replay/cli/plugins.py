@@ -9,7 +9,7 @@ from replay.cli.arguments import JsonOption
 
 def plugins(as_json: JsonOption = False) -> None:
     """List the adapters, judges, readers, policies, resolvers and scorers that a scenario can name."""
-    from replay.plugins import KINDS, available
+    from replay.core.settings.plugins import KINDS, available
 
     rows = [
         {

@@ -10,10 +10,10 @@ from typing import Any, Self
 from rich.console import Console
 from rich.status import Status
 
-from replay.load.level import Level
-from replay.player import Play
-from replay.record import TurnRecord
-from replay.stress.count import Count
+from replay.core.record import TurnRecord
+from replay.play.load.level import Level
+from replay.play.player import Play
+from replay.runs.stress.counting import Count
 
 PLAIN_EVERY_S = 5.0
 

@@ -42,8 +42,8 @@ def report(
     """
     from replay.cli.asserting import end_with, show_judgements
     from replay.cli.playing import judge_run, show
-    from replay.errors import InputError
-    from replay.runs import Run
+    from replay.core.errors import InputError
+    from replay.runs.run import Run
 
     if as_json and markdown:
         raise InputError("--json and --markdown: say which one to print")
@@ -58,7 +58,7 @@ def report(
         judgements=judgements,
     )
     if html is not None:
-        from replay.web.static_report import write_report
+        from replay.report.pages.static_report import write_report
 
         typer.echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
     suites = {shown.scenario().scenario.name: judgements}

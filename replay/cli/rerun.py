@@ -36,8 +36,8 @@ def rerun(
     Scores and verdicts are made anew at the end. After an interruption, go on with `replay resume`.
     """
     from replay.cli.playing import play_and_report, show_whole
-    from replay.rerun import count_chosen, rerun_async
-    from replay.runs import Run
+    from replay.runs.rerun import count_chosen, rerun_async
+    from replay.runs.run import Run
 
     conditions = only or []
     folder = run_folder(run, runs)

@@ -17,7 +17,7 @@ def resume(
     Ends with 100 if something that the scenario asserts does not hold.
     """
     from replay.cli.playing import play_and_report
-    from replay.launch import resume_async
+    from replay.runs.launch import resume_async
 
     folder = run_folder(run, runs)
     play_and_report(

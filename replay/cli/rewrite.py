@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from replay.conversation import Conversation
+    from replay.core.conversation import Conversation
     from replay.coreference.resolver import Resolver
     from replay.datasets.reader import Reader
 
@@ -112,16 +112,16 @@ def rewrite(
 
 def _resolver(text: str, folder: Path) -> Resolver:
     from replay.coreference.service import ResolverChoice
-    from replay.scenario import read_choices
+    from replay.scenario.sections import read_choices
 
     (choice,) = read_choices([text], "--resolver")
     return ResolverChoice(name=choice.name, settings=choice.settings, folder=folder).build()
 
 
 def _reader(name: str | None, settings: list[str], folder: Path) -> Reader | None:
+    from replay.core.errors import InputError, PluginError
+    from replay.core.settings.plugins import build, load
     from replay.datasets.reader import Reader
-    from replay.errors import InputError, PluginError
-    from replay.plugins import build, load
 
     if name is None:
         if settings:
@@ -136,7 +136,7 @@ def _reader(name: str | None, settings: list[str], folder: Path) -> Reader | Non
 def _settings(given: list[str]) -> dict[str, Any]:
     import yaml
 
-    from replay.errors import InputError
+    from replay.core.errors import InputError
 
     settings = {}
     for one in given:
@@ -148,7 +148,7 @@ def _settings(given: list[str]) -> dict[str, Any]:
 
 
 def _native(conversation: Conversation, line: Any) -> bytes:
-    from replay.errors import InputError
+    from replay.core.errors import InputError
 
     try:
         found: bytes = line(conversation)
@@ -166,7 +166,7 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 def _write(lines: Iterable[bytes], out: Path | None) -> None:
     """A file appears only once it is complete."""
-    from replay.errors import InputError
+    from replay.core.errors import InputError
 
     if out is None:
         for line in lines:

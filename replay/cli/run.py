@@ -33,8 +33,8 @@ def run(
     Ends with 100 if something that the scenario asserts does not hold.
     """
     from replay.cli.playing import play_and_report, repeat_and_report
-    from replay.launch import load_scenario, run_async
-    from replay.scenario import with_section
+    from replay.runs.launch import load_scenario, run_async
+    from replay.scenario.sections import with_section
 
     file = load_scenario(scenario)
     changes = {"limit": limit} if limit else {}

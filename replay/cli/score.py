@@ -43,7 +43,7 @@ def score(
     as_json: JsonOption = False,
 ) -> None:
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
-    from replay.errors import InputError
+    from replay.core.errors import InputError
 
     folder = run_folder(run, runs)
     if dry_run:
@@ -54,12 +54,12 @@ def score(
     if (repeats or no_cache) and not judge:
         raise InputError("--repeats and --no-cache are about judges; name one, or say --judge all")
     from replay.cli.playing import show
-    from replay.runs import Run, score as score_run
-    from replay.scenario import read_choices
+    from replay.runs.run import Run, score as score_run
+    from replay.scenario.sections import read_choices
 
     panels = []
     if judge:
-        from replay.verdicts import run_panels
+        from replay.runs.judging import run_panels
 
         panels = run_panels(Run(folder), judge, repeats=repeats, cache=not no_cache)
     if scorer or not judge:

@@ -70,11 +70,11 @@ def score_file(
     """
     from rich.console import Console
 
-    from replay.evaluation.columns import Models
-    from replay.evaluation.evaluation_file import evaluate
-    from replay.evaluation.joining import Field, join as join_tables
-    from replay.evaluation.text import print_evaluation
-    from replay.tables import check_can_write, read_table, write_table
+    from replay.datasets.tables import check_can_write, read_table, write_table
+    from replay.tables.scoring.columns import Models
+    from replay.tables.scoring.evaluation_file import evaluate
+    from replay.tables.scoring.joining import Field, join as join_tables
+    from replay.tables.scoring.text import print_evaluation
 
     check_can_write(out)
     given: dict[Field, str | None] = {

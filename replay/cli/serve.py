@@ -33,11 +33,11 @@ def serve(
     """
     import asyncio
 
-    from replay.adapter import Adapter
-    from replay.errors import InputError, PluginError
-    from replay.plugins import build, load
-    from replay.serving import serve as serve_adapter
-    from replay.yaml_lines import parse
+    from replay.cli.serving.server import serve as serve_adapter
+    from replay.core.adapter import Adapter
+    from replay.core.errors import InputError, PluginError
+    from replay.core.settings.plugins import build, load
+    from replay.core.settings.yaml_lines import parse
 
     settings = {}
     for one in setting or []:

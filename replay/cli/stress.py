@@ -12,7 +12,7 @@ import typer
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
 
 if TYPE_CHECKING:
-    from replay.scenario import ScenarioFile
+    from replay.scenario.sections import ScenarioFile
 
 DURATION_S = 30.0
 
@@ -117,8 +117,8 @@ def stress(
     Options go before what the scenario's `load` section says. Ctrl-C keeps what was answered.
     """
     from replay.cli.playing import play_and_report
-    from replay.launch import load_scenario, run_async
-    from replay.scenario import with_section
+    from replay.runs.launch import load_scenario, run_async
+    from replay.scenario.sections import with_section
 
     file = load_scenario(scenario)
     given = {

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli.arguments import ScenarioArgument
-from replay.local_code import plugins_of_ones_own
+from replay.scenario.local_code import plugins_of_ones_own
 
 if TYPE_CHECKING:
-    from replay.assembly import Assembly
+    from replay.scenario.assembly import Assembly
 
 
 def validate(
@@ -18,9 +18,9 @@ def validate(
     data: Annotated[bool, typer.Option("--data/--no-data", help="Read all of the data as well.")] = True,
 ) -> None:
     """Check a scenario and its data without asking any system anything; list every fault."""
-    from replay.assembly import assemble
-    from replay.errors import DatasetError, InputError
-    from replay.launch import load_scenario
+    from replay.core.errors import DatasetError, InputError
+    from replay.runs.launch import load_scenario
+    from replay.scenario.assembly import assemble
 
     file = load_scenario(scenario)
     assembly = assemble(file)
@@ -65,8 +65,8 @@ def validate(
 
 def _show_load(assembly: Assembly) -> None:
     """How it would be put under load, and whose leave that takes."""
-    from replay.load.hosts import canonical
-    from replay.stress.playing import hosts_under_load
+    from replay.play.load.host_consent import canonical
+    from replay.runs.stress.levels import hosts_under_load
 
     load = assembly.load
     assert load is not None

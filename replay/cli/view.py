@@ -28,7 +28,7 @@ def view(
     import signal
     import sys
 
-    from replay.web.server import serve_pages
+    from replay.report.pages.server import serve_pages
 
     def ready(address: str) -> None:
         typer.echo(f"runs are shown at {address} (Ctrl-C ends it)")

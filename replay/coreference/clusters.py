@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.mentions import is_possessive, kind_of
 from replay.coreference.resolver import Cluster, Document, Span
 from replay.coreference.words import PRONOUNS, words
-from replay.evidence import Mention, Reading
 
 
 def readings_from_clusters(document: Document, clusters: Sequence[Cluster]) -> tuple[Reading, ...]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.history import Exchange
 from replay.coreference.resolver import Document
-from replay.history import Exchange
 
 
 def recorded_document(conversation: Conversation, depth: int, *, window: int, background: bool) -> Document:

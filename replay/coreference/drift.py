@@ -4,11 +4,11 @@ Has the question changed its meaning? Builds the gold and the predicted document
 Li et al. (ACL 2022), section 5.1: resolve the question once after the gold history and once after the
 system's own, and compare what its mentions refer to. Three rules are offered, as ``mode``:
 
-- ``strict`` compares distributions, mention by mention (``replay.coreference.strict``).
-- ``hard`` compares the best antecedents, mention by mention (``replay.coreference.hard``). For both,
+- ``strict`` compares distributions, mention by mention (``replay.coreference.drift_strict``).
+- ``hard`` compares the best antecedents, mention by mention (``replay.coreference.drift_hard``). For both,
   the gold document holds the recorded questions with the gold answers, so that it depends on the data
   set alone and is resolved once for all systems and policies.
-- ``evalconvqa`` is the published program's rule over whole clusters (``replay.coreference.evalconvqa``).
+- ``evalconvqa`` is the published program's rule over whole clusters (``replay.coreference.drift_evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
 """
@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from replay.conversation import Conversation
-from replay.coreference import evalconvqa, hard, strict
+from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift, Reading
+from replay.core.history import Exchange, Played
+from replay.coreference import drift_evalconvqa as evalconvqa, drift_hard as hard, drift_strict as strict
 from replay.coreference.documents import document_of, recorded_document
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService
-from replay.evidence import Drift, Reading
-from replay.history import Exchange, Played
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]
 

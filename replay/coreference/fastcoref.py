@@ -21,10 +21,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
 
+from replay.core.errors import ResolverError
 from replay.coreference import fastcoref_compat as compat
 from replay.coreference.model_files import INSTALL, fingerprint, library_version
 from replay.coreference.resolver import QUESTION_MARK, Cluster, Document, Span
-from replay.errors import ResolverError
 
 REVISION = 1
 """Counts changes of this file that can change a result."""

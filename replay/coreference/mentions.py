@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from replay.core.drift_evidence import Mention, MentionKind
 from replay.coreference.words import FUNCTION_WORDS, Token, tokens, word_set
-from replay.evidence import Mention, MentionKind
 
 _PRONOUNS: dict[str, MentionKind] = {
     "he": "he", "him": "he", "his": "he", "himself": "he",

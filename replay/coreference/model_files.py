@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from replay.errors import ResolverError
+from replay.core.errors import ResolverError
 
 INSTALL = 'pip install "convreplay[neural]"'
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from replay.core.drift_evidence import Reading
+from replay.core.history import Exchange
 from replay.coreference.resolver import Document, Resolver
 from replay.coreference.service import read_all
-from replay.evidence import Reading
-from replay.history import Exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from replay.evidence import Reading
-from replay.history import Exchange
+from replay.core.drift_evidence import Reading
+from replay.core.history import Exchange
 
 QUESTION_MARK = "<Q>"
 """Stands before the question in a document's text, as in the published program (Li et al., 2022)."""

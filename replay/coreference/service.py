@@ -22,12 +22,12 @@ from typing import Any, Generic, Self, TypeVar
 from loky.backend import get_context
 from loky.process_executor import ProcessPoolExecutor as LokyPool
 
+from replay.core.drift_evidence import Reading, SemanticSimilarity
+from replay.core.errors import ReplayError, ResolverError
+from replay.core.logs import tell
 from replay.coreference.resolver import Cluster, Document
 from replay.coreference.semantic import SemanticEncoder, history_text
 from replay.coreference.worker import Asked, ResolverChoice, Worker, answer, read_all, start_worker, work
-from replay.errors import ReplayError, ResolverError
-from replay.evidence import Reading, SemanticSimilarity
-from replay.logs import tell
 
 __all__ = ["CoreferenceService", "ResolverChoice", "read_all"]
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Reading
 from replay.coreference.documents import recorded_document
 from replay.coreference.resolver import Resolver
 from replay.coreference.rewriting import MIN_PROBABILITY, certainty, rewrite
 from replay.coreference.worker import read_all
-from replay.evidence import Reading
 
 _SHOWN_ANTECEDENTS = 5
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.clauses import capped, is_clause
 from replay.coreference.words import ARTICLES, FUNCTION_WORDS, Token, content_words, tokens, word_set
-from replay.evidence import Mention, Reading
 
 MAX_INSERTED_WORDS = 15
 """A longer antecedent is left out: the mention then stays as it is. A clause is cut instead."""

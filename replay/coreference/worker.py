@@ -18,13 +18,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from replay.core.drift_evidence import Reading
+from replay.core.errors import ResolverError
+from replay.core.settings.plugins import build, load
 from replay.coreference.clusters import readings_from_clusters
 from replay.coreference.disk_cache import DiskCache, key_of
 from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver
 from replay.coreference.semantic import SemanticEncoder, similarities
-from replay.errors import ResolverError
-from replay.evidence import Reading
-from replay.plugins import build, load
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from replay.conversation import CANNOT_ANSWER, Passage, Turn
+from replay.core.conversation import CANNOT_ANSWER, Passage, Turn
 from replay.datasets.place import Place
 
 

@@ -19,14 +19,14 @@ from typing import Literal
 
 import msgspec
 
-from replay.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
+from replay.core.errors import DatasetError
 from replay.datasets import json_items
 from replay.datasets.answer_passages import AnswerPassages
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.typed_json import decode
-from replay.errors import DatasetError
 
 DONT_KNOW = "I don't know."
 

@@ -18,12 +18,12 @@ from typing import Literal
 
 import msgspec
 
-from replay.conversation import Conversation, Passage, Turn
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.errors import DatasetError
 from replay.datasets import json_items
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
-from replay.errors import DatasetError
 
 
 class _Turn(msgspec.Struct):

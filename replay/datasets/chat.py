@@ -27,14 +27,14 @@ from typing import Any
 
 import msgspec
 
-from replay.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Turn
+from replay.core.errors import DatasetError
+from replay.core.settings.faults import nearest
 from replay.datasets import json_lines
 from replay.datasets.json_outline import outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.timestamps import with_timestamps
-from replay.errors import DatasetError
-from replay.settings_faults import nearest
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _TEXT_PARTS = ("text", "input_text", "output_text")

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from replay.conversation import Conversation, Passage, Turn
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.errors import DatasetError
+from replay.core.settings.faults import nearest
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, not_utf8, open_data
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
-from replay.errors import DatasetError
-from replay.settings_faults import nearest
 
 _REQUIRED = ("conversation", "question")
 _OF_TURN = ("turn", "answer", "standalone", "fact", "passage")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
-from replay.errors import DatasetError
-from replay.settings_faults import nearest
+from replay.core.errors import DatasetError
+from replay.core.settings.faults import nearest
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

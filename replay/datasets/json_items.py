@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import msgspec
 
+from replay.core.errors import DatasetError
 from replay.datasets.data_file import read_whole
 from replay.datasets.place import Place
 from replay.datasets.typed_json import TOO_DEEP, decode, not_json
-from replay.errors import DatasetError
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import msgspec
 
+from replay.core.errors import DatasetError
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data
 from replay.datasets.place import Place
 from replay.datasets.typed_json import decode
-from replay.errors import DatasetError
 
 T = TypeVar("T")
 

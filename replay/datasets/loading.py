@@ -7,14 +7,14 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
+from replay.core.settings.confinement import outside
+from replay.core.settings.plugins import available, load
 from replay.datasets.data_file import check_is_plain, is_folder, missing, read_head
 from replay.datasets.place import Place
 from replay.datasets.reader import Reader
 from replay.datasets.soundness import check
-from replay.errors import DatasetError
-from replay.plugins import available, load
-from replay.scenario_folder import outside
 
 HEAD_BYTES = 64 * 1024
 """How much of a file a reader sees to recognize its format."""

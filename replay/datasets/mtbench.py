@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from replay.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Turn
+from replay.core.errors import DatasetError
 from replay.datasets import json_lines
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
-from replay.errors import DatasetError
 
 
 class _Question(msgspec.Struct):

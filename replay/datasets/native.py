@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
-from replay.conversation import Conversation, Passage, Turn
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.errors import DatasetError
 from replay.datasets import json_lines
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.timestamps import Timestamp, check, with_timestamps
-from replay.errors import DatasetError
 
 
 class _Passage(msgspec.Struct, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from replay.errors import DatasetError
+from replay.core.errors import DatasetError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

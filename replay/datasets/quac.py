@@ -15,13 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from replay.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
+from replay.core.errors import DatasetError
 from replay.datasets import json_items
 from replay.datasets.canard import rewrites
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
-from replay.errors import DatasetError
 
 
 class _Answer(msgspec.Struct):

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from replay.conversation import Conversation
-from replay.errors import DatasetError
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
 
 
 @runtime_checkable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
 from replay.datasets.place import Place
-from replay.errors import DatasetError
 
 T = TypeVar("T")
 

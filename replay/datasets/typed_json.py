@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import msgspec
 
+from replay.core.errors import DatasetError
+from replay.core.settings.faults import nearest
 from replay.datasets.data_file import not_utf8
 from replay.datasets.place import Place
-from replay.errors import DatasetError
-from replay.settings_faults import nearest
 
 T = TypeVar("T")
 

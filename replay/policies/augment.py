@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import RewriteError
+from replay.core.history import Played, gold_history
 from replay.coreference.drift import DriftDetector
-from replay.errors import RewriteError
-from replay.history import Played, gold_history
 from replay.policies.lead_in import PREFIX_WORDS, lead_in
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import (

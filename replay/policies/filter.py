@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.history import Played, own_history
 from replay.coreference.drift import DriftDetector
-from replay.history import Played, own_history
 from replay.policies.policy import PlannedTurn
 
 

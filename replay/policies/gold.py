@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.conversation import Conversation
-from replay.history import Played, gold_history
+from replay.core.conversation import Conversation
+from replay.core.history import Played, gold_history
 from replay.policies.policy import PlannedTurn
 
 

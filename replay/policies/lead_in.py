@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from replay.conversation import CANNOT_ANSWER
+from replay.core.conversation import CANNOT_ANSWER
 from replay.coreference.clauses import capped, is_clause, sentences
 from replay.coreference.substitution import capitalized
 from replay.coreference.words import FUNCTION_WORDS, words

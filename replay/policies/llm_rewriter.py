@@ -21,16 +21,16 @@ from types import TracebackType
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
-from replay.adapter import Adapter, ChatRequest
-from replay.conversation import Conversation, Turn
-from replay.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
-from replay.evidence import Mention, Reading
-from replay.history import gold_history
-from replay.load.politeness import PolitenessLimit
-from replay.plugins import build, load
+from replay.core.adapter import Adapter, ChatRequest
+from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.retrying import Deadlines, ask_within, pause_before_retry
+from replay.core.asking.templating import TextTemplate
+from replay.core.conversation import Conversation, Turn
+from replay.core.drift_evidence import Mention, Reading
+from replay.core.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
+from replay.core.history import gold_history
+from replay.core.settings.plugins import build, load
 from replay.policies.rewriter import RewriteRequest
-from replay.retrying import Deadlines, ask_within, pause_before_retry
-from replay.templating import TextTemplate
 
 REMEMBERED_QUESTIONS = 8192
 _MAX_CHARACTERS = 1000

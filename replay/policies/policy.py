@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from replay.conversation import Conversation
-from replay.evidence import Drift
-from replay.history import Exchange, Played
-from replay.quick_init import quick_init
-from replay.record import Edit
+from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift
+from replay.core.frozen_init import quick_init
+from replay.core.history import Exchange, Played
+from replay.core.record import Edit
 
 
 @quick_init

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.history import Played, own_history
+from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
-from replay.history import Played, own_history
 from replay.policies.policy import PlannedTurn
-from replay.record import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import RewriteError
+from replay.core.history import Played, own_history
+from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
-from replay.errors import RewriteError
-from replay.history import Played, own_history
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import (
     Rewriter,
@@ -26,7 +27,6 @@ from replay.policies.rewriter import (
     SubstitutionRewriter,
     build_rewriter,
 )
-from replay.record import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

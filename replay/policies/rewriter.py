@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Reading
+from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.settings.plugins import build, load
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
-from replay.errors import Fault, PluginError, ScenarioError
-from replay.evidence import Reading
-from replay.plugins import build, load
 
 SUBSTITUTION_VERSION = 1
 """Raised whenever a rewritten question could come out differently."""

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from replay.report.columns import NONE, Layout, TextColumn, fitting, score_cells, table_lines
-from replay.report.compare import ComparedPair, ComparisonReport
 from replay.scorers.scorer import SHARE
 from replay.statistics.comparison import ComparedRow, Comparison, Flip
 from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.run_comparison import ComparedPair, ComparisonReport
 
 
 def print_comparison(report: ComparisonReport, console: Console, *, flips: int = 10) -> None:

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.statistics.group import Group, group_of, groups_in_order
 
 Category = Literal["Rewritten", "Replaced", "Not Found", "Filtered"]

@@ -19,10 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from replay.errors import PluginError
-from replay.record import TurnRecord
-from replay.report.turn_rows import encodable, turn_columns, turn_rows
+from replay.core.errors import PluginError
+from replay.core.record import TurnRecord
 from replay.statistics.score_column import ScoreColumn
+from replay.statistics.turn_frame import encodable, turn_columns, turn_rows
 
 Format = Literal["csv", "jsonl", "parquet"]
 Scores = Mapping[str, ScoreColumn]

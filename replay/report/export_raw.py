@@ -11,8 +11,8 @@ from base64 import b64encode
 from collections.abc import Iterable
 from typing import IO
 
-from replay.raw_reply import RawReply
-from replay.report.turn_rows import encodable
+from replay.core.raw_reply import RawReply
+from replay.statistics.turn_frame import encodable
 
 
 def export_raw(replies: Iterable[RawReply], stream: IO[bytes]) -> int:

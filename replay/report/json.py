@@ -8,8 +8,8 @@ from typing import Any
 
 from replay import __version__
 from replay.report.notes import notes
-from replay.report.report import Report
-from replay.statistics.load_summary import LoadSummary
+from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.run_numbers import Report
 
 SCHEMA = 1
 """Goes up when a key changes its meaning or goes away, not when one is added."""

@@ -10,11 +10,11 @@ from replay.report.columns import NONE, Layout, TextColumn, score_cells
 from replay.report.depth_cells import column_head
 from replay.report.sparkline import MOST, sparkline
 from replay.scorers.scorer import SHARE
-from replay.statistics.load_cell import LoadCell
-from replay.statistics.load_level import GroupLoad, LevelSummary
-from replay.statistics.load_summary import LoadSummary
-from replay.statistics.percentiles import Percentiles
-from replay.statistics.time_series import TimeSeries
+from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.load_level import GroupLoad, LevelSummary
+from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.load.percentiles import Percentiles
+from replay.statistics.load.time_series import TimeSeries
 
 KINDS: tuple[tuple[str, Callable[[LoadCell], Percentiles | None]], ...] = (
     ("latency", lambda cell: cell.latency),

@@ -24,8 +24,8 @@ from replay.report.load_tables import (
     series_columns,
 )
 from replay.report.terminal import has_person
-from replay.statistics.load_level import GoalResult, LevelSummary
-from replay.statistics.load_summary import LoadSummary
+from replay.statistics.load.load_level import GoalResult, LevelSummary
+from replay.statistics.load.load_summary import LoadSummary
 
 _MESSAGE_WIDTH = 300
 _MET = {True: "met", False: "missed", None: "not known"}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from replay.report.columns import NONE, TextColumn, score_cells
 from replay.report.depth_cells import depth_columns, gap_columns, interval_note, latency_lines, scale_note
 from replay.report.notes import notes
-from replay.report.report import Report
+from replay.statistics.run_numbers import Report
 
 MANY_ROWS = 12
 """A depth table with more rows is folded, so that a comment stays short."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from replay.report.report import Report
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
+from replay.statistics.run_numbers import Report
 
 FEW_CONVERSATIONS = 5
 """Below this many conversations a depth's numbers say little, and its interval is too narrow."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from replay.errors import InputError
-from replay.settings_faults import nearest
+from replay.core.errors import InputError
+from replay.core.settings.faults import nearest
 from replay.statistics.group import Group, groups_in_order
 
 

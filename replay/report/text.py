@@ -24,8 +24,8 @@ from replay.report.depth_cells import (
     scale_note,
 )
 from replay.report.notes import notes
-from replay.report.report import Report
 from replay.report.terminal import coloured_difference, has_person, print_group, scales, trend_note
+from replay.statistics.run_numbers import Report
 
 
 def print_report(report: Report, console: Console) -> None:

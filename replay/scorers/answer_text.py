@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, assert_never
 
-from replay.conversation import CANNOT_ANSWER
+from replay.core.conversation import CANNOT_ANSWER
 
 Tokens = Literal["plain", "squad"]
 """``plain``: lower-case runs of letters and digits, for ASCII text those of the rouge-score package

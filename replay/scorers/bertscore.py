@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
 from replay.scorers.bertscore_model import DIGITS, BertModel, BertScores, Pair, bert_model
 from replay.scorers.neural_extra import check_neural, model_name, model_place

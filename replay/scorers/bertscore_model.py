@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from replay.errors import PluginError
+from replay.core.errors import PluginError
 from replay.scorers.neural_extra import cant_load, encodable, neural_module, quietly
 
 T = TypeVar("T")

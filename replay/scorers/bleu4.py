@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from replay.conversation import CANNOT_ANSWER
-from replay.record import TurnRecord
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import (
     DECLINING_PATTERNS,
     check_patterns,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
 from replay.scorers.bertscore import check_model, rescaled
 from replay.scorers.bertscore_model import Pair, bert_model

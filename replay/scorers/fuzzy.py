@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, normalize, patterns_signature
 from replay.scorers.reference_score import answerable_signature, mean, score_answers
 from replay.scorers.scorer import Unscored

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from replay.errors import PluginError
-from replay.scenario_folder import outside
+from replay.core.errors import PluginError
+from replay.core.settings.confinement import outside
 
 
 def check_neural(names: Sequence[str], wanted_by: str) -> None:

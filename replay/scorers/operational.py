@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.reference_score import mean
 from replay.scorers.resampling import resampled_sums
 from replay.scorers.scorer import Unscored

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature, quac_references
 from replay.scorers.reference_score import answerable_signature, mean, why_unscored_answer
 from replay.scorers.resampling import resampled_sums

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from replay.conversation import CANNOT_ANSWER
-from replay.record import TurnRecord
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import declines, quac_references
 from replay.scorers.scorer import Unscored
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.reference_score import mean
 from replay.scorers.scorer import Unscored
 

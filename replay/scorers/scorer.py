@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 
 if TYPE_CHECKING:
     import numpy as np

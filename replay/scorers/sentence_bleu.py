@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
 from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
 from replay.scorers.scorer import Unscored

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
 from replay.scorers.neural_extra import (
     MINILM,

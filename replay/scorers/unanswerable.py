@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from replay.conversation import CANNOT_ANSWER
-from replay.record import TurnRecord
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.record import TurnRecord
 from replay.scorers.answer_text import (
     DECLINING_PATTERNS,
     check_patterns,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.bootstrap import Matrix, cluster_weights
 from replay.statistics.estimate import resampled_values

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.statistics.estimate import Estimate
 
 COUNTS = (

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.depth_row import COUNTS, DepthRow, depth_row

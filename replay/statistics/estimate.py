@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import ResampledScorer, Unscored
 from replay.statistics.bootstrap import Matrix, cluster_bootstrap, resampled_means
 from replay.statistics.interval import Interval, IntervalMethod, interval

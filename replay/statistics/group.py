@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 
 # From the history that tests usually show to the one that deployment does, then what mends it.
 _POLICY_ORDER = ("gold", "pred", "rewrite", "replace", "augment", "filter")

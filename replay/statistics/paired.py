@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.bootstrap import Matrix, cluster_weights
 from replay.statistics.estimate import conversation_clusters, resampled_values

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable
 from replay.statistics.group import Group, groups_in_order

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import MeanScorer, Scorer, Unscored, unit_of
 
 

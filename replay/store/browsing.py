@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replay.conversation import Conversation
-from replay.errors import RunError
-from replay.record import TurnRecord
+from replay.core.conversation import Conversation
+from replay.core.errors import RunError
+from replay.core.record import TurnRecord
 from replay.store import schema
 from replay.store.store import DATABASE, RunStore
 from replay.store.stored import StoredVerdict

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import IO
 
-from replay.errors import RunError
+from replay.core.errors import RunError
 
 
 def hold(folder: Path) -> IO[bytes]:

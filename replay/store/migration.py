@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from replay.errors import RunError
+from replay.core.errors import RunError
 from replay.store import schema
 from replay.store.lock import hold, let_go
 

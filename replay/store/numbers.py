@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from replay.errors import RunError
+from replay.core.errors import RunError
 from replay.store import schema
 from replay.store.store import DATABASE
 

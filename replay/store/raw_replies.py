@@ -11,8 +11,8 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from replay.known_secrets import hidden
-from replay.raw_reply import RawReply
+from replay.core.raw_reply import RawReply
+from replay.core.secret_hiding import hidden
 from replay.store.schema import to_bytes
 from replay.store.writer import Statement
 

@@ -16,9 +16,9 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from replay.conversation import Conversation, Passage
-from replay.evidence import Drift
-from replay.record import Edit, Outcome, Timing, TurnRecord, Usage
+from replay.core.conversation import Conversation, Passage
+from replay.core.drift_evidence import Drift
+from replay.core.record import Edit, Outcome, Timing, TurnRecord, Usage
 
 T = TypeVar("T")
 

@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from replay.conversation import Conversation
-from replay.errors import RunError
-from replay.raw_reply import RawReply
-from replay.record import TurnRecord
+from replay.core.conversation import Conversation
+from replay.core.errors import RunError
+from replay.core.raw_reply import RawReply
+from replay.core.record import TurnRecord
 from replay.store import schema
 from replay.store.lock import hold, let_go
 from replay.store.migration import OLDEST, migrate

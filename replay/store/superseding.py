@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.store import schema
 from replay.store.writer import Statement
 

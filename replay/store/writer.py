@@ -19,7 +19,7 @@ from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from replay.errors import RunError
+from replay.core.errors import RunError
 from replay.store.schema import Row, connect, insert_records
 
 CHECKPOINT_PAGES = 4000

@@ -21,9 +21,9 @@ from replay import (
     Conversation,
     ScenarioError,
 )
-from replay.plugins import build
-from replay_adapters.http import HttpAdapter
-from replay_adapters.polling import Poll
+from replay.core.settings.plugins import build
+from replay_adapters.http.adapter import HttpAdapter
+from replay_adapters.http.polling import Poll
 from tests.adapters.servers import answering, unused_address
 from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 

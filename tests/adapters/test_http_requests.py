@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage, ScenarioError
-from replay.plugins import build
-from replay_adapters.http import HttpAdapter
+from replay.core.settings.plugins import build
+from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering
 from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 

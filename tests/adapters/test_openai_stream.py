@@ -23,7 +23,7 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
-from replay_adapters.openai import OpenAIAdapter
+from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import (
     Handler,
     answering,

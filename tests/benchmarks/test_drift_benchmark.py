@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.drift_evidence import Reading
 from replay.coreference.mentions import find_mentions
-from replay.evidence import Reading
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "drift.py"
 
@@ -86,7 +86,7 @@ def test_the_report_has_all_its_lines(benchmark, data, resolver):
 
 
 def test_cross_validation_never_reads_what_it_learned_from(benchmark, data, monkeypatch):
-    from replay.coreference.embedded import train
+    from replay.coreference.training import train
 
     seen = []
     monkeypatch.setattr(train, "train", lambda examples, settings: seen.append(examples))

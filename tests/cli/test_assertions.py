@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import replay
-from replay.errors import RunError
+from replay.core.errors import RunError
 
 TALKS, TURNS = 6, 3
 RIGHT = "gold"

@@ -18,9 +18,9 @@ import pytest
 
 import replay
 from replay.cli import app
-from replay.plugins import available
-from replay.scenario import read_scenario
-from replay.shipped import find_scenario, shipped_names
+from replay.core.settings.plugins import available
+from replay.scenario.sections import read_scenario
+from replay.scenario.shipped import find_scenario, shipped_names
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "help"
 VERBS = [command.name for command in app.registered_commands]

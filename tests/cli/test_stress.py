@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from replay.load.section import LoadSection
-from replay.runs import Run, newest_run
-from tests.stress.scenes import NOWHERE, scenario, talk
+from replay.play.load.section import LoadSection
+from replay.runs.run import Run, newest_run
+from tests.runs.stress.scenes import NOWHERE, scenario, talk
 
 QUICK = ("--turns", "6")
 

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from replay.adapter import ChatReply
-from replay.errors import AdapterRateLimitedError, AdapterReplyError, AdapterTimeoutError
-from replay.judges.judge import Case, Judge
+from replay.core.adapter import ChatReply
+from replay.core.errors import AdapterRateLimitedError, AdapterReplyError, AdapterTimeoutError
+from replay.scorers.judges.judge import Case, Judge
 from replay.scorers.scorer import Unscored
-from tests.judges.samples import case
+from tests.scorers.judges.samples import case
 
 Replying = Callable[[str, str], ChatReply]
 """Takes step and prompt; may raise."""

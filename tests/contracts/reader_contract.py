@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
+from replay.core.settings.plugins import available
 from replay.datasets.loading import HEAD_BYTES
 from replay.datasets.native import NativeReader, write_native
 from replay.datasets.reader import Reader
-from replay.errors import DatasetError
-from replay.plugins import available
 
 
 def recognizers(path: Path, head: bytes) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import MeanScorer, ResampledScorer, Scorer, Unscored
 from tests.scorers.turns import skipped_turn, turn
 

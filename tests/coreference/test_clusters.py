@@ -1,6 +1,6 @@
+from replay.core.history import Exchange
 from replay.coreference.clusters import readings_from_clusters
 from replay.coreference.resolver import Document, Span
-from replay.history import Exchange
 
 DOCUMENT = Document(
     question="Did she like her album?",

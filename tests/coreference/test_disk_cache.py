@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from replay.core.history import Exchange
 from replay.coreference.disk_cache import FILE, DiskCache, cache_folder, key_of
 from replay.coreference.resolver import Document, Span
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.history import Exchange
 
 
 def document(n: int) -> Document:
@@ -117,7 +117,7 @@ SLOW = textwrap.dedent(
     """
     from pathlib import Path
     from replay.coreference.resolver import Span
-    from replay.evidence import Mention, Reading
+    from replay.core.drift_evidence import Mention, Reading
 
     class Slow:
         worth_caching = True

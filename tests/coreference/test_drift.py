@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from replay.evidence import Drift
-from replay.history import Played
-from replay.scenario import DriftSection
+from replay.core.drift_evidence import Drift
+from replay.core.history import Played
+from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, detector
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from replay.assembly import assemble
-from replay.errors import ScenarioError
-from replay.launch import load_scenario
+from replay.core.errors import ScenarioError
+from replay.runs.launch import load_scenario
+from replay.scenario.assembly import assemble
 
 
 def test_em_belongs_to_the_published_rule(tmp_path):

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.errors import ResolverError, ScenarioError
+from replay.core.history import Exchange
 from replay.coreference import fastcoref as fastcoref_resolver, fastcoref_compat, model_files
 from replay.coreference.fastcoref import FastcorefResolver
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.errors import ResolverError, ScenarioError
-from replay.history import Exchange
 
 needs_fastcoref = pytest.mark.skipif(
     find_spec("fastcoref") is None or find_spec("torch") is None,
@@ -260,7 +260,7 @@ def test_weights_that_cannot_be_had_say_what_to_do(tmp_path):
     program = (
         "from replay.coreference.fastcoref import FastcorefResolver\n"
         "from replay.coreference.resolver import Document\n"
-        "from replay.errors import ResolverError\n"
+        "from replay.core.errors import ResolverError\n"
         "try:\n    FastcorefResolver().resolve([Document(question='Did he?')])\n"
         "except ResolverError as error:\n    print(error)\n"
     )

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 import replay.coreference
+from replay.core.errors import PluginNotFoundError, ScenarioError
 from replay.coreference.question_reader import Background
-from replay.errors import PluginNotFoundError, ScenarioError
 
 TURNS = [("Who taught her?", "The pianist Bob Ray taught her.")]
 

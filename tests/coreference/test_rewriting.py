@@ -1,8 +1,8 @@
 import pytest
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.mentions import find_mentions
 from replay.coreference.rewriting import rewrite
-from replay.evidence import Mention, Reading
 
 
 def rewritten(question, *antecedents):

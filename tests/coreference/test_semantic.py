@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.drift_evidence import SemanticSimilarity
+from replay.core.errors import ResolverError
+from replay.core.history import Exchange
 from replay.coreference import model_files, semantic
 from replay.coreference.resolver import Document
 from replay.coreference.semantic import SemanticEncoder, history_text, similarities
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.errors import ResolverError
-from replay.evidence import SemanticSimilarity
-from replay.history import Exchange
 
 needs_library = pytest.mark.skipif(
     find_spec("sentence_transformers") is None or find_spec("torch") is None,

@@ -12,10 +12,10 @@ import time
 
 import pytest
 
+from replay.core.errors import PluginNotFoundError, ResolverError, ScenarioError
+from replay.core.history import Exchange
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.errors import PluginNotFoundError, ResolverError, ScenarioError
-from replay.history import Exchange
 
 
 def document(n: int) -> Document:

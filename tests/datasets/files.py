@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
 from replay.datasets.loading import read_conversations
 from replay.datasets.reader import Reader
 

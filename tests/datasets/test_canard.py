@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
 from replay.datasets.canard import CanardReader
-from replay.errors import DatasetError
 from tests.contracts.reader_contract import ReaderContract
 from tests.datasets.files import fault, json_file, only
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.conversation import Passage
+from replay.core.conversation import Passage
 from replay.datasets.coqa import CoqaReader
 from tests.contracts.reader_contract import ReaderContract
 from tests.datasets.files import fault, json_file, only

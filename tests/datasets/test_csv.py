@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from replay.conversation import Conversation, Passage, Turn
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.errors import DatasetError
 from replay.datasets.csv import CsvReader
-from replay.errors import DatasetError
 from tests.contracts.reader_contract import ReaderContract, recognizers
 from tests.datasets.files import fault, only
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.conversation import Conversation
-from replay.plugins import available
+from replay.core.conversation import Conversation
+from replay.core.settings.plugins import available
 from tests.contracts.reader_contract import recognizers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-formats.md").read_text(encoding="utf-8")

@@ -8,10 +8,10 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from replay.core.errors import DatasetError
+from replay.core.settings.plugins import available
 from replay.datasets.json_outline import outline
 from replay.datasets.native import NativeReader
-from replay.errors import DatasetError
-from replay.plugins import available
 from tests.contracts.reader_contract import recognizers
 from tests.datasets.files import ids, json_lines_file, native_file
 
@@ -45,7 +45,7 @@ class TestFormatDetection:
                 self.load = lambda: factory
 
         entries = {"also": Entry(Also), "native": Entry(NativeReader), "needy": Entry(NeedsSettings)}
-        monkeypatch.setattr("replay.plugins.available", lambda kind: entries)
+        monkeypatch.setattr("replay.core.settings.plugins.available", lambda kind: entries)
         monkeypatch.setattr("replay.datasets.loading.available", lambda kind: entries)
 
         with pytest.raises(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.errors import DatasetError
 from replay.datasets.coqa import CoqaReader
 from replay.datasets.data_file import open_data
-from replay.errors import DatasetError
 from tests.datasets.files import json_file
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from replay.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Turn
+from replay.core.errors import DatasetError
 from replay.datasets.loading import expand, read_conversations
-from replay.errors import DatasetError
 from tests.datasets.files import ids, json_lines_file, native_file
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.conversation import Conversation, Passage, Turn
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.errors import DatasetError
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
-from replay.errors import DatasetError
 from tests.contracts.reader_contract import ReaderContract
 from tests.datasets.files import fault, json_lines_file, only
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from replay.conversation import Passage
+from replay.core.conversation import Passage
+from replay.core.errors import DatasetError
 from replay.datasets.quac import QuacReader
-from replay.errors import DatasetError
 from tests.contracts.reader_contract import ReaderContract
 from tests.datasets.files import fault, json_file, only
 

@@ -8,11 +8,11 @@ import tracemalloc
 
 import pytest
 
-from replay.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Turn
+from replay.core.errors import DatasetError
 from replay.datasets.data_file import open_data
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
-from replay.errors import DatasetError
 from tests.datasets.files import ids
 
 

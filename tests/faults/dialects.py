@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from replay import Adapter
-from replay_adapters.anthropic import AnthropicAdapter
-from replay_adapters.http import HttpAdapter
-from replay_adapters.openai import OpenAIAdapter
+from replay_adapters.chat.anthropic import AnthropicAdapter
+from replay_adapters.chat.openai import OpenAIAdapter
+from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import completion, delta, event
 
 MAX_REPLY_BYTES = 8 * 1024 * 1024

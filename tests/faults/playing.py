@@ -7,13 +7,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from replay.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.conversation import Conversation
-from replay.errors import AdapterError
-from replay.load.pace import Pace
-from replay.player import AskSettings, Play, Player, System
+from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterError
+from replay.core.record import TurnRecord
+from replay.play.player import AskSettings, Play, Player, System
+from replay.play.turn_schedule import Pace
 from replay.policies.gold import GoldPolicy
-from replay.record import TurnRecord
 from tests.samples import Recorded, conversation
 
 NAME = "library desk"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.record import Outcome
+from replay.core.record import Outcome
 from tests.adapters.servers import event
 from tests.faults.dialects import JSON, MAX_REPLY_BYTES, Dialect
 from tests.faults.fault_server import Script, chunk, close, drip, endless, head, reply, reset, send, stay

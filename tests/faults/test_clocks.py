@@ -10,8 +10,8 @@ from itertools import cycle
 
 import pytest
 
-from replay.player import AskSettings
-from replay_adapters import http_failures
+from replay.play.player import AskSettings
+from replay_adapters.http.adapter import failures as http_failures
 from tests.faults.dialects import DIALECTS
 from tests.faults.fault_server import playing_faults, reply
 from tests.faults.playing import TWO_TURNS, Seen, play_against

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from replay.scenario import PlaySection
+from replay.scenario.sections import PlaySection
 from tests.faults.table import FAULTS
 from tests.faults.test_wire import CASES
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from replay.errors import AdapterConnectionError, RunStoppedError
-from replay.player import AskSettings
+from replay.core.errors import AdapterConnectionError, RunStoppedError
+from replay.play.player import AskSettings
 from tests.adapters.servers import unused_address
 from tests.faults.dialects import DIALECTS, Dialect
 from tests.faults.fault_server import FaultServer, close, playing_faults, reply

@@ -17,8 +17,8 @@ from typing import Any
 from aiohttp import web
 
 from replay import Adapter, AdapterError, ChatReply, ChatRequest, Conversation
-from replay.plugins import build, load
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
+from replay.core.settings.plugins import build, load
 from replay.store import schema
 from tests.adapters.servers import answering, completion, delta, event
 from tests.fuzz.inputs import as_json

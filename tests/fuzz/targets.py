@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from replay.assembly import assemble
-from replay.conversation import Conversation
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError, ReplayError
+from replay.core.settings.plugins import available, load
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line
 from replay.datasets.reader import Reader
-from replay.errors import DatasetError, ReplayError
-from replay.judges.reading import first_object, json_problem, read_match, read_rating, read_yes_no
-from replay.load.trace import read_trace
-from replay.plugins import available, load
-from replay.scenario import read_scenario
+from replay.play.load.trace import read_trace
+from replay.scenario.assembly import assemble
+from replay.scenario.sections import read_scenario
+from replay.scorers.judges.reading import first_object, json_problem, read_match, read_rating, read_yes_no
 from replay.store import schema
 from tests.fuzz.inputs import as_json
 

@@ -14,7 +14,7 @@ from aiohttp import web
 
 import replay
 from replay.cli import main
-from replay.runs import Run, newest_run
+from replay.runs.run import Run, newest_run
 from tests.adapters.servers import answering
 from tests.fuzz.inputs import HAND_MADE
 

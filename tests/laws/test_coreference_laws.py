@@ -9,13 +9,13 @@ import sys
 
 from hypothesis import given, strategies as st
 
-from replay.coreference import evalconvqa, strict
+from replay.core.drift_evidence import Reading
+from replay.core.history import Exchange
+from replay.coreference import drift_evalconvqa as evalconvqa, drift_strict as strict
 from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import MAX_INSERTED_WORDS, rewrite
-from replay.evidence import Reading
-from replay.history import Exchange
 
 RESOLVER = EmbeddedResolver()
 
@@ -161,7 +161,7 @@ from replay.coreference import strict
 from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
-from replay.history import Exchange
+from replay.core.history import Exchange
 said = [
     ("Who were her parents?", "Ann Lee, born in 1990, was a child of Bob Ray and Sue Lee of the band Moon."),
     ("What did they do?", 'They wrote the album "Red Sun", the song "Blue" and the play Harvest in 1987.'),

@@ -10,10 +10,10 @@ import sys
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.coreference import hard, strict
+from replay.core.history import Exchange, Played
+from replay.coreference import drift_hard as hard, drift_strict as strict
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.resolver import Document
-from replay.history import Exchange, Played
 from tests.laws.test_drift_laws import CONVERSATIONS
 from tests.samples import detector
 
@@ -116,7 +116,7 @@ from replay.coreference import strict
 from replay.coreference.embedded import EmbeddedResolver
 from tests.laws.test_distribution_laws import QUESTIONS, TEXTS
 from replay.coreference.resolver import Document
-from replay.history import Exchange
+from replay.core.history import Exchange
 resolver = EmbeddedResolver()
 documents = [
     Document(question=question, title=title, turns=(Exchange(question="Who?", answer=text),))

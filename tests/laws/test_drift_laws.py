@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.conversation import Conversation, Turn
-from replay.history import Played
+from replay.core.conversation import Conversation, Turn
+from replay.core.history import Played
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy

@@ -68,7 +68,7 @@ def test_statistics_and_reports_know_records_and_scorers_but_nothing_that_plays(
 
 
 def test_judges_know_nothing_of_what_plays_or_stores():
-    """They are asked about records wherever those come from; ``replay.verdicts`` brings the two together."""
+    """They are asked about records wherever those come from; ``replay.runs.judging`` brings the two together."""
     for path in PARTS["judges"]:
         allowed = DATA | {"scorers", "load", "retrying", "scenario", "judges"}
         assert imports(path) <= allowed, path

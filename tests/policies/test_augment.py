@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.errors import RewriteError, ScenarioError
-from replay.plugins import build, load
+from replay.core.errors import RewriteError, ScenarioError
+from replay.core.settings.plugins import build, load
 from replay.policies.augment import AugmentPolicy
 from tests.samples import ALBUM, SINGER, Fake, conversation, detector, play
 

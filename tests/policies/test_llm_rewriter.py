@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from replay.adapter import ChatReply
-from replay.conversation import Conversation, Turn
-from replay.errors import AdapterConnectionError, AdapterRefusedError, RewriteError, ScenarioError
-from replay.evidence import Mention, Reading
-from replay.plugins import build, load
+from replay.core.adapter import ChatReply
+from replay.core.asking.templating import TextTemplate
+from replay.core.conversation import Conversation, Turn
+from replay.core.drift_evidence import Mention, Reading
+from replay.core.errors import AdapterConnectionError, AdapterRefusedError, RewriteError, ScenarioError
+from replay.core.settings.plugins import build, load
 from replay.policies.llm_rewriter import LlmRewriter, Patience, checked, llm_rewriter
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, opened
-from replay.templating import TextTemplate
 from tests.samples import SINGER, Fake, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.history import Exchange
+from replay.core.history import Exchange
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy

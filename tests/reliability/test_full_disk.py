@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from replay.runs import Run
+from replay.runs.run import Run
 from tests.reliability.programs import only_run, replay_cli, small_disk, write_scenario
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits files and mounts file systems")

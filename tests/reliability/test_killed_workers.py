@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.runs import Run
+from replay.runs.run import Run
 from tests.reliability.programs import only_run, replay_cli, write_scenario
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
@@ -97,7 +97,7 @@ def test_a_killed_load_worker_ends_the_run_with_a_clear_error_and_what_was_answe
     process = started(tmp_path, "stress", "scenario.yaml", *options)
     try:
         until(lambda: turns(tmp_path) >= 50, process)
-        workers = children(process.pid, "replay.stress.worker")
+        workers = children(process.pid, "replay.runs.stress.worker_main")
         assert len(workers) == 2
         kept = turns(tmp_path)
         os.kill(workers[0], signal.SIGKILL)

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from replay.runs import Run
+from replay.runs.run import Run
 from replay.store.lock import hold, let_go
 from tests.reliability.programs import begun, only_run, replay_cli, write_scenario
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from replay.record import Timing, TurnRecord
-from replay.report.report import Report
+from replay.core.record import Timing, TurnRecord
 from replay.scorers.bleu1 import Bleu1
 from replay.scorers.exact_match import ExactMatch
 from replay.scorers.rouge_l import RougeL
 from replay.scorers.token_f1 import TokenF1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
+from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn, score_columns
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from replay.evidence import Drift
-from replay.record import TurnRecord
+from replay.core.drift_evidence import Drift
+from replay.core.record import TurnRecord
 from replay.report.evalconvqa import write_evalconvqa
 
 VALID = Drift(valid=True, mentions=(), mode="evalconvqa")

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.conversation import Passage
-from replay.errors import PluginError
-from replay.evidence import Drift, Mention, MentionDrift, Reading
-from replay.record import TurnRecord, Usage
+from replay.core.conversation import Passage
+from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
+from replay.core.errors import PluginError
+from replay.core.record import TurnRecord, Usage
 from replay.report.export import export_turns
-from replay.report.turn_rows import TURN_COLUMNS, turns_frame
 from replay.scorers.token_f1 import TokenF1
 from replay.statistics.score_column import ScoreColumn, score_columns
+from replay.statistics.turn_frame import TURN_COLUMNS, turns_frame
 from tests.scorers.turns import INVALID, skipped_turn, turn
 from tests.statistics.spread import LongestAnswer
 

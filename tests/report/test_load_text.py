@@ -11,9 +11,9 @@ from rich.console import Console
 from replay import __version__
 from replay.cli import playing
 from replay.report.load_text import print_load
-from replay.runs import Run
+from replay.runs.run import Run
 from replay.scorers.token_f1 import TokenF1
-from replay.statistics.load_summary import LoadSummary
+from replay.statistics.load.load_summary import LoadSummary
 from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summary_of, write_run
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from replay.report.markdown import Asserted, code, escaped, markdown_report
-from replay.report.report import Report
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
+from replay.statistics.run_numbers import Report
 from tests.report.sample_report import columns, report
 from tests.scorers.turns import turn
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from replay.report.notes import notes
-from replay.report.report import Report
 from replay.scorers.exact_match import ExactMatch
 from replay.scorers.token_f1 import TokenF1
 from replay.statistics.depth_table import depth_table
+from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import INVALID, skipped_turn, turn
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.errors import InputError
+from replay.core.errors import InputError
 from replay.report.pairing import pair_groups, selected, two_names
 from replay.statistics.group import Group
 

@@ -11,18 +11,18 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.font_manager import findfont
 
-from replay.errors import InputError, PluginError
-from replay.record import Timing
-from replay.report.compare import ScoredRun
+from replay.core.errors import InputError, PluginError
+from replay.core.record import Timing
 from replay.report.plots.agreement import agreement_figure
 from replay.report.plots.by_depth import depth_figure, gap_figure
 from replay.report.plots.drawing import COLOURS, WIDTHS_IN, check_can_draw, format_of, plain, save, style
 from replay.report.plots.latency import latency_figure
 from replay.report.plots.plotted import choose, looks
-from replay.report.report import Report
 from replay.scorers.operational import latency
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
+from replay.statistics.run_comparison import ScoredRun
+from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
 from tests.report.sample_report import LENGTHS, columns, records
 

@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 from replay.report.columns import TextColumn, score_cells, table_lines
-from replay.report.report import Report
 from replay.report.text import print_report
 from replay.scorers.operational import latency
 from replay.scorers.unanswerable import unanswerable_precision
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
+from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn
 from tests.report.sample_report import report
 from tests.scorers.turns import turn

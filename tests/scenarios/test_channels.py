@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.launch import run_async
-from replay.shipped import find_scenario, shipped_folder
+from replay.runs.launch import run_async
+from replay.scenario.shipped import find_scenario, shipped_folder
 
 BOTS = shipped_folder() / "bots"
 

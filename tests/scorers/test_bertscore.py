@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.errors import PluginError
+from replay.core.errors import PluginError
 from replay.scorers import bertscore_model
 from replay.scorers.bertscore import BertScore
 from replay.scorers.bertscore_model import bert_model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.plugins import available
+from replay.core.settings.plugins import available
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 ENTRIES = [entry for entry in available("scorers").values() if entry.value.startswith("replay.scorers.")]

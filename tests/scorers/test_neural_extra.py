@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.errors import PluginError
+from replay.core.errors import PluginError
 from replay.scorers.bertscore import BertScore
 from replay.scorers.coverage import Coverage
 from replay.scorers.neural_extra import encodable, model_name, model_place

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.record import Timing, Usage
+from replay.core.record import Timing, Usage
 from replay.scorers.operational import (
     completion_tokens,
     cost,

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.conversation import Passage
+from replay.core.conversation import Passage
 from replay.scorers.retrieval import (
     RetrievalScorer,
     hit_rate_scorer,

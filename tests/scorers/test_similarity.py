@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from replay.errors import PluginError
+from replay.core.errors import PluginError
 from replay.scorers import similarity
 from replay.scorers.neural_extra import MINILM
 from replay.scorers.scorer import unit_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.evidence import Drift
-from replay.record import Timing, TurnRecord
+from replay.core.drift_evidence import Drift
+from replay.core.record import Timing, TurnRecord
 
 VALID = Drift(valid=True, mentions=(), mode="strict")
 INVALID = Drift(valid=False, mentions=(), mode="strict")

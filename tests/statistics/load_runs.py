@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.conversation import Conversation, Turn
-from replay.load_reading import read_load_summary
-from replay.record import Timing, TurnRecord, Usage
+from replay.core.conversation import Conversation, Turn
+from replay.core.record import Timing, TurnRecord, Usage
+from replay.runs.stress.numbers import read_load_summary
 from replay.scorers.scorer import Scorer
-from replay.statistics.load_summary import LoadSummary
+from replay.statistics.load.load_summary import LoadSummary
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
 

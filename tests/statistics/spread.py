@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from replay.record import TurnRecord
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import Unscored
 
 

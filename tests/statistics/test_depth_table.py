@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.record import Timing
+from replay.core.record import Timing
 from replay.scorers.exact_match import ExactMatch
 from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import TokenF1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from replay.errors import RunError
+from replay.core.errors import RunError
 from replay.store.browsing import RunBrowser
 from replay.store.store import RunStore
-from tests.web.runs import add, create, drifted, finish, make_run, record, talk
+from tests.report.pages.runs import add, create, drifted, finish, make_run, record, talk
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from contextlib import closing
 
 import pytest
 
-from replay.errors import RunError
-from replay.record import Timing, Usage
-from replay.runs import Run
+from replay.core.errors import RunError
+from replay.core.record import Timing, Usage
+from replay.runs.run import Run
 from replay.store import migration, schema
 from replay.store.browsing import RunBrowser
 from replay.store.lock import hold, let_go

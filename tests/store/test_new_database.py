@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from replay.errors import RunError
-from replay.runs import newest_run
+from replay.core.errors import RunError
+from replay.runs.run import newest_run
 from replay.store.store import RunStore
 
 KILLED = """
@@ -40,7 +40,7 @@ def test_a_program_killed_while_it_makes_a_run_leaves_nothing_that_looks_like_on
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from replay.errors import RunError
+from replay.core.errors import RunError
 from replay.store.store import RunStore
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))

@@ -8,10 +8,10 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.conversation import Conversation, Passage, Turn
-from replay.errors import RunError
-from replay.evidence import Drift, Mention, MentionDrift, Reading
-from replay.record import Timing, TurnRecord, Usage
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
+from replay.core.errors import RunError
+from replay.core.record import Timing, TurnRecord, Usage
 from replay.store import schema
 from replay.store.store import DATABASE, RunStore
 from replay.store.stored import StoredScore

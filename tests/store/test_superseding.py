@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from replay.conversation import Conversation
-from replay.errors import RunError
-from replay.record import TurnRecord, Usage
+from replay.core.conversation import Conversation
+from replay.core.errors import RunError
+from replay.core.record import TurnRecord, Usage
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
 

@@ -3,7 +3,7 @@ Coreference resolvers that ship with the program: no download, no model library,
 
 They read the mentions of the question only. Candidate antecedents are gathered from everything the
 document holds (``candidates``). ``EmbeddedResolver`` scores them with small networks trained on human
-rewrites (``features``, ``network``, ``ranker``; ``python -m replay.coreference.embedded.train``) and
+rewrites (``features``, ``network``, ``ranker``; ``python -m replay.coreference.training.train``) and
 gives a distribution over them; ``RulesResolver`` chooses among them by rules (``rules``, ``fit``).
 """
 
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay.core.drift_evidence import Reading
 from replay.coreference.embedded.choices import Choice, clusters
 from replay.coreference.embedded.rules import RulesResolver
 from replay.coreference.resolver import Cluster, Document
-from replay.evidence import Reading
 
 __all__ = ["VERSION", "EmbeddedResolver", "RulesResolver"]
 

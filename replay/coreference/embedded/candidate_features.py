@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import get_args
 
+from replay.core.drift_evidence import Mention
 from replay.coreference.embedded.candidates import Candidate, CandidateKind
-from replay.coreference.embedded.fit import is_named_section, is_person, is_proper
 from replay.coreference.embedded.lexicon import (
     GROUPS,
     NOUN_CLASSES,
@@ -22,13 +22,13 @@ from replay.coreference.embedded.lexicon import (
     gender,
     singular,
 )
+from replay.coreference.embedded.rule_points import is_named_section, is_person, is_proper
 from replay.coreference.embedded.scene import Scene
 from replay.coreference.embedded.spans import is_date
 from replay.coreference.embedded.surroundings import Names, Sentences, role
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.words import ARTICLES, word_set, words
-from replay.evidence import Mention
 
 _KINDS: tuple[CandidateKind, ...] = get_args(CandidateKind)
 _OWNERS = word_set("his her their its")

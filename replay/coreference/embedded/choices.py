@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.embedded.candidates import Candidate
 from replay.coreference.resolver import Cluster, Document, Span
-from replay.evidence import Mention, Reading
 
 
 @dataclass(frozen=True, slots=True)

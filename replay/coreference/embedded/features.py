@@ -3,7 +3,7 @@ What the learned resolver sees of a mention, and of each candidate beside it, as
 
 Two blocks: one row that describes the mention in its question and scene, and one row for each
 candidate, whose first columns don't depend on the mention. The points that the rules give
-(``replay.coreference.embedded.fit``) are among the features: the model learns where to trust them.
+(``replay.coreference.embedded.rule_points``) are among the features: the model learns where to trust them.
 Imports numpy, so that it is imported only when a resolver first reads.
 """
 
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from replay.core.drift_evidence import Mention
 from replay.coreference.embedded.candidate_features import Looks, common, fitting
 from replay.coreference.embedded.candidates import Candidate, Topic, gather
-from replay.coreference.embedded.fit import points
 from replay.coreference.embedded.mention_features import KINDS, asking, setting
+from replay.coreference.embedded.rule_points import points
 from replay.coreference.embedded.scene import look_at
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.words import tokens
-from replay.evidence import Mention
 
 Matrix = npt.NDArray[np.float32]
 

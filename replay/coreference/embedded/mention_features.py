@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from replay.core.drift_evidence import Mention, MentionKind
 from replay.coreference.embedded.layout import holds_answer
 from replay.coreference.embedded.lexicon import GROUPS, NOUN_CLASSES, WORKS, singular
 from replay.coreference.embedded.scene import Scene
 from replay.coreference.mentions import REFLEXIVES, find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.words import word_set, words
-from replay.evidence import Mention, MentionKind
 
 KINDS: tuple[MentionKind, ...] = ("he", "she", "they", "it", "this", "this-noun", "the-noun")
 """The kinds of mentions that ``find_mentions`` finds."""

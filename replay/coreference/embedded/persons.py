@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from replay.core.drift_evidence import Mention
 from replay.coreference.embedded.candidates import Candidate, Topic
 from replay.coreference.embedded.lexicon import (
     EVENTS,
@@ -30,7 +31,6 @@ from replay.coreference.embedded.lexicon import (
 )
 from replay.coreference.resolver import Document
 from replay.coreference.words import content_words, tokens, word_set, words
-from replay.evidence import Mention
 
 _ORGANIZATIONS = GROUPS | word_set(
     """

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from replay.core.drift_evidence import Mention
 from replay.coreference.embedded.candidates import Candidate
 from replay.coreference.embedded.choices import Choice, choice
 from replay.coreference.embedded.features import describe
 from replay.coreference.embedded.network import Ensemble
 from replay.coreference.embedded.persons import Persons
 from replay.coreference.resolver import Document
-from replay.evidence import Mention
 
 LEAST_PROBABILITY = 0.005
 """Less probable antecedents are left out of a distribution."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.embedded.candidates import Candidate, gather
 from replay.coreference.embedded.choices import Choice, choice, clusters
-from replay.coreference.embedded.fit import points
+from replay.coreference.embedded.rule_points import points
 from replay.coreference.embedded.scene import Scene, look_at
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Cluster, Document
-from replay.evidence import Mention, Reading
 
 VERSION = 1
 """Raised whenever a reading could come out differently."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay.core.drift_evidence import Mention
 from replay.coreference.embedded.candidates import Candidate, Topic
 from replay.coreference.embedded.lexicon import ORGANIZED_TITLES, gender, singular
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.words import content_words, tokens, words
-from replay.evidence import Mention
 
 _NO_PERSONS_WORDS = frozenset({"and", "in", "on", "for", "with"})
 """Words that a long title of a work or an event may hold, and a person's name doesn't."""

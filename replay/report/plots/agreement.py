@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from replay.errors import InputError
+from replay.core.errors import InputError
 from replay.report.plots.drawing import COLOURS, Width, new_figure, plain
 from replay.report.plots.plotted import PlottedRun, chosen_metrics
 from replay.statistics.correlation import Correlation, CorrelationName, correlations

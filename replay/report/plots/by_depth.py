@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from replay.errors import InputError
+from replay.core.errors import InputError
 from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.plots.drawing import Width, plain
 from replay.report.plots.frame import Frame, dodged, draw_counts, draw_legend, frame, note_few, zero_line

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from replay.errors import InputError, PluginError
+from replay.core.errors import InputError, PluginError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replay.errors import InputError
-from replay.record import TurnRecord
+from replay.core.errors import InputError
+from replay.core.record import TurnRecord
 from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.plots.drawing import GREY, Width
 from replay.report.plots.frame import draw_counts, draw_legend, frame, note_few

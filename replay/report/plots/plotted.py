@@ -8,15 +8,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.errors import InputError
-from replay.report.compare import ScoredRun
+from replay.core.errors import InputError
+from replay.core.settings.faults import nearest
 from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.pairing import selected
 from replay.report.plots.drawing import COLOURS, DASHES, MARKERS, plain
-from replay.report.report import Report
-from replay.settings_faults import nearest
 from replay.statistics.depth_table import GroupTable
 from replay.statistics.group import Group
+from replay.statistics.run_comparison import ScoredRun
+from replay.statistics.run_numbers import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

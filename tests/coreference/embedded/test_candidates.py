@@ -1,8 +1,8 @@
 import pytest
 
+from replay.core.history import Exchange
 from replay.coreference.embedded.candidates import gather, split_title
 from replay.coreference.resolver import Document
-from replay.history import Exchange
 
 
 def document(*said, **heading):

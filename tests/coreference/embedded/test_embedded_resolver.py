@@ -3,10 +3,10 @@ import sys
 
 import pytest
 
+from replay.core.history import Exchange
 from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.embedded.candidates import gather
 from replay.coreference.resolver import Document, MentionReader, Resolver
-from replay.history import Exchange
 
 RESOLVER = EmbeddedResolver()
 

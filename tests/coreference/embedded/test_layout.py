@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from replay.core.history import Exchange
 from replay.coreference.embedded.layout import holds_answer, layout
 from replay.coreference.resolver import Document
-from replay.history import Exchange
 
 texts = st.text(max_size=20)
 exchanges = st.builds(lambda q, a: Exchange(question=q, answer=a), texts, texts)

@@ -1,5 +1,6 @@
 import pytest
 
+from replay.core.history import Exchange
 from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.embedded.candidates import gather
 from replay.coreference.embedded.network import Ensemble, shipped
@@ -7,7 +8,6 @@ from replay.coreference.embedded.persons import Persons, is_person_noun
 from replay.coreference.embedded.ranker import read_document
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
-from replay.history import Exchange
 
 
 def document(question="Was he or she there?", *said, **heading):

@@ -5,16 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from replay.coreference.embedded import train as command
-from replay.coreference.embedded.examples import Example, read_examples
+from replay.core.history import Exchange
 from replay.coreference.embedded.features import describe
-from replay.coreference.embedded.fitting import FitSettings, Lesson, _gradients, _initial, fit_ensemble
-from replay.coreference.embedded.lessons import dresses, lessons_of
 from replay.coreference.embedded.mention_features import KINDS
 from replay.coreference.embedded.network import Ensemble, Network, packed, shipped, unpacked
 from replay.coreference.embedded.ranker import read_document
 from replay.coreference.resolver import Document
-from replay.history import Exchange
+from replay.coreference.training import train as command
+from replay.coreference.training.annotated_questions import Example, read_examples
+from replay.coreference.training.fit_networks import FitSettings, Lesson, _gradients, _initial, fit_ensemble
+from replay.coreference.training.training_examples import dresses, lessons_of
 
 SAID = [
     ("Who taught her?", "Who taught Ann Lee?", "The pianist Bob Ray."),

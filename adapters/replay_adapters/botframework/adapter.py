@@ -1,0 +1,283 @@
+"""
+A bot of the Microsoft Bot Framework, or of Copilot Studio, by its Direct Line channel.
+
+The bot keeps the conversation. It sends as many messages as it likes, so that an answer is complete when
+the bot says that it expects input, ends the conversation, or has been quiet for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+from replay import (
+    AdapterConnectionError,
+    AdapterCutOffError,
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Passage,
+    Template,
+    WireTimes,
+    template_variables,
+)
+from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.setting_checks import check_address, check_variables, from_environment
+from replay_adapters.websocket.client import WebSocketClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotFrameworkAdapter:
+    """A bot's Direct Line channel."""
+
+    base_url: str
+    """``https://directline.botframework.com``, or that of the bot's region, as in
+    ``https://europe.directline.botframework.com``. No default: load goes only where a scenario says."""
+    secret_env: str | None = None
+    """The environment variable with the channel's secret; left out, none is sent, for local stand-ins."""
+    tokens: bool = False
+    """Each conversation exchanges the secret for a token of its own, for bots that want to be sure of the
+    user's id."""
+    receive: Literal["poll", "stream"] = "poll"
+    """``stream`` listens over a WebSocket, and so times answers better."""
+    quiet_s: float = 1.0
+    """An answer is complete when the bot sent nothing for so long after a message."""
+    poll_s: float = 0.3
+    greeting: int = 0
+    """So many messages the bot sends by itself when a conversation begins; they are waited for."""
+    locale: str | None = None
+    """Language of the questions, as in ``en-US``."""
+    channel_data: Any = None
+    """Template of a question's ``channelData``."""
+    buttons: bool = False
+    """Titles of suggested actions are a part of the answer, a line each."""
+    passages: str | None = None
+    """JMESPath of the passages in an answer's list of activities, as in ``[].channelData.sources[]``."""
+    max_reply_bytes: int = MAX_REPLY_BYTES
+    history: Literal["server"] = field(default="server", init=False)
+
+    _http: HttpClient = field(init=False, repr=False, compare=False)
+    _stream: WebSocketClient | None = field(init=False, repr=False, compare=False)
+    _channel_data: Template = field(init=False, repr=False, compare=False)
+    _passages: ReplyPath | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_address(self.base_url, "base_url")
+        check_variables(self.channel_data, "channel_data")
+        for name in ("quiet_s", "poll_s"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} {getattr(self, name):g} is not a positive number of seconds")
+        if self.receive == "poll" and self.quiet_s <= self.poll_s:
+            raise ValueError(
+                f"quiet_s {self.quiet_s:g} must be longer than poll_s {self.poll_s:g}, or nobody would look"
+            )
+        if self.greeting < 0:
+            raise ValueError(f"greeting {self.greeting} is no number of messages")
+        if self.tokens and self.secret_env is None:
+            raise ValueError("tokens: they are got with the secret; set secret_env")
+        secret = from_environment(self.secret_env, "secret_env") if self.secret_env else None
+        stream = None
+        if self.receive == "stream":
+            stream = WebSocketClient(max_frame_bytes=self.max_reply_bytes)
+        object.__setattr__(self, "_http", self._client(secret))
+        object.__setattr__(self, "_stream", stream)
+        object.__setattr__(self, "_channel_data", Template(self.channel_data))
+        object.__setattr__(self, "_passages", ReplyPath(self.passages, "passages") if self.passages else None)
+
+    def _client(self, key: str | None) -> HttpClient:
+        return HttpClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            max_reply_bytes=self.max_reply_bytes,
+            unauthorized=f"check the Direct Line secret (set by {self.secret_env or 'secret_env'})",
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        if self._stream is not None:
+            await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._stream is not None:
+            await self._stream.__aexit__()
+        await self._http.__aexit__()
+
+    @asynccontextmanager
+    async def session(self, conversation: Conversation) -> AsyncIterator[BotFrameworkSession]:
+        line = DirectLine(
+            base_url=self.base_url,
+            user=f"dl_{uuid4().hex}",  # the prefix is asked for where ids are checked
+            with_secret=self._http,
+            own_client=self._client if self.tokens else None,
+            stream=self._stream,
+            poll_s=self.poll_s,
+            clock=time.monotonic,
+        )
+        try:
+            yield BotFrameworkSession(self, conversation, line)
+        finally:
+            await line.close()
+
+    def activity(self, conversation: Conversation, request: ChatRequest) -> dict[str, Any]:
+        """
+        The activity that puts *request*.
+
+        Raises:
+            AdapterRefusedError: a template doesn't fit this conversation.
+        """
+        activity: dict[str, Any] = {"type": "message", "text": request.question}
+        if self.locale is not None:
+            activity["locale"] = self.locale
+        if self.channel_data is not None:
+            variables = template_variables(conversation, question=request.question, depth=request.depth)
+            try:
+                activity["channelData"] = self._channel_data.render(variables)
+            except ValueError as error:
+                raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
+        return activity
+
+    def text_of(self, activity: Activity) -> str:
+        """The text of a message, with what else is wanted of it."""
+        lines = [activity.text_at("text").strip()]
+        suggested = activity.value.get("suggestedActions")
+        actions = suggested.get("actions") if isinstance(suggested, Mapping) else None
+        if self.buttons and isinstance(actions, list):
+            titles = [action.get("title") for action in actions if isinstance(action, Mapping)]
+            lines += [title.strip() for title in titles if isinstance(title, str)]
+        return "\n".join(filter(None, lines))
+
+    def passages_in(self, answer: Answer) -> tuple[Passage, ...]:
+        """The passages that the bot used for *answer*."""
+        value = [dict(activity.value) for activity in answer.activities]
+        return self._passages.passages(answer, value) if self._passages else ()
+
+
+class Answer:
+    """What the bot sent after a question."""
+
+    status = None
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.activities: list[Activity] = []
+        self.texts: list[str] = []
+        self.complete = False
+
+    def excerpt(self) -> str:
+        """The first words of it."""
+        text = " ".join(" ".join(self.texts).split())
+        return f'"{text}"' if len(text) <= 200 else f'"{text[:200]}..."'
+
+
+class BotFrameworkSession:
+    """One conversation with the bot."""
+
+    def __init__(self, adapter: BotFrameworkAdapter, conversation: Conversation, line: DirectLine) -> None:
+        self._adapter = adapter
+        self._conversation = conversation
+        self._line = line
+        self._greetings_due = adapter.greeting
+        self._questions: list[str] = []
+        """Ids of the questions so far, the newest last."""
+        self._settled = True
+        self._over = False
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        activity = self._adapter.activity(self._conversation, request)
+        await self._line.start()
+        await self._wait_for_greeting()
+        if self._over:
+            raise AdapterRefusedError(
+                f"{self._line.place}: the bot ended this conversation before this question", reached=False
+            )
+        if not self._settled:
+            await self._line.skip()  # what belongs to a question that was given up
+        self._settled = False
+        answer = Answer(self._line.place)
+        sent = perf_counter()
+        self._questions.append(await self._line.post(activity))
+        try:
+            await self._listen(answer)
+        except AdapterConnectionError as error:
+            if not answer.texts:
+                raise
+            partial = "\n\n".join(answer.texts)
+            raise AdapterCutOffError(
+                f"{error} ({len(partial)} characters had come)", partial=partial
+            ) from error
+        self._settled = True
+        return self._reply(answer, sent)
+
+    async def _listen(self, answer: Answer) -> None:
+        while not answer.complete:
+            try:
+                async with asyncio.timeout(self._adapter.quiet_s if answer.activities else None):
+                    activities = await self._line.more()
+            except TimeoutError:
+                return
+            for activity in activities:
+                self._take(activity, answer)
+
+    def _take(self, activity: Activity, answer: Answer) -> None:
+        kind = activity.text_at("type")
+        if kind == "endOfConversation":
+            self._over = answer.complete = True
+        elif kind != "message" or self._is_late(activity):
+            return
+        answer.activities.append(activity)
+        if text := self._adapter.text_of(activity):
+            answer.texts.append(text)
+        if activity.text_at("inputHint") == "expectingInput":
+            answer.complete = True
+
+    def _is_late(self, activity: Activity) -> bool:
+        """Whether it answers a question before the last one."""
+        # In one place ids are "abc|0001", in another "0001".
+        to = activity.text_at("replyToId").rpartition("|")[2]
+        return bool(to) and to in {id.rpartition("|")[2] for id in self._questions[:-1]}
+
+    async def _wait_for_greeting(self) -> None:
+        while self._greetings_due > 0 and not self._over:
+            try:
+                activities = await self._line.more()
+            except AdapterError as error:
+                error.reached = False
+                raise
+            kinds = [activity.text_at("type") for activity in activities]
+            self._greetings_due -= kinds.count("message")
+            self._over = "endOfConversation" in kinds
+
+    def _reply(self, answer: Answer, sent: float) -> ChatReply:
+        """
+        The whole answer.
+
+        Raises:
+            AdapterReplyError: there is no text in it.
+        """
+        if not answer.texts:
+            came = said_nothing(answer.activities)
+            raise AdapterReplyError(
+                f"{self._line.place}: the bot answered without a text ({came}); "
+                "cards and files can't be read, so let the bot say in text what they show"
+            )
+        return ChatReply(
+            text="\n\n".join(answer.texts),
+            passages=self._adapter.passages_in(answer),
+            times=WireTimes(
+                sent=sent,
+                # The wait that showed that the bot was done is ours.
+                done=max(answer.activities[-1].at, sent),
+                first_byte=max(answer.activities[0].at, sent),
+            ),
+        )

@@ -1,0 +1,284 @@
+"""
+One conversation over Direct Line 3.0: started, posted to, listened to by polling or over its stream.
+
+As Microsoft's reference has it (https://learn.microsoft.com/azure/bot-service/rest-api/, "Direct Line API
+3.0"). A conversation is reached with the secret, or with a token of its own that is refreshed in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from replay import AdapterError, AdapterReplyError, keep_secret
+from replay_adapters.http.client import HttpClient, HttpReply
+from replay_adapters.websocket.client import Closed, Frame, Socket, WebSocketClient
+
+RECONNECTS = 3
+"""So often a broken stream is opened again within one ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What the bot, or anybody in the conversation, sent."""
+
+    value: Mapping[str, Any]
+    at: float
+    """When it was there, by ``time.perf_counter``."""
+
+    def text_at(self, name: str) -> str:
+        """The text of a field; empty where there is none."""
+        found = self.value.get(name)
+        return found if isinstance(found, str) else ""
+
+
+class DirectLine:
+    """One conversation."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        user: str,
+        with_secret: HttpClient,
+        own_client: Callable[[str], HttpClient] | None,
+        stream: WebSocketClient | None,
+        poll_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        """
+        *own_client* makes a client from a token; None goes on with the secret. Without *stream* activities
+        are polled for. *clock* gives seconds, for a token's age.
+        """
+        self._base = f"{base_url.rstrip('/')}/v3/directline"
+        self._user = user
+        self._with_secret = with_secret
+        self._own_client = own_client
+        self._stream = stream
+        self._poll_s = poll_s
+        self._clock = clock
+        self._own: HttpClient | None = None
+        self._token_from = 0.0
+        self._token_s: float | None = None
+        """How long the token lasts; None if it doesn't say."""
+        self._id: str | None = None
+        self._watermark: str | None = None
+        self._seen: set[str] = set()
+        self._socket: Socket | None = None
+        self._reconnects = RECONNECTS
+
+    @property
+    def place(self) -> str:
+        """Where it is, fit to be shown."""
+        return f"{self._base}/conversations/{self._id}"
+
+    async def start(self) -> None:
+        """
+        Open the conversation, once.
+
+        Raises:
+            AdapterError: it can't be; nothing has been asked then.
+        """
+        if self._id is not None:
+            return
+        try:
+            if self._own_client is not None and self._own is None:
+                generated = await self._with_secret.request(
+                    "POST", f"{self._base}/tokens/generate", {"user": {"id": self._user}}
+                )
+                await self._take_token(generated, _object(generated))
+            reply = await self._client().request("POST", f"{self._base}/conversations", {})
+            value = _object(reply)
+            conversation = _text(reply, value, "conversationId")
+            if self._stream is not None:
+                self._socket = await self._stream.connect(_stream_url(reply, value))
+            self._id = conversation
+        except AdapterError as error:
+            error.reached = False
+            raise
+
+    async def close(self) -> None:
+        """Close what is open; the bot is not told."""
+        socket, self._socket = self._socket, None
+        own, self._own = self._own, None
+        try:
+            if socket is not None:
+                await socket.close()
+        finally:
+            if own is not None:
+                await own.__aexit__()
+
+    async def post(self, activity: Mapping[str, Any]) -> str:
+        """
+        Send *activity* from our user; its id.
+
+        Raises:
+            AdapterError: it was not taken.
+        """
+        await self._keep_token()
+        self._reconnects = RECONNECTS
+        sent = {**activity, "from": {"id": self._user}}
+        reply = await self._client().request("POST", f"{self._path()}/activities", sent)
+        return _text(reply, _object(reply), "id")
+
+    async def more(self) -> list[Activity]:
+        """
+        What else was sent by others than us, at least one activity; waits for it.
+
+        Raises:
+            AdapterError: the connection broke, or something else than activities came.
+        """
+        while True:
+            activities = await (self._streamed() if self._stream else self._polled())
+            if activities:
+                return activities
+            if self._stream is None:
+                await asyncio.sleep(self._poll_s)
+
+    async def skip(self) -> None:
+        """Leave out what was sent so far."""
+        if self._stream is None:
+            while await self._polled():
+                pass
+        elif self._socket is not None:
+            while isinstance(received := self._socket.received(), Frame):
+                self._new(_set_in(received), received.at)
+            if received is not None:
+                await self._reconnect()
+
+    async def _polled(self) -> list[Activity]:
+        await self._keep_token()
+        since = f"?watermark={quote(self._watermark, safe='')}" if self._watermark else ""
+        reply = await self._client().request("GET", f"{self._path()}/activities{since}")
+        return self._new(_object(reply), reply.times.done)
+
+    async def _streamed(self) -> list[Activity]:
+        if self._socket is None:
+            await self._reconnect()
+        assert self._socket is not None
+        received = await self._socket.receive()
+        if isinstance(received, Closed):
+            # The service closes streams now and then; the watermark says where to go on.
+            if not self._reconnects:
+                raise received.error()
+            self._reconnects -= 1
+            await self._reconnect()
+            return []
+        return self._new(_set_in(received), received.at)
+
+    async def _reconnect(self) -> None:
+        assert self._stream is not None
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            await socket.close()
+        await self._keep_token()
+        since = f"?watermark={quote(self._watermark, safe='')}" if self._watermark else ""
+        reply = await self._client().request("GET", self._path() + since)
+        self._socket = await self._stream.connect(_stream_url(reply, _object(reply)))
+
+    def _new(self, activity_set: Mapping[str, Any], at: float) -> list[Activity]:
+        """The activities in a set that are new and not our own."""
+        watermark = activity_set.get("watermark")
+        if isinstance(watermark, str | int) and str(watermark):
+            self._watermark = str(watermark)
+        new = []
+        listed = activity_set.get("activities")
+        for value in listed if isinstance(listed, list) else ():
+            if not isinstance(value, Mapping):
+                continue
+            activity = Activity(value=value, at=at)
+            id, sender = activity.text_at("id"), value.get("from")
+            ours = isinstance(sender, Mapping) and sender.get("id") == self._user
+            if ours or (id and id in self._seen):
+                continue
+            self._seen.add(id)
+            new.append(activity)
+        return new
+
+    def _path(self) -> str:
+        assert self._id is not None
+        return f"{self._base}/conversations/{quote(self._id, safe='')}"
+
+    def _client(self) -> HttpClient:
+        return self._own or self._with_secret
+
+    async def _keep_token(self) -> None:
+        """Have a token that lasts: a fresh one when half of its time is over."""
+        if self._own is None or self._token_s is None:
+            return
+        age_s = self._clock() - self._token_from
+        if age_s < self._token_s / 2:
+            return
+        if age_s < self._token_s:
+            reply = await self._own.request("POST", f"{self._base}/tokens/refresh")
+        else:  # it can't be refreshed any more, but the secret still opens the conversation
+            reply = await self._with_secret.request("GET", self._path())
+        await self._take_token(reply, _object(reply))
+
+    async def _take_token(self, reply: HttpReply, value: Mapping[str, Any]) -> None:
+        assert self._own_client is not None
+        token, lasts = _text(reply, value, "token"), value.get("expires_in")
+        keep_secret(token)
+        old, self._own = self._own, self._own_client(token)
+        await self._own.__aenter__()
+        self._token_from = self._clock()
+        self._token_s = float(lasts) if isinstance(lasts, int | float) else None
+        if old is not None:
+            await old.__aexit__()
+
+
+def said_nothing(activities: Sequence[Activity]) -> str:
+    """What *activities* without any text were, for a message."""
+    kinds = [activity.text_at("type") or "?" for activity in activities]
+    attached = [
+        str(attachment.get("contentType"))
+        for activity in activities
+        for attachment in activity.value.get("attachments") or ()
+        if isinstance(attachment, Mapping)
+    ]
+    return ", ".join(dict.fromkeys(kinds + attached))
+
+
+def _object(reply: HttpReply) -> Mapping[str, Any]:
+    value = reply.json()
+    if not isinstance(value, Mapping):
+        raise AdapterReplyError(
+            f"{reply.place} answered {reply.status}, but not with a JSON object: {reply.excerpt()}; "
+            "check that base_url is that of a Direct Line service",
+            status=reply.status,
+        )
+    return value
+
+
+def _text(reply: HttpReply, value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    if not isinstance(found, str) or not found:
+        raise AdapterReplyError(
+            f'{reply.place} answered {reply.status} without "{name}"; '
+            "check that base_url is that of a Direct Line 3.0 service",
+            status=reply.status,
+        )
+    return found
+
+
+def _stream_url(reply: HttpReply, value: Mapping[str, Any]) -> str:
+    if not value.get("streamUrl"):
+        raise AdapterReplyError(
+            f"{reply.place} answered {reply.status} without a stream; set receive: poll", status=reply.status
+        )
+    return _text(reply, value, "streamUrl")
+
+
+def _set_in(frame: Frame) -> Mapping[str, Any]:
+    """The activity set in *frame*; an empty frame, which says that the stream is alive, is an empty one."""
+    if not frame.text.strip():
+        return {}
+    try:
+        value = json.loads(frame.text)
+    except (ValueError, RecursionError) as error:
+        raise AdapterReplyError(f"{frame.place} sent no JSON over its stream: {frame.excerpt()}") from error
+    return value if isinstance(value, Mapping) else {}

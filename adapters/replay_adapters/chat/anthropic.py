@@ -1,0 +1,111 @@
+"""
+The Messages API of Anthropic, and of servers and gateways that speak it.
+
+https://docs.anthropic.com/en/api/messages. Replies come in one piece, or streamed as server-sent events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from replay import Conversation, HistoryKeeper, Session
+from replay_adapters.chat.anthropic_messages import Messages
+from replay_adapters.chat.endpoint import ChatEndpoint
+from replay_adapters.chat.fields import RequestFields
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.setting_checks import (
+    check_address,
+    check_variables,
+    from_environment,
+    headers_from_environment,
+)
+
+SETTINGS = ("model", "max_tokens", "system", "stream")
+"""Fields of the body that have a setting of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnthropicAdapter:
+    """A model behind a Messages endpoint."""
+
+    model: str
+    max_tokens: int = 1024
+    """The longest answer; the API wants a number."""
+    base_url: str = "https://api.anthropic.com"
+    """Up to and without ``/v1/messages``."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key, as ``ANTHROPIC_API_KEY``; none for a server that wants
+    no key."""
+    version: str = "2023-06-01"
+    """The ``anthropic-version`` header."""
+    system: str | None = None
+    """Template of the system text, as in ``Answer from this text: {{passage}}``."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Headers with a secret: the environment variable that holds the value, or a text such as
+    ``Bearer ${TOKEN}``."""
+    stream: bool = False
+    """Ask for the answer piece by piece, so that the time to its first token can be measured."""
+    passages_path: str | None = None
+    """JMESPath of the passages that the server says it used."""
+    max_reply_bytes: int = MAX_REPLY_BYTES
+
+    _endpoint: ChatEndpoint = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_address(self.base_url, "base_url")
+        if not self.model.strip():
+            raise ValueError("model is empty; name one, as its maker's list of models has it")
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens {self.max_tokens} is not a positive whole number")
+        for name in SETTINGS:
+            if name in self.extra:
+                raise ValueError(f"extra.{name}: {name} has a setting of its own")
+        if "messages" in self.extra:
+            raise ValueError("extra.messages: messages is ours to send")
+        check_variables(self.system or "", "system")
+        check_variables(self.extra, "extra")
+        headers = {
+            "anthropic-version": self.version,
+            **self.headers,
+            **headers_from_environment(self.headers_env),
+        }
+        next_step = "set api_key_env to the environment variable that holds the key"
+        if self.api_key_env is not None:
+            headers["x-api-key"] = from_environment(self.api_key_env, "api_key_env")
+            next_step = f"set the environment variable {self.api_key_env} to a key that is valid there"
+        path = self.passages_path
+        endpoint = ChatEndpoint(
+            HttpClient(headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step),
+            self.base_url,
+            Messages(model=self.model, max_tokens=self.max_tokens, stream=self.stream),
+            RequestFields(self.system, self.extra),
+            stream=self.stream,
+            passages=ReplyPath(path, "passages_path") if path else None,
+        )
+        object.__setattr__(self, "_endpoint", endpoint)
+
+    @property
+    def history(self) -> HistoryKeeper:
+        return "client"
+
+    @property
+    def takes_parameters(self) -> bool:
+        """A request's parameters become fields of the body, before those of ``extra``."""
+        return True
+
+    async def __aenter__(self) -> Self:
+        await self._endpoint.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._endpoint.__aexit__()
+
+    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
+        return self._endpoint.session(conversation)

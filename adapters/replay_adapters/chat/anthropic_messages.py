@@ -1,0 +1,172 @@
+"""The Messages API: what is sent, and what is read from a reply in one piece or streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from replay import AdapterReplyError, ChatReply, Usage
+from replay_adapters.chat.openai_chat import without_text
+from replay_adapters.chat.reported_cost import told_cost_usd
+from replay_adapters.chat.stream_errors import error_told
+from replay_adapters.chat.streamed_answer import (
+    Streamed,
+    check_complete,
+    decoded_events,
+    stream_times,
+    streamed_passages,
+    whole_text,
+)
+from replay_adapters.http.reply import HttpReply, StreamedReply
+from replay_adapters.json_reply import ReplyPath
+
+RENAMED = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
+"""Parameters under Chat Completions' names that are called otherwise here."""
+PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Together what others call the prompt's tokens: what is cached is counted beside the rest here."""
+
+
+class MessageDelta(msgspec.Struct, gc=False):
+    """What an event adds: a text to a block, or the reason why the message ends."""
+
+    text: str | None = None
+    stop_reason: str | None = None
+
+
+class MessageEvent(msgspec.Struct, gc=False):
+    """One event; which of the fields it has depends on its type."""
+
+    type: str = ""
+    delta: MessageDelta | None = None
+    message: Any = None
+    usage: Any = None
+    error: Any = None
+
+
+_events = msgspec.json.Decoder(list[MessageEvent])
+
+
+class Messages:
+    """How the Messages API is spoken."""
+
+    path = "/v1/messages"
+    messages = "messages"
+    mark = b""
+    ended = None
+    """The server ends the stream after ``message_stop``."""
+
+    def __init__(self, *, model: str, max_tokens: int, stream: bool) -> None:
+        self._ours: dict[str, Any] = {**({"stream": True} if stream else {}), "model": model}
+        self._max_tokens = max_tokens
+
+    def fields(
+        self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The body's fields, all but the messages."""
+        renamed = {RENAMED.get(name, name): value for name, value in parameters.items()}
+        told = {"system": system} if system.strip() else {}
+        return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
+
+    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
+        """
+        The answer in *reply*.
+
+        Raises:
+            AdapterReplyError: there is none.
+        """
+        value = reply.json()
+        blocks = value.get("content") if isinstance(value, dict) else None
+        if not isinstance(blocks, list):
+            raise AdapterReplyError(
+                f"{reply.place} answered {reply.status} without content; check that base_url ends before "
+                f"/v1/messages and leads to a server with the Messages API: {reply.excerpt()}",
+                status=reply.status,
+            )
+        texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+        text = "".join(text for text in texts if isinstance(text, str))
+        if not text.strip():
+            finish = value.get("stop_reason")
+            raise without_text(reply, refused=finish == "refusal", finish=finish)
+        return ChatReply(
+            text=text,
+            passages=passages.passages(reply, value) if passages else (),
+            usage=_usage(value.get("usage")),
+            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
+            times=reply.times,
+        )
+
+    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
+        """
+        The answer in the events of *reply*.
+
+        Raises:
+            AdapterCutOffError: it is not complete.
+            AdapterError: there is none.
+        """
+        events, positions, _ = decoded_events(reply, _events, _event)
+        streamed = Streamed()
+        counts: dict[str, Any] = {}
+        for event, read in zip(events, positions, strict=True):
+            delta = event.delta
+            if delta is not None:
+                if delta.text:
+                    streamed.pieces.append(delta.text)
+                    streamed.piece_reads.append(read)
+                streamed.finish = delta.stop_reason or streamed.finish
+            if event.type in ("message_start", "message_delta"):
+                # Counts stand in both; those of the delta are of all there is up to then.
+                started = event.message.get("usage") if isinstance(event.message, dict) else None
+                for usage in (started, event.usage):
+                    if isinstance(usage, dict):
+                        counts.update({name: count for name, count in usage.items() if count is not None})
+            elif event.type == "message_stop":
+                streamed.complete = True
+            elif event.type == "error":
+                raise error_told(reply, event.error)
+        streamed.complete = streamed.complete or streamed.finish is not None
+        check_complete(reply, streamed, '"message_stop"')
+        text = whole_text(streamed.pieces)
+        if not text.strip():
+            raise without_text(reply, refused=streamed.finish == "refusal", finish=streamed.finish)
+        return ChatReply(
+            text=text,
+            passages=streamed_passages(reply, passages) if passages else (),
+            usage=_usage(counts),
+            times=stream_times(reply, streamed.piece_reads),
+        )
+
+
+def _usage(usage: Any) -> Usage | None:
+    """The counts in *usage*; None where there are none."""
+    if not isinstance(usage, dict):
+        return None
+    known = {name: count for name, count in usage.items() if type(count) is int and count >= 0}
+    prompt = [known[name] for name in PROMPT_COUNTS if name in known]
+    completion = known.get("output_tokens")
+    if not prompt and completion is None:
+        return None
+    return Usage(
+        prompt_tokens=sum(prompt) if prompt else None,
+        completion_tokens=completion,
+        cached_prompt_tokens=known.get("cache_read_input_tokens"),
+    )
+
+
+def _event(value: Any) -> MessageEvent:
+    """An event of any shape; what isn't as documented is passed over."""
+    if not isinstance(value, dict):
+        return MessageEvent()
+    delta = value.get("delta")
+    found = None
+    if isinstance(delta, dict):
+        texts = {name: delta.get(name) for name in ("text", "stop_reason")}
+        found = MessageDelta(**{name: text for name, text in texts.items() if isinstance(text, str)})
+    return MessageEvent(
+        type=str(value.get("type")),
+        delta=found,
+        message=value.get("message"),
+        usage=value.get("usage"),
+        error=value.get("error"),
+    )

@@ -1,0 +1,111 @@
+"""
+Chat Completions or Responses, on any server that speaks them: OpenAI, Azure, vLLM, Ollama, llama.cpp,
+LiteLLM, ``replay serve``.
+
+https://platform.openai.com/docs/api-reference. Replies come in one piece, or streamed as server-sent events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from replay import Conversation, HistoryKeeper, Session
+from replay_adapters.chat.endpoint import ChatEndpoint
+from replay_adapters.chat.fields import RequestFields
+from replay_adapters.chat.openai_chat import ChatCompletions
+from replay_adapters.chat.openai_responses import Responses
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.setting_checks import (
+    check_address,
+    check_variables,
+    from_environment,
+    headers_from_environment,
+)
+
+OURS = ("model", "messages", "input", "instructions", "stream", "stream_options")
+"""Fields of the body that ``extra`` can't replace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAIAdapter:
+    """A model behind a Chat Completions or Responses endpoint."""
+
+    base_url: str
+    """Up to and without ``/chat/completions``, as in ``http://localhost:8000/v1``; what stands behind a
+    ``?`` stays at the end."""
+    model: str
+    api: Literal["chat", "responses"] = "chat"
+    """``chat`` posts to ``/chat/completions``, ``responses`` to ``/responses``."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key; none for a server that wants no key."""
+    system: str | None = None
+    """Template of the system message, as in ``Answer from this text: {{passage}}``."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Headers with a secret, as in ``api-key: AZURE_KEY``: the environment variable that holds the value,
+    or a text such as ``Bearer ${TOKEN}``."""
+    stream: bool = False
+    """Ask for the answer piece by piece, so that the time to its first token can be measured."""
+    stream_usage: bool = True
+    """Ask for the token counts at the end of a stream; false for servers that refuse ``stream_options``."""
+    passages_path: str | None = None
+    """JMESPath of the passages that the server says it used."""
+    max_reply_bytes: int = MAX_REPLY_BYTES
+
+    _endpoint: ChatEndpoint = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_address(self.base_url, "base_url")
+        if not self.model.strip():
+            raise ValueError('model is empty; name one the server has, as its "/models" lists them')
+        for name in OURS:
+            if name in self.extra:
+                what = "has a setting of its own" if name in ("model", "stream") else "is ours to send"
+                raise ValueError(f"extra.{name}: {name} {what}")
+        check_variables(self.system or "", "system")
+        check_variables(self.extra, "extra")
+        headers = {**self.headers, **headers_from_environment(self.headers_env)}
+        if self.api_key_env is not None:
+            headers["Authorization"] = f"Bearer {from_environment(self.api_key_env, 'api_key_env')}"
+            next_step = f"set the environment variable {self.api_key_env} to a key that is valid there"
+        elif self.headers_env:
+            next_step = f"check the key it wants (set by {', '.join(self.headers_env.values())})"
+        else:
+            next_step = "set api_key_env to the environment variable that holds the key"
+        client = HttpClient(headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step)
+        make: type[ChatCompletions | Responses] = ChatCompletions if self.api == "chat" else Responses
+        path = self.passages_path
+        endpoint = ChatEndpoint(
+            client,
+            self.base_url,
+            make(model=self.model, stream=self.stream, stream_usage=self.stream_usage),
+            RequestFields(self.system, self.extra),
+            stream=self.stream,
+            passages=ReplyPath(path, "passages_path") if path else None,
+        )
+        object.__setattr__(self, "_endpoint", endpoint)
+
+    @property
+    def history(self) -> HistoryKeeper:
+        return "client"
+
+    @property
+    def takes_parameters(self) -> bool:
+        """A request's parameters become fields of the body, before those of ``extra``."""
+        return True
+
+    async def __aenter__(self) -> Self:
+        await self._endpoint.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._endpoint.__aexit__()
+
+    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
+        return self._endpoint.session(conversation)

@@ -1,0 +1,262 @@
+"""Chat Completions: what is sent, and what is read from a reply in one piece or streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from replay import AdapterReplyError, ChatReply, TokenLogprobs, Usage
+from replay_adapters.chat.event_stream import DONE, done_has_come
+from replay_adapters.chat.reported_cost import told_cost_usd
+from replay_adapters.chat.stream_errors import error_told
+from replay_adapters.chat.streamed_answer import (
+    Streamed,
+    check_complete,
+    decoded_events,
+    stream_times,
+    streamed_passages,
+    whole_text,
+)
+from replay_adapters.http.reply import HttpReply, StreamedReply
+from replay_adapters.json_reply import Received, ReplyPath
+
+
+class Delta(msgspec.Struct, gc=False):
+    """What one event adds to the message."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class ChunkChoice(msgspec.Struct, gc=False):
+    """One choice of an event; ``text`` is where the older Completions have it."""
+
+    delta: Delta | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+    logprobs: Any = None
+
+
+class Chunk(msgspec.Struct, gc=False):
+    """One event."""
+
+    choices: list[ChunkChoice] | None = None
+    usage: Any = None
+    error: Any = None
+
+
+_chunks = msgspec.json.Decoder(list[Chunk])
+
+
+class ChatCompletions:
+    """How Chat Completions are spoken."""
+
+    path = "/chat/completions"
+    messages = "messages"
+    mark = DONE
+
+    def __init__(self, *, model: str, stream: bool, stream_usage: bool) -> None:
+        self._model = model
+        self._stream: dict[str, Any] = {"stream": True} if stream else {}
+        if stream and stream_usage:
+            self._stream["stream_options"] = {"include_usage": True}
+
+    def fields(
+        self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The body's fields; the messages in it are those before the history."""
+        before = [{"role": "system", "content": system}] if system.strip() else []
+        return {**extra, **parameters, **self._stream, "model": self._model, "messages": before}
+
+    @property
+    def ended(self) -> Callable[[Sequence[bytes]], bool]:
+        """Whether reads hold the last event."""
+        return done_has_come
+
+    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
+        """
+        The answer in *reply*.
+
+        Raises:
+            AdapterReplyError: there is none.
+        """
+        value = reply.json()
+        return ChatReply(
+            text=_answer(reply, value),
+            passages=passages.passages(reply, value) if passages else (),
+            usage=usage_of(value.get("usage")),
+            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
+            times=reply.times,
+            logprobs=_logprobs(value),
+        )
+
+    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
+        """
+        The answer in the events of *reply*.
+
+        Raises:
+            AdapterCutOffError: it is not complete.
+            AdapterError: there is none.
+        """
+        chunks, positions, done = decoded_events(reply, _chunks, _chunk)
+        streamed = Streamed(complete=done)
+        logprobs: list[Any] = []
+        add_piece, add_read = streamed.pieces.append, streamed.piece_reads.append
+        for chunk, read in zip(chunks, positions, strict=True):
+            if chunk.choices:
+                choice = chunk.choices[0]
+                delta = choice.delta
+                if text := choice.text if delta is None else delta.content:
+                    add_piece(text)
+                    add_read(read)
+                elif delta is not None and delta.refusal:
+                    streamed.refusal += delta.refusal
+                if choice.logprobs is not None:
+                    logprobs.append(choice.logprobs)
+                if not choice.finish_reason:
+                    continue  # as nearly all of them
+                streamed.complete = True
+                streamed.finish = choice.finish_reason
+            if chunk.usage is not None:
+                streamed.take_usage(usage_of(chunk.usage), chunk.usage)
+            if chunk.error is not None:
+                raise error_told(reply, chunk.error)
+        if streamed.usage is None or streamed.finish is None:
+            self._look_again(reply, chunks, streamed)
+        check_complete(reply, streamed, '"data: [DONE]" or a finish_reason')
+        text = whole_text(streamed.pieces)
+        if not text.strip():
+            raise without_text(reply, refused=bool(streamed.refusal), finish=streamed.finish)
+        return ChatReply(
+            text=text,
+            passages=streamed_passages(reply, passages) if passages else (),
+            usage=streamed.usage,
+            cost_usd=streamed.cost_usd,
+            times=stream_times(reply, streamed.piece_reads),
+            logprobs=logprobs_of([one for item in logprobs for one in _content(item)]) if logprobs else None,
+        )
+
+    def _look_again(self, reply: StreamedReply, chunks: Sequence[Chunk], streamed: Streamed) -> None:
+        """For what some servers put beside a text: counts up to there, or an error."""
+        for chunk in chunks:
+            if chunk.error is not None:
+                raise error_told(reply, chunk.error)
+            if chunk.usage is not None:
+                streamed.take_usage(usage_of(chunk.usage), chunk.usage)
+
+
+def without_text(reply: Received, *, refused: bool, finish: object) -> AdapterReplyError:
+    """An error that says why there is no text."""
+    if refused:
+        why, step = "answered with a refusal of the model", "that is all it has to say to this question"
+    else:
+        why = f"answered without a text (finish_reason {finish!r})"
+        cut = finish in ("length", "max_output_tokens", "max_tokens")
+        step = "raise the token limit" if cut else "check the model's token limit and stop words"
+    return AdapterReplyError(f"{reply.place} {why}: {reply.excerpt()}; {step}", status=reply.status)
+
+
+def usage_of(
+    usage: Any, prompt: str = "prompt_tokens", completion: str = "completion_tokens"
+) -> Usage | None:
+    """The counts in *usage* under those names; None where there are none."""
+    if not isinstance(usage, dict):
+        return None
+    counts = [usage.get(name) for name in (prompt, completion)]
+    known = [count if type(count) is int and count >= 0 else None for count in counts]
+    if known == [None, None]:
+        return None
+    details = usage.get(f"{prompt}_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return Usage(
+        prompt_tokens=known[0],
+        completion_tokens=known[1],
+        cached_prompt_tokens=cached if type(cached) is int and cached >= 0 else None,
+    )
+
+
+def _answer(reply: HttpReply, value: Any) -> str:
+    """
+    Raises:
+        AdapterReplyError: the reply holds no text of the assistant's.
+    """
+    try:
+        choice = value["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise AdapterReplyError(
+            f"{reply.place} answered {reply.status} without choices[0].message; check that base_url ends "
+            f"before /chat/completions and leads to a Chat Completions server: {reply.excerpt()}",
+            status=reply.status,
+        ) from error
+    text = text_in(content)
+    if text is not None and text.strip():
+        return text
+    refused = isinstance(message.get("refusal"), str)
+    raise without_text(reply, refused=refused, finish=choice.get("finish_reason"))
+
+
+def text_in(content: Any) -> str | None:
+    """A message's content as a text; some servers send it in parts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else None
+
+
+def _chunk(value: Any) -> Chunk:
+    """An event of any shape; what isn't as documented is passed over."""
+    if not isinstance(value, dict):
+        return Chunk()
+    choices = []
+    given = value.get("choices")
+    for choice in given[:1] if isinstance(given, list) else ():
+        if isinstance(choice, dict):
+            delta, finish = choice.get("delta"), choice.get("finish_reason")
+            refusal = delta.get("refusal") if isinstance(delta, dict) else None
+            choices.append(
+                ChunkChoice(
+                    delta=Delta(
+                        content=text_in(delta.get("content")),
+                        refusal=refusal if isinstance(refusal, str) else None,
+                    )
+                    if isinstance(delta, dict)
+                    else None,
+                    text=text_in(choice.get("text")),
+                    finish_reason=None if finish is None else str(finish),
+                    logprobs=choice.get("logprobs"),
+                )
+            )
+    return Chunk(choices=choices, usage=value.get("usage"), error=value.get("error"))
+
+
+def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
+    """``choices[0].logprobs.content``; None where it is missing or not as documented."""
+    try:
+        found = value["choices"][0].get("logprobs")
+        return None if found is None else logprobs_of(found["content"])
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
+def _content(logprobs: Any) -> Sequence[Any]:
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    return content if isinstance(content, list) else ()
+
+
+def logprobs_of(content: Any) -> tuple[TokenLogprobs, ...] | None:
+    """Tokens as Chat Completions and Responses list them; None where they aren't as documented."""
+    try:
+        return tuple(
+            TokenLogprobs(
+                token=str(one["token"]),
+                logprob=float(one["logprob"]),
+                top=tuple((str(t["token"]), float(t["logprob"])) for t in one.get("top_logprobs") or ()),
+            )
+            for one in content
+        )
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None

@@ -1,0 +1,178 @@
+"""Responses: what is sent, and what is read from a reply in one piece or streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from replay import AdapterReplyError, ChatReply
+from replay_adapters.chat.openai_chat import logprobs_of, usage_of, without_text
+from replay_adapters.chat.reported_cost import told_cost_usd
+from replay_adapters.chat.stream_errors import error_told
+from replay_adapters.chat.streamed_answer import (
+    Streamed,
+    check_complete,
+    decoded_events,
+    stream_times,
+    streamed_passages,
+    whole_text,
+)
+from replay_adapters.http.reply import HttpReply, StreamedReply
+from replay_adapters.json_reply import ReplyPath
+
+LOGPROBS = "message.output_text.logprobs"
+ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+class ResponseEvent(msgspec.Struct, gc=False):
+    """One event; which of the fields it has depends on its type."""
+
+    type: str = ""
+    delta: Any = None
+    logprobs: Any = None
+    response: Any = None
+    error: Any = None
+    code: Any = None
+    message: Any = None
+
+
+_events = msgspec.json.Decoder(list[ResponseEvent])
+
+
+class Responses:
+    """How Responses are spoken. The history is sent along each time; nothing is taken from the server's."""
+
+    path = "/responses"
+    messages = "input"
+    mark = b""
+    ended = None
+    """The server ends the stream after the last event."""
+
+    def __init__(self, *, model: str, stream: bool, stream_usage: bool) -> None:
+        # Said either way, since `transformers serve` streams unless it is told not to.
+        self._ours: dict[str, Any] = {"stream": stream, "model": model}
+
+    def fields(
+        self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The body's fields, all but the input."""
+        instructions = {"instructions": system} if system.strip() else {}
+        return {**extra, **_renamed(parameters), **self._ours, **instructions}
+
+    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
+        """
+        The answer in *reply*.
+
+        Raises:
+            AdapterError: there is none.
+        """
+        value = reply.json()
+        if not isinstance(value, dict) or not isinstance(value.get("output"), list):
+            raise AdapterReplyError(
+                f"{reply.place} answered {reply.status} without output; check that base_url ends before "
+                f"/responses and leads to a server with Responses: {reply.excerpt()}",
+                status=reply.status,
+            )
+        if value.get("status") == "failed":
+            raise error_told(reply, value.get("error"))
+        parts = list(_parts(value))
+        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        if not text.strip():
+            refused = any("refusal" in part for part in parts)
+            raise without_text(reply, refused=refused, finish=_finish(value))
+        logprobs = [one for part in parts for one in part.get("logprobs") or ()]
+        return ChatReply(
+            text=text,
+            passages=passages.passages(reply, value) if passages else (),
+            usage=usage_of(value.get("usage"), "input_tokens", "output_tokens"),
+            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
+            times=reply.times,
+            logprobs=logprobs_of(logprobs) if logprobs else None,
+        )
+
+    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
+        """
+        The answer in the events of *reply*.
+
+        Raises:
+            AdapterCutOffError: it is not complete.
+            AdapterError: there is none.
+        """
+        events, positions, _ = decoded_events(reply, _events, _event)
+        streamed = Streamed()
+        logprobs: list[Any] = []
+        for event, read in zip(events, positions, strict=True):
+            if event.type == "response.output_text.delta" and isinstance(event.delta, str):
+                if event.delta:
+                    streamed.pieces.append(event.delta)
+                    streamed.piece_reads.append(read)
+                if isinstance(event.logprobs, list):
+                    logprobs += event.logprobs
+            elif event.type == "response.refusal.delta":
+                streamed.refusal += str(event.delta)
+            elif event.type == "error":
+                told = {"code": event.code, "message": event.message}
+                raise error_told(reply, told if event.error is None else event.error)
+            elif event.type in ENDS:
+                response = event.response if isinstance(event.response, dict) else {}
+                if event.type == "response.failed":
+                    raise error_told(reply, response.get("error"))
+                streamed.complete = True
+                streamed.finish = _finish(response)
+                usage = response.get("usage")
+                streamed.take_usage(usage_of(usage, "input_tokens", "output_tokens"), usage)
+        check_complete(reply, streamed, '"response.completed"')
+        text = whole_text(streamed.pieces)
+        if not text.strip():
+            raise without_text(reply, refused=bool(streamed.refusal), finish=streamed.finish)
+        return ChatReply(
+            text=text,
+            passages=streamed_passages(reply, passages) if passages else (),
+            usage=streamed.usage,
+            cost_usd=streamed.cost_usd,
+            times=stream_times(reply, streamed.piece_reads),
+            logprobs=logprobs_of(logprobs) if logprobs else None,
+        )
+
+
+def _renamed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """*parameters*, which have Chat Completions' names, under those of Responses."""
+    renamed = dict(parameters)
+    for name in ("max_tokens", "max_completion_tokens"):
+        if name in renamed:
+            renamed["max_output_tokens"] = renamed.pop(name)
+    if renamed.pop("logprobs", False):
+        renamed["include"] = [LOGPROBS]
+    wanted = renamed.pop("response_format", None)
+    if isinstance(wanted, dict):
+        schema = wanted.get("json_schema")
+        renamed["text"] = {
+            "format": {"type": "json_schema", **schema} if isinstance(schema, dict) else wanted
+        }
+    return renamed
+
+
+def _parts(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of all messages in a response."""
+    for item in value["output"]:
+        if isinstance(item, dict) and item.get("type") == "message":
+            content = item.get("content")
+            yield from (part for part in content or () if isinstance(part, dict))
+
+
+def _finish(response: Mapping[str, Any]) -> str | None:
+    """Why the model stopped before its end, or else how the response ended."""
+    details = response.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    found = reason or response.get("status")
+    return found if isinstance(found, str) else None
+
+
+def _event(value: Any) -> ResponseEvent:
+    """An event of any shape."""
+    if not isinstance(value, dict):
+        return ResponseEvent()
+    known: Sequence[str] = ("delta", "logprobs", "response", "error", "code", "message")
+    return ResponseEvent(type=str(value.get("type")), **{name: value.get(name) for name in known})

@@ -1,0 +1,229 @@
+"""
+An answer put together from the events of its stream, with the moments at which its pieces came.
+
+What the events mean differs from one kind of system to the next; what they come to doesn't: an answer, an
+error that the system told, or an answer that was cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import sub
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from replay import (
+    AdapterConnectionError,
+    AdapterCutOffError,
+    AdapterReplyError,
+    Passage,
+    Usage,
+    WireTimes,
+)
+from replay_adapters.chat.event_stream import (
+    BYTE_ORDER_MARK,
+    DONE,
+    ServerSentEvents,
+    StreamEvent,
+    events_in,
+    json_array,
+)
+from replay_adapters.chat.reported_cost import told_cost_usd
+from replay_adapters.http.reply import StreamedReply
+from replay_adapters.json_bytes import decode_json
+from replay_adapters.json_reply import ReplyPath
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What the events of one answer say, as far as they came."""
+
+    pieces: list[str] = field(default_factory=list)
+    """Texts that aren't empty."""
+    piece_reads: list[int] = field(default_factory=list)
+    """For each piece the position of the read in which its event ended."""
+    complete: bool = False
+    """An event said that the answer is complete."""
+    finish: str | None = None
+    """Why the model stopped, in the system's word."""
+    refusal: str = ""
+    usage: Usage | None = None
+    cost_usd: float | None = None
+
+    def take_usage(self, usage: Usage | None, told: Any) -> None:
+        """The counts of an event that has some, as they are and as the server *told* them."""
+        self.usage = usage or self.usage
+        # A header has no cost of a stream: it was sent before there was any.
+        cost = told_cost_usd(told, {})
+        self.cost_usd = self.cost_usd if cost is None else cost
+
+
+def decoded_events(
+    reply: StreamedReply,
+    together: msgspec.json.Decoder[list[T]],
+    convert: Callable[[Any], T],
+) -> tuple[list[T], Sequence[int], bool]:
+    """
+    The values of all events, for each the position of the read that ended it, and whether ``[DONE]`` came.
+
+    *together* decodes them at once. *convert* makes one from any JSON value, for streams that aren't as
+    regular as that.
+
+    Raises:
+        AdapterReplyError: there are no events, or one of them isn't JSON.
+    """
+    found = json_array(reply.reads)
+    if found is not None:
+        try:
+            values = together.decode(found.content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # event by event, to name the one at fault, or to read what msgspec won't
+        else:
+            if len(values) == len(found.reads):
+                return values, found.reads, found.done
+    values = []
+    positions: list[int] = []
+    events = events_in(reply.reads, ServerSentEvents(), ended=reply.broken is None)
+    for number, (event, read) in enumerate(events, 1):
+        if event.data.strip() == DONE:
+            return values, positions, True
+        if event.data.strip():
+            values.append(convert(decoded(reply, event, number)))
+            positions.append(read)
+    if not events:
+        check_event_stream(reply)
+    return values, positions, False
+
+
+def check_event_stream(reply: StreamedReply) -> None:
+    """
+    Nothing, if *reply*, in which there is no event, may be the beginning of an event stream.
+
+    Raises:
+        AdapterReplyError: it is something else.
+    """
+    body = b"".join(reply.reads).removeprefix(BYTE_ORDER_MARK)
+    may_be = not body or "event-stream" in reply.content_type or body.startswith((b"data:", b"event:", b":"))
+    if reply.broken is None and not may_be:
+        raise AdapterReplyError(
+            f"{reply.place} answered {reply.status} with {reply.content_type or 'no content type'}, in which "
+            f"there is no event: {reply.excerpt()}; check that the address is that of the endpoint itself",
+            status=reply.status,
+        )
+
+
+def decoded(reply: StreamedReply, event: StreamEvent, number: int) -> Any:
+    """
+    The JSON value in *event*, the *number*-th of *reply*.
+
+    Raises:
+        AdapterReplyError: there is none.
+    """
+    try:
+        return decode_json(event.data)
+    except UnicodeDecodeError:
+        pass  # not UTF-8: a reader of event streams puts marks for what it can't read
+    except (ValueError, RecursionError) as error:
+        raise _not_json(reply, event, number, error) from error
+    try:
+        return decode_json(event.data.decode("utf-8", "replace").encode())
+    except (ValueError, RecursionError) as error:
+        raise _not_json(reply, event, number, error) from error
+
+
+def _not_json(reply: StreamedReply, event: StreamEvent, number: int, error: Exception) -> AdapterReplyError:
+    reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return AdapterReplyError(
+        f"{reply.place}: event {number} of the stream can't be read as JSON ({reason}): "
+        f"{reply.excerpt(event.data)}; the system's log may say why",
+        status=reply.status,
+    )
+
+
+def whole_text(pieces: Sequence[str]) -> str:
+    """*pieces* together; halves of a character that came in two of them are one again."""
+    text = "".join(pieces)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
+
+
+def check_complete(reply: StreamedReply, streamed: Streamed, missing: str) -> None:
+    """
+    Nothing, if the answer is complete; *missing* says what should have ended it.
+
+    Raises:
+        AdapterCutOffError: a part of it had come.
+        AdapterError: none of it had.
+    """
+    if not streamed.complete:
+        cut_off(reply, streamed.pieces, missing)
+
+
+def cut_off(reply: StreamedReply, pieces: Sequence[str], missing: str) -> NoReturn:
+    """
+    Raises:
+        AdapterCutOffError: there are *pieces*, so that the answer had begun.
+        AdapterError: it had not.
+    """
+    cause = reply.broken
+    if cause is not None and not isinstance(cause, AdapterConnectionError):
+        raise cause
+    text = whole_text(pieces)
+    if text:
+        reason = "" if cause is None else f" ({cause})"
+        raise AdapterCutOffError(
+            f"{reply.place}: the stream ended before {missing}, after {len(text)} characters of the "
+            f"answer{reason}; the system's log may say why",
+            partial=text,
+            status=reply.status,
+        ) from cause
+    if cause is not None:
+        raise cause
+    raise AdapterConnectionError(
+        f"{reply.place}: the stream ended before {missing} and before any text ({reply.excerpt()}); "
+        "the system's log may say why",
+        retryable=True,
+        status=reply.status,
+    )
+
+
+def stream_times(reply: StreamedReply, piece_reads: Sequence[int]) -> WireTimes:
+    """The moments of *reply*, whose answer's pieces came with the reads at *piece_reads*."""
+    if not piece_reads:
+        return WireTimes(sent=reply.sent, first_byte=reply.first_byte, done=reply.done)
+    read_at = reply.read_at
+    # Rounded once and then subtracted, so that errors don't add up over an answer.
+    at_100us = [int(moment * 10_000.0) for moment in read_at]
+    at = [*map(at_100us.__getitem__, piece_reads)]
+    return WireTimes(
+        sent=reply.sent,
+        first_byte=reply.first_byte,
+        first_token=read_at[piece_reads[0]],
+        done=read_at[-1],
+        token_gaps_100us=tuple(map(sub, at[1:], at)),
+    )
+
+
+def streamed_passages(reply: StreamedReply, path: ReplyPath) -> tuple[Passage, ...]:
+    """
+    The passages at *path* in the last event that has any.
+
+    Raises:
+        AdapterReplyError: something else than passages stands there.
+    """
+    events = events_in(reply.reads, ServerSentEvents())
+    for number, (event, _) in reversed([*enumerate(events, 1)]):
+        if event.data.strip() not in (b"", DONE):
+            value = decoded(reply, event, number)
+            if path.find(reply, value) is not None:
+                return path.passages(reply, value)
+    return ()

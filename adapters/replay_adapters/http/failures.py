@@ -1,0 +1,118 @@
+"""What a status that is no success, or an exception of the HTTP library, means to us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+import aiohttp
+
+from replay import (
+    AdapterConnectionError,
+    AdapterError,
+    AdapterRateLimitedError,
+    AdapterRefusedError,
+    AdapterReplyError,
+)
+from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
+from replay_adapters.http.reply import HttpPlace
+
+
+def refusal(
+    place: HttpPlace, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets, key_hint: str
+) -> AdapterError:
+    """The error for a reply with *status*, none of 2xx; *key_hint* is the next step after a 401 or 403."""
+    wait_s = retry_after_s(headers, datetime.now(UTC))
+    said = excerpt(content, secrets)
+    step = next_step(status, headers, key_hint)
+    return refused(status, f"{place} answered {status} {_phrase(status)}: {said}; {step}", wait_s)
+
+
+def refused(
+    status: int | None, message: str, retry_after_s: float | None = None, *, reached: bool = False
+) -> AdapterError:
+    """An error by *status*; *reached* is whether a 429 may have come after the question was taken in."""
+    if status == 429:
+        # Usually turned away at the door, so that the question is in nobody's history.
+        return AdapterRateLimitedError(
+            message, retryable=True, reached=reached, retry_after_s=retry_after_s, status=status
+        )
+    passing = status is not None and (status in (408, 409) or status >= 500)
+    return AdapterRefusedError(message, retryable=passing, retry_after_s=retry_after_s, status=status)
+
+
+def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
+    """What to do about a reply with *status*, none of 2xx; *key_hint* after a 401 or 403."""
+    if 300 <= status < 400:
+        location = headers.get("Location")
+        if not location:
+            return "redirects are not followed; ask for the address behind it"
+        return f"redirects are not followed: set the address to {shown_url(location)} if that is right"
+    if status in (401, 403):
+        return key_hint
+    if status in (404, 405):
+        return "check the address, and the model's name if one is sent"
+    if status == 408:
+        return "the system gave up waiting; ask fewer conversations at a time if that happens often"
+    if status == 413:
+        return "show it a shorter history or shorter passages"
+    if status == 429:
+        return "ask less often, or fewer conversations at a time"
+    if status >= 500:
+        return "the fault is on the system's side; its log may say more"
+    return "check what is sent: the system's own words are above"
+
+
+def broken(error: Exception, place: HttpPlace, secrets: Secrets) -> AdapterError:
+    """What *error* of the HTTP library means to us."""
+    # A ClientResponseError spells out the URL, query and all.
+    text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    reason = " ".join(secrets.hidden(text or type(error).__name__).split())
+    match error:
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+            return AdapterRefusedError(f"{place}: not an http(s) URL; check its template", reached=False)
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ServerFingerprintMismatch():
+            return AdapterConnectionError(
+                f"{place}: the server's certificate is not trusted ({reason}); "
+                "check the host's name, or set SSL_CERT_FILE to the certificates to trust",
+                reached=False,
+            )
+        case aiohttp.ClientConnectorSSLError():
+            return AdapterConnectionError(
+                f"{place}: no TLS connection ({reason}); check the port, and whether the address begins with "
+                "https though the server speaks http there",
+                retryable=True,
+                reached=False,
+            )
+        case aiohttp.ClientConnectorDNSError():
+            message = f"{place}: the host's name can't be resolved ({reason}); check the address"
+            return AdapterConnectionError(message, retryable=True, reached=False)
+        case aiohttp.ClientConnectorError():
+            message = f"{place}: no connection ({reason}); check that the server runs there"
+            return AdapterConnectionError(message, retryable=True, reached=False)
+        case aiohttp.ClientResponseError():
+            return AdapterReplyError(f"{place}: the reply is not HTTP ({reason}); check host and port")
+        case aiohttp.ClientPayloadError() if isinstance(
+            error.__cause__, aiohttp.http_exceptions.ContentEncodingError
+        ):
+            return AdapterReplyError(
+                f"{place}: the reply can't be decompressed ({reason}); "
+                "check the system, or the proxy that compressed it"
+            )
+        case ValueError():
+            message = f"{place}: can't be sent ({reason}); check address and headers"
+            return AdapterRefusedError(message, reached=False)
+    hung_up = isinstance(error, aiohttp.ServerDisconnectedError) and " http://" in str(place)
+    return AdapterConnectionError(
+        f"{place}: the connection broke before the reply was complete ({reason}); "
+        f"the system's log may say why{', unless it speaks https there' if hung_up else ''}",
+        retryable=True,
+    )
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "(a status of its own)"

@@ -1,0 +1,161 @@
+"""
+Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4): fetched once, shared, renewed in time.
+
+One token serves all conversations of a process. It is renewed before it runs out, and once more when the
+system refuses it all the same (401), since tokens can be taken back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Literal, TypeVar
+from urllib.parse import quote_plus, urlencode
+
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_secret
+from replay_adapters.http.client import HttpClient
+from replay_adapters.http.cookies import Extras
+from replay_adapters.http.fields import FORM
+from replay_adapters.setting_checks import check_address, from_environment
+
+T = TypeVar("T")
+
+RENEWED_BEFORE_S = 60.0
+"""So long before its end a token is renewed, or a tenth of its life, whichever is shorter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCredentials:
+    """Where a token is to be had, and for whom."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - how pydantic is told
+
+    token_url: str
+    client_id_env: str
+    """The environment variable that holds the client's id."""
+    client_secret_env: str
+    scope: str | None = None
+    """Scopes, with spaces between them."""
+    audience: str | None = None
+    """What the token is for, where the server asks for that."""
+    credentials_in: Literal["header", "body"] = "header"
+    """Where id and secret are sent: in an ``Authorization: Basic`` header, which every server must take, or
+    as fields of the form."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    value: str
+    renew_at: float | None
+    """A moment of the clock; None where the server doesn't say how long it lives."""
+
+
+class AccessTokens:
+    """The token of one system; an async context manager."""
+
+    def __init__(self, settings: ClientCredentials, *, clock: Callable[[], float] = monotonic) -> None:
+        """
+        Raises:
+            ValueError: a setting is wrong, or an environment variable isn't set.
+        """
+        check_address(settings.token_url, "oauth2.token_url")
+        name = from_environment(settings.client_id_env, "oauth2.client_id_env")
+        secret = from_environment(settings.client_secret_env, "oauth2.client_secret_env")
+        fields = {"grant_type": "client_credentials", "scope": settings.scope, "audience": settings.audience}
+        self._headers = dict(FORM)
+        if settings.credentials_in == "header":
+            basic = b64encode(f"{quote_plus(name)}:{quote_plus(secret)}".encode()).decode()
+            keep_secret(basic)
+            self._headers["Authorization"] = f"Basic {basic}"
+        else:
+            fields |= {"client_id": name, "client_secret": secret}
+        self._body = urlencode({key: value for key, value in fields.items() if value}).encode()
+        self._url = settings.token_url
+        variables = f"{settings.client_id_env} and {settings.client_secret_env}"
+        self._next_step = f"check client id and secret (set by {variables}), the scope and the token_url"
+        self._client = HttpClient(unauthorized=self._next_step)
+        self._clock = clock
+        self._token: _Token | None = None
+        self._fetching = asyncio.Lock()
+
+    async def __aenter__(self) -> None:
+        self._fetching = asyncio.Lock()  # of the loop that we are used in
+        await self._client.__aenter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.__aexit__()
+
+    async def authorized(self, send: Callable[[dict[str, str]], Awaitable[T]]) -> T:
+        """
+        What *send* gives, called with the header that holds the token; once more with a new one after a 401.
+
+        Raises:
+            AdapterError: there is no token, or what *send* raises.
+        """
+        token = await self._current()
+        try:
+            return await send({"Authorization": f"Bearer {token}"})
+        except AdapterRefusedError as error:
+            if error.status != 401:
+                raise
+        if self._token is not None and self._token.value == token:  # else somebody has renewed it already
+            self._token = None
+        return await send({"Authorization": f"Bearer {await self._current()}"})
+
+    async def _current(self) -> str:
+        token = self._token
+        if token is None or (token.renew_at is not None and self._clock() >= token.renew_at):
+            async with self._fetching:  # one fetches, and all others wait for it
+                if self._token is token:
+                    self._token = await self._fetched()
+                assert self._token is not None
+                token = self._token
+        return token.value
+
+    async def _fetched(self) -> _Token:
+        asked_at = self._clock()
+        try:
+            reply = await self._client.request(
+                "POST", self._url, body=self._body, extras=Extras(headers=self._headers)
+            )
+            return self._token_in(reply.json(), asked_at)
+        except AdapterReplyError as error:
+            raise AdapterRefusedError(
+                f"no access token: {error}", reached=False, status=error.status
+            ) from error
+        except AdapterError as error:
+            hint = f"; {self._next_step}" if error.status == 400 else ""
+            raise type(error)(
+                f"no access token: {error}{hint}",
+                retryable=error.retryable,
+                reached=False,  # the question has not been sent yet
+                retry_after_s=error.retry_after_s,
+                status=error.status,
+            ) from error
+
+    def _token_in(self, value: Any, asked_at: float) -> _Token:
+        """
+        Raises:
+            AdapterRefusedError: there is no token that we can use.
+        """
+        found = value.get("access_token") if isinstance(value, dict) else None
+        if not isinstance(found, str) or not found:
+            raise AdapterRefusedError(
+                f"POST {self._url} answered without an access_token; {self._next_step}", reached=False
+            )
+        keep_secret(found)
+        kind = value.get("token_type", "Bearer")
+        if str(kind).lower() != "bearer":
+            raise AdapterRefusedError(
+                f'POST {self._url} gave a token of the kind "{kind}", and only "Bearer" can be sent',
+                reached=False,
+            )
+        lives_s = value.get("expires_in")
+        if isinstance(lives_s, str) and lives_s.isdigit():  # as some servers send it
+            lives_s = int(lives_s)
+        if type(lives_s) not in (int, float):
+            return _Token(found, None)
+        return _Token(found, asked_at + lives_s - min(RENEWED_BEFORE_S, lives_s / 10))

@@ -1,0 +1,170 @@
+"""
+The answer of an asynchronous job: submitted, then asked for until it is done.
+
+The caller's deadline is the only one. The ask's latency runs from sending the job to the reply that has its
+answer, so it is exact to the interval of the polls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate, WireTimes
+from replay_adapters.http.redaction import retry_after_s
+from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.setting_checks import check_variables
+
+FAILURES_IN_A_ROW = 3
+"""So many polls may fail one after the other where the server doesn't say when to come again."""
+
+Get = Callable[[str], Awaitable[HttpReply]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poll:
+    """How a job is waited for."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - how pydantic is told
+
+    until: str
+    """JMESPath that is true in the reply of a job that is done."""
+    url: str | None = None
+    """Template of the job's address; ``{{submitted}}`` is the reply to its submission."""
+    url_from: str | None = None
+    """JMESPath of the job's address in the reply to its submission. Without either it is the ``Location``
+    header of that reply."""
+    failed: str | None = None
+    """JMESPath that is true, or says why, in the reply of a job that failed."""
+    every_s: float = 1.0
+    """Between polls; longer where a reply has a ``Retry-After``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """What became of a job."""
+
+    submitted: Any
+    """The JSON of the reply to its submission."""
+    reply: HttpReply
+    """The one with the answer."""
+    value: Any
+    """Its JSON."""
+    times: WireTimes
+
+
+class Poller:
+    """Waits for the jobs of one system."""
+
+    def __init__(self, settings: Poll) -> None:
+        """
+        Raises:
+            ValueError: a setting is wrong.
+        """
+        if settings.every_s <= 0:
+            raise ValueError(f"poll.every_s {settings.every_s:g} is not a positive number of seconds")
+        if settings.url is not None and settings.url_from is not None:
+            raise ValueError("poll: both url and url_from are set; the job has one address")
+        self._every_s = settings.every_s
+        self._until = ReplyPath(settings.until, "poll.until")
+        self._failed = ReplyPath(settings.failed, "poll.failed") if settings.failed else None
+        self._url_from = ReplyPath(settings.url_from, "poll.url_from") if settings.url_from else None
+        self._url = TextTemplate(settings.url) if settings.url else None
+        check_variables(settings.url, "poll.url", more=("submitted",))
+
+    async def done(
+        self, submitted: HttpReply, address: str, variables: Mapping[str, Any], get: Get
+    ) -> Polled:
+        """
+        The reply of the job that *submitted* tells of, which was sent to *address*, when it is done.
+
+        *get* fetches an address with all that the system wants to see in a request.
+
+        Raises:
+            AdapterError: the job failed, or can't be asked for.
+        """
+        # Many servers answer at once what they can; then there is nothing to wait for.
+        first = submitted.json() if submitted.body.strip() else None
+        reply, value = submitted, first
+        url: str | None = None
+        while not self._is_done(reply, value):
+            if url is None:
+                url = self._address(submitted, first, address, variables)
+            reply = await self._next(url, get, _after(reply))
+            value = reply.json()
+        times = WireTimes(sent=submitted.times.sent, first_byte=reply.times.first_byte, done=reply.times.done)
+        return Polled(submitted=first, reply=reply, value=value, times=times)
+
+    def _is_done(self, reply: HttpReply, value: Any) -> bool:
+        """
+        Raises:
+            AdapterRefusedError: the job failed.
+        """
+        told = self._failed.find(reply, value) if self._failed else None
+        if told:
+            why = f' ("{told[:200]}")' if isinstance(told, str) else ""
+            raise AdapterRefusedError(
+                f"{reply.place} tells that the job failed{why}: {reply.excerpt()}; "
+                "the fault is on the system's side; its log may say more",
+                status=reply.status,
+            )
+        return bool(self._until.find(reply, value))
+
+    async def _next(self, url: str, get: Get, first_wait_s: float) -> HttpReply:
+        wait_s, failures = max(self._every_s, first_wait_s), 0
+        while True:
+            await asyncio.sleep(wait_s)
+            try:
+                return await get(url)
+            except AdapterError as error:
+                if not error.retryable:
+                    raise
+                # Who says when to come again is alive; others get a few more chances.
+                failures += error.retry_after_s is None
+                if failures >= FAILURES_IN_A_ROW:
+                    raise
+                wait_s = max(self._every_s * 2**failures, error.retry_after_s or 0.0)
+
+    def _address(self, reply: HttpReply, value: Any, submitted_to: str, variables: Mapping[str, Any]) -> str:
+        """
+        Raises:
+            AdapterError: the reply doesn't say where the job is, or leads elsewhere.
+        """
+        if self._url is not None:
+            try:
+                return self._url.render({**variables, "submitted": value})
+            except ValueError as error:
+                raise AdapterReplyError(
+                    f"{reply.place} answered {reply.status}, but poll.url can't be made of it ({error}): "
+                    f"{reply.excerpt()}; check the template against this reply",
+                    status=reply.status,
+                ) from error
+        if self._url_from is not None:
+            found = self._url_from.text(reply, value)
+        else:
+            found = reply.headers.get("Location", "")
+            if not found:
+                raise AdapterReplyError(
+                    f"{reply.place} answered {reply.status} without a Location header; set poll.url or "
+                    f"poll.url_from to say where its job is: {reply.excerpt()}",
+                    status=reply.status,
+                )
+        url = urljoin(submitted_to, found)
+        if urlsplit(url)[:2] != urlsplit(submitted_to)[:2]:
+            # It would be sent our keys.
+            raise AdapterReplyError(
+                f"{reply.place} answered {reply.status} with a job on another host "
+                f"({urlsplit(url).netloc}); set poll.url if that is right",
+                status=reply.status,
+            )
+        return url
+
+
+def _after(reply: HttpReply) -> float:
+    """Seconds that a reply of a job under way asks to wait; 0 for nothing."""
+    return retry_after_s(reply.headers, datetime.now(UTC)) or 0.0

@@ -1,0 +1,165 @@
+"""
+An assistant built with Rasa, by its REST channel (https://rasa.com/docs/reference/channels/your-own-website).
+
+The assistant keeps the conversation under the sender's id and may answer with several messages, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+from urllib.parse import quote
+from uuid import uuid4
+
+from replay import (
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Template,
+    template_variables,
+)
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, HttpReply
+from replay_adapters.http.redaction import Secrets
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.setting_checks import check_address, check_variables, from_environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RasaAdapter:
+    """A Rasa server with its REST channel switched on."""
+
+    base_url: str = "http://localhost:5005"
+    channel: str = "rest"
+    """Name of the channel, for one of your own that answers as ``rest`` does."""
+    token_env: str | None = None
+    """The environment variable with the token that the server was started with (``--auth-token``)."""
+    jwt_env: str | None = None
+    """The environment variable with a JSON web token (``--jwt-secret``)."""
+    metadata: Any = None
+    """Template of the message's metadata."""
+    buttons: bool = False
+    """Buttons' titles are a part of the answer, a line each."""
+    passages: str | None = None
+    """JMESPath of the passages the assistant used in its list of messages, as in ``[].custom.sources[]``."""
+    max_reply_bytes: int = MAX_REPLY_BYTES
+    history: Literal["server"] = field(default="server", init=False)
+
+    _client: HttpClient = field(init=False, repr=False, compare=False)
+    _metadata: Template = field(init=False, repr=False, compare=False)
+    _passages: ReplyPath | None = field(init=False, repr=False, compare=False)
+    _url: str = field(init=False, repr=False, compare=False)
+    _secrets: Secrets = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_address(self.base_url, "base_url")
+        check_variables(self.metadata, "metadata")
+        url = f"{self.base_url.rstrip('/')}/webhooks/{quote(self.channel, safe='')}/webhook"
+        secrets = {}
+        if self.token_env:
+            token = from_environment(self.token_env, "token_env")
+            secrets["token"] = token
+            url += f"?token={quote(token, safe='')}"
+        headers = {}
+        if self.jwt_env:
+            headers["Authorization"] = f"Bearer {from_environment(self.jwt_env, 'jwt_env')}"
+        set_by = " and ".join(name for name in (self.token_env, self.jwt_env) if name)
+        client = HttpClient(
+            headers=headers,
+            max_reply_bytes=self.max_reply_bytes,
+            unauthorized=f"check the token it wants (set by {set_by or 'token_env or jwt_env'})",
+        )
+        object.__setattr__(self, "_client", client)
+        object.__setattr__(self, "_metadata", Template(self.metadata))
+        object.__setattr__(self, "_passages", ReplyPath(self.passages, "passages") if self.passages else None)
+        object.__setattr__(self, "_url", url)
+        object.__setattr__(self, "_secrets", Secrets(secrets))
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.__aexit__()
+
+    @asynccontextmanager
+    async def session(self, conversation: Conversation) -> AsyncIterator[RasaSession]:
+        # A fresh id, not the conversation's: the assistant would go on with what it remembers of it.
+        yield RasaSession(self, conversation, f"convreplay-{uuid4().hex}")
+
+    async def ask(self, conversation: Conversation, request: ChatRequest, sender: str) -> ChatReply:
+        """
+        What the assistant answers to *request* of *sender*.
+
+        Raises:
+            AdapterError: nothing of use.
+        """
+        body = {"sender": sender, "message": request.question}
+        if self.metadata is not None:
+            variables = template_variables(
+                conversation, question=request.question, depth=request.depth, session_id=sender
+            )
+            try:
+                body["metadata"] = self._metadata.render(variables)
+            except ValueError as error:
+                raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
+        try:
+            reply = await self._client.request("POST", self._url, body)
+            try:
+                return self._reply_in(reply, reply.json())
+            except AdapterError as error:
+                error.raw = reply.raw
+                raise
+        except AdapterError as error:
+            # The client knows of headers; this token stands in the address, and a server may repeat it.
+            error.args = (self._secrets.hidden(str(error)),)
+            raise
+
+    def _reply_in(self, reply: HttpReply, value: Any) -> ChatReply:
+        if not isinstance(value, list) or not all(isinstance(message, Mapping) for message in value):
+            raise AdapterReplyError(
+                f"{reply.place} answered {reply.status}, but not with a list of messages: {reply.excerpt()}; "
+                "check that the address is that of a Rasa server's REST channel",
+                status=reply.status,
+            )
+        text = "\n\n".join(filter(None, map(self._text, value)))
+        if not text:
+            kinds = ", ".join(sorted({key for message in value for key in message} - {"recipient_id"}))
+            came = f"messages without a text ({kinds})" if value else "an empty list"
+            raise AdapterReplyError(
+                f"{reply.place} answered {reply.status} with {came}: the assistant said nothing. Check that "
+                "its domain has a response for this and its action server runs; Rasa's log says what it did, "
+                "and tells of failures that this channel hides",
+                status=reply.status,
+            )
+        return ChatReply(
+            text=text,
+            passages=self._passages.passages(reply, value) if self._passages else (),
+            times=reply.times,
+            raw=reply.raw,
+        )
+
+    def _text(self, message: Mapping[str, Any]) -> str:
+        text = message.get("text")
+        lines = [text.strip()] if isinstance(text, str) else []
+        buttons = message.get("buttons")
+        if self.buttons and isinstance(buttons, list):
+            titles = [button.get("title") for button in buttons if isinstance(button, Mapping)]
+            lines += [title.strip() for title in titles if isinstance(title, str)]
+        return "\n".join(filter(None, lines))
+
+
+class RasaSession:
+    """One conversation, under a sender's id of its own."""
+
+    def __init__(self, adapter: RasaAdapter, conversation: Conversation, sender: str) -> None:
+        self._adapter = adapter
+        self._conversation = conversation
+        self._sender = sender
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        return await self._adapter.ask(self._conversation, request, self._sender)

@@ -1,0 +1,296 @@
+"""
+A program on this machine, in any language, that reads a JSON line for each question and prints one.
+
+One process for each conversation, or one for all of them, in which lines carry the conversation's id. No
+shell is started; the program runs with all our rights, so a scenario that names one is as trusted as it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+from replay import (
+    AdapterConnectionError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    HistoryKeeper,
+    Template,
+    WireTimes,
+    template_variables,
+)
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.local.command_process import CommandProcess, Line, start
+from replay_adapters.setting_checks import check_variables
+
+MEBIBYTE = 1024 * 1024
+SEND = {"question": "{{question}}", "history": "{{history}}", "conversation": "{{session_id}}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandAdapter:
+    """A local program."""
+
+    command: tuple[str, ...]
+    """Program and arguments. ``python`` is the Python that runs us; a program with a slash in its name is
+    looked up from the scenario's folder, where it is also run."""
+    folder: Path = Path()
+    per: Literal["conversation", "run"] = "conversation"
+    """How long a process lives."""
+    history: HistoryKeeper = "client"
+    """``server``: the program remembers what was said."""
+    send: Any = field(default_factory=lambda: dict(SEND))
+    """Template of the JSON value in a line to the program. ``session_id`` tells conversations apart."""
+    answer: str = "answer"
+    """JMESPath of the answer in the line it prints."""
+    passages: str | None = None
+    """JMESPath of the passages it used: texts, or objects with id, text or title."""
+    error: str = "error"
+    """JMESPath of the reason in a line that says that it can't answer."""
+    conversation: str = "conversation"
+    """JMESPath of the ``session_id`` that a line answers to. Where it gives nothing, lines answer in the
+    order of the questions."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """More environment variables, besides our own."""
+    grace_s: float = 2.0
+    """How long it may take to end when its stdin is closed, and again when it is told to."""
+    max_line_bytes: int = 16 * MEBIBYTE
+
+    _command: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _send: Template = field(init=False, repr=False, compare=False)
+    _paths: Mapping[str, ReplyPath] = field(init=False, repr=False, compare=False)
+    _shared: ProcessKeeper = field(init=False, repr=False, compare=False)
+
+    @property
+    def local_code(self) -> str:
+        """Named by `replay validate`, since a scenario from somebody else then runs code here."""
+        return shlex.join(self.command)
+
+    def __post_init__(self) -> None:
+        check_variables(self.send, "send")
+        if not self.grace_s > 0:
+            raise ValueError(f"grace_s {self.grace_s:g} is not a positive number of seconds")
+        if self.max_line_bytes < 1:
+            raise ValueError(f"max_line_bytes {self.max_line_bytes} is not a positive whole number")
+        if self.per == "run" and "session_id" not in repr(self.send):
+            raise ValueError(
+                "send: one process for all conversations needs {{session_id}} to tell them apart"
+            )
+        named = ("answer", "passages", "error", "conversation")
+        paths = {name: ReplyPath(text, name) for name in named if (text := getattr(self, name)) is not None}
+        object.__setattr__(self, "_command", _found(self.command, self.folder))
+        object.__setattr__(self, "_send", Template(self.send))
+        object.__setattr__(self, "_paths", paths)
+        object.__setattr__(self, "_shared", ProcessKeeper(self))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._shared.close()
+
+    @asynccontextmanager
+    async def session(self, conversation: Conversation) -> AsyncIterator[CommandSession]:
+        keeper = self._shared if self.per == "run" else ProcessKeeper(self)
+        try:
+            yield CommandSession(self, keeper, conversation)
+        finally:
+            if self.per == "conversation":
+                await keeper.close()
+
+    async def start(self) -> CommandProcess:
+        """A new process."""
+        # A Python program's prints otherwise stay in a buffer while we wait for them.
+        always = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+        return await start(
+            self._command,
+            folder=self.folder.resolve(),
+            environment={**always, **os.environ, **self.environment},
+            place=f'"{self.local_code}"',
+            read=self._value_and_key,
+            max_line_bytes=self.max_line_bytes,
+            grace_s=self.grace_s,
+        )
+
+    def line(self, conversation: Conversation, request: ChatRequest, session_id: str) -> bytes:
+        """The line that puts *request*."""
+        variables = template_variables(
+            conversation,
+            question=request.question,
+            history=request.history if self.history == "client" else (),
+            depth=request.depth,
+            session_id=session_id,
+        )
+        try:
+            return json.dumps(self._send.render(variables)).encode() + b"\n"
+        except (TypeError, ValueError) as error:
+            raise AdapterRefusedError(f"the question can't be put: {error}", reached=False) from error
+
+    def reply_in(self, line: Line, value: Any, sent: float) -> ChatReply:
+        """
+        What the program answered with *line*.
+
+        Raises:
+            AdapterRefusedError: it says that it can't answer.
+            AdapterReplyError: there is no usable answer in it.
+        """
+        reason = self._paths["error"].find(line, value)
+        if reason is not None and reason is not False and reason != "":
+            raise AdapterRefusedError(f"{line.place} says that it can't answer: {line.excerpt()}")
+        passages = self._paths.get("passages")
+        return ChatReply(
+            text=self._paths["answer"].text(line, value),
+            passages=passages.passages(line, value) if passages else (),
+            times=WireTimes(sent=sent, done=line.at),
+            raw=line.content,
+        )
+
+    def _value_and_key(self, line: Line) -> tuple[Any, str | None]:
+        try:
+            value = json.loads(line.content)
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise AdapterReplyError(
+                f"{line.place} printed a line that can't be read as JSON ({reason}): {line.excerpt()}; "
+                "let it print answers only, and logs to stderr"
+            ) from error
+        key = self._paths["conversation"].find(line, value)
+        return value, key if self.per == "run" and isinstance(key, str) else None
+
+
+class ProcessKeeper:
+    """The process of a conversation, or of a run: started when it is needed, anew when it is gone."""
+
+    def __init__(self, adapter: CommandAdapter) -> None:
+        self._adapter = adapter
+        self._process: CommandProcess | None = None
+        self._starting = asyncio.Lock()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def process(self) -> CommandProcess:
+        """
+        One that can be asked.
+
+        Raises:
+            AdapterReplyError: the one before went out of step when nobody waited for it.
+            AdapterConnectionError: none can be started.
+        """
+        async with self._starting:
+            last = self._process
+            if last is not None and not last.usable:
+                self.drop()
+                if isinstance(last.failure, AdapterReplyError) and not last.told:
+                    raise last.failure
+            if self._process is None:
+                self._process = await self._adapter.start()
+            return self._process
+
+    def drop(self) -> None:
+        """Have the process ended, without waiting for it."""
+        process, self._process = self._process, None
+        if process is not None:
+            ending = process.end()
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """End all that was started, and wait for it."""
+        self.drop()
+        try:
+            while self._ending:
+                await asyncio.wait(self._ending)
+        finally:
+            for ending in self._ending:  # only if the wait itself was cancelled
+                ending.cancel()
+            while self._ending:
+                await asyncio.wait(self._ending)
+
+
+class CommandSession:
+    """One conversation with the program."""
+
+    def __init__(self, adapter: CommandAdapter, keeper: ProcessKeeper, conversation: Conversation) -> None:
+        self._adapter = adapter
+        self._keeper = keeper
+        self._conversation = conversation
+        # A fresh id, not the conversation's: several policies play the same conversation at a time.
+        self._session_id = uuid4().hex
+        self._remembers: CommandProcess | None = None
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        process = await self._keeper.process()
+        self._check_memory(process)
+        line = self._adapter.line(self._conversation, request, self._session_id)
+        try:
+            answer, value, sent = await process.ask(line, self._session_id)
+        except asyncio.CancelledError:
+            self._given_up(process)
+            raise
+        return self._adapter.reply_in(answer, value, sent)
+
+    def _check_memory(self, process: CommandProcess) -> None:
+        if self._adapter.history == "client":
+            return
+        if self._remembers not in (None, process):
+            why = (
+                self._remembers.failure
+                if self._remembers and self._remembers.failure
+                else "it was ended by us"
+            )
+            raise AdapterConnectionError(
+                f'"{self._adapter.local_code}", started anew, does not remember this conversation: {why}',
+                reached=False,
+            )
+        self._remembers = process
+
+    def _given_up(self, process: CommandProcess) -> None:
+        """After a question that the program may never answer, or answer too late."""
+        if self._adapter.history == "client":
+            self._session_id = (
+                uuid4().hex
+            )  # so that a late answer can't be taken for one to the next question
+        # A process that answers in order is stuck with that question; others may still wait for one that
+        # serves all conversations, and one that names them can go on without it.
+        if self._adapter.per == "conversation" or not (process.waited_for or process.names_keys):
+            process.end(stuck=True)
+
+
+def _found(command: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """
+    *command* with its program's whole path.
+
+    Raises:
+        ValueError: there is no such program.
+    """
+    if not command or not command[0]:
+        raise ValueError("command: names no program; write it as a list, as in [python, bot.py]")
+    program, *arguments = command
+    if program == "python":
+        path: str | None = sys.executable
+        if arguments and arguments[0].endswith(".py") and not (folder / arguments[0]).is_file():
+            raise ValueError(f'command: there is no file "{folder / arguments[0]}"')
+    elif "/" in program or os.sep in program:
+        path = shutil.which((folder / program).resolve())
+        if path is None:
+            raise ValueError(f'command: there is no program "{folder / program}" that can be run')
+    else:
+        path = shutil.which(program)
+        if path is None:
+            raise ValueError(
+                f'command: there is no program "{program}" on the PATH (for one beside the scenario, '
+                f'write "./{program}")'
+            )
+    return (path or program, *arguments)

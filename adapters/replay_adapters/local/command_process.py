@@ -1,0 +1,306 @@
+"""
+A local program that answers lines with lines: started, written to, read, and ended with all it started.
+
+It prints exactly one JSON line for each that it is given. What it prints to stderr is kept, the last of it,
+for the message when it fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from replay import AdapterConnectionError, AdapterError, AdapterReplyError
+from replay_adapters.http.redaction import Secrets, excerpt
+
+STDERR_BYTES = 4096
+STDERR_LINES = 5
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line that a program printed."""
+
+    place: str
+    """The program, fit to be shown."""
+    content: bytes
+    at: float
+    """When it was read, by ``time.perf_counter``."""
+    secrets: Secrets
+
+    @property
+    def status(self) -> None:
+        """Lines have none."""
+        return None
+
+    def excerpt(self) -> str:
+        """The line's beginning, fit to be shown."""
+        return excerpt(self.content, self.secrets)
+
+
+class Asked:
+    """A line that the program owes an answer to."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.answer: asyncio.Future[tuple[Line, Any]] = asyncio.get_running_loop().create_future()
+
+
+class CommandProcess:
+    """A running program."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        *,
+        place: str,
+        read: Callable[[Line], tuple[Any, str | None]],
+        max_line_bytes: int,
+        grace_s: float,
+        secrets: Secrets,
+    ) -> None:
+        """*read* gives a line's JSON value and the key it carries, or raises AdapterReplyError."""
+        self._process = process
+        self._place = place
+        self._read = read
+        self._max_line_bytes = max_line_bytes
+        self._grace_s = grace_s
+        self._secrets = secrets
+        self._asked: list[Asked] = []
+        self._stderr = bytearray()
+        self.failure: AdapterError | None = None
+        """Why it can't be asked any more."""
+        self.told = False
+        """Somebody's question failed with it."""
+        self.names_keys = False
+        """It answers with the keys it was sent, so that its answers may come in any order."""
+        self._listening = asyncio.create_task(self._read_stderr())
+        self._answering = asyncio.create_task(self._read_answers())
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be asked."""
+        return self.failure is None and self._ending is None
+
+    @property
+    def waited_for(self) -> bool:
+        """Whether somebody still waits for an answer."""
+        return any(not asked.answer.done() for asked in self._asked)
+
+    async def ask(self, line: bytes, key: str) -> tuple[Line, Any, float]:
+        """
+        Write *line* and wait for its answer; the answer, its value, and when the line was written.
+
+        Raises:
+            AdapterError: none came.
+        """
+        if self.failure is not None:
+            raise self.failure
+        asked = Asked(key)
+        self._asked.append(asked)
+        stdin = self._process.stdin
+        assert stdin is not None
+        sent = perf_counter()
+        try:
+            stdin.write(line)
+            # A program that is gone is noticed by its end, which says more than a broken pipe does.
+            with contextlib.suppress(ConnectionError):
+                await stdin.drain()
+            answer, value = await asked.answer
+        finally:
+            asked.answer.cancel()  # an answer that comes later on is known to be nobody's
+        return answer, value, sent
+
+    def end(self, *, stuck: bool = False) -> asyncio.Task[None]:
+        """
+        Begin to end it with all it started: by closing its stdin, then by signals.
+
+        One that is *stuck* with a question is signalled without waiting for it to read on.
+        """
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end(stuck))
+        return self._ending
+
+    async def _end(self, stuck: bool) -> None:
+        process = self._process
+        assert process.stdin is not None
+        try:
+            process.stdin.close()
+            for number in (signal.SIGTERM,) if stuck else (None, signal.SIGTERM):
+                if number is not None:
+                    _signal_group(process, number)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._grace_s):
+                        await process.wait()
+                        return
+        finally:
+            # Even after it ended by itself: what it started may still run.
+            _signal_group(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+            self._answering.cancel()
+            self._listening.cancel()
+            await asyncio.gather(self._answering, self._listening, return_exceptions=True)
+            # A pipe that isn't read to its end is never closed, and there is no public way to close it.
+            process._transport.close()  # type: ignore[attr-defined]
+            await process.wait()
+            self._fail_all(AdapterConnectionError(f"{self._place} was ended by us", retryable=True))
+
+    async def _read_answers(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None
+        failure: AdapterError | None = None
+        while failure is None:
+            try:
+                content = await stdout.readuntil(b"\n")
+            except asyncio.IncompleteReadError as error:
+                failure = await self._ended(error.partial)
+            except asyncio.LimitOverrunError:
+                failure = AdapterReplyError(
+                    f"{self._place} printed a line of more than {self._max_line_bytes} bytes; "
+                    "raise max_line_bytes if that is right"
+                )
+            else:
+                failure = self._take(content)
+        self._fail_all(failure)
+        self.end()
+
+    def _fail_all(self, failure: AdapterError) -> None:
+        """Nobody is answered any more, because of *failure*."""
+        self.failure = self.failure or failure
+        waiting = [asked.answer for asked in self._asked if not asked.answer.done()]
+        self.told = self.told or bool(waiting)
+        for number, answer in enumerate(waiting):
+            # A line that is of no use is taken for the first one's; a new process may answer the others.
+            is_own = number == 0 or isinstance(failure, AdapterConnectionError)
+            another = f"the same process failed another conversation: {failure}"
+            answer.set_exception(failure if is_own else AdapterConnectionError(another, retryable=True))
+
+    def _take(self, content: bytes) -> AdapterError | None:
+        """Hand a line to whom it answers; why the process is of no more use, if it isn't."""
+        line = Line(
+            place=self._place, content=content.rstrip(b"\r\n"), at=perf_counter(), secrets=self._secrets
+        )
+        try:
+            value, key = self._read(line)
+        except AdapterReplyError as error:
+            return error
+        owed = [asked for asked in self._asked if key is None or asked.key == key]
+        if not owed:
+            unasked = "without having been asked" if key is None else f'for "{key}", which nobody waits for'
+            return AdapterReplyError(
+                f"{self._place} printed a line {unasked}: {line.excerpt()}; "
+                "let it print exactly one JSON line for each line it reads, and logs to stderr"
+            )
+        self.names_keys = key is not None
+        self._asked.remove(owed[0])
+        if not owed[0].answer.done():
+            owed[0].answer.set_result((line, value))
+        return None
+
+    async def _ended(self, rest: bytes) -> AdapterError:
+        """What it means that stdout was closed; *rest* is a line that was begun."""
+        try:
+            async with asyncio.timeout(self._grace_s):
+                code: int | None = await self._process.wait()
+                await asyncio.shield(self._listening)
+        except TimeoutError:
+            code = self._process.returncode
+        begun = f", in the middle of a line: {excerpt(rest, self._secrets)}" if rest.strip() else ""
+        return AdapterConnectionError(
+            f"{self._place} {_ending(code)} before it answered{begun}; {self._last_words()}", retryable=True
+        )
+
+    def _last_words(self) -> str:
+        said = self._secrets.hidden(self._stderr.decode("utf-8", "replace"))
+        lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
+        if not lines:
+            return "it printed nothing to stderr; run it by hand to see why"
+        return f'its last words on stderr: "{" | ".join(lines[-STDERR_LINES:])}"'
+
+    async def _read_stderr(self) -> None:
+        stderr = self._process.stderr
+        assert stderr is not None
+        while chunk := await stderr.read(STDERR_BYTES):
+            self._stderr += chunk
+            del self._stderr[:-STDERR_BYTES]
+
+
+async def start(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    place: str,
+    read: Callable[[Line], tuple[Any, str | None]],
+    max_line_bytes: int,
+    grace_s: float,
+) -> CommandProcess:
+    """
+    *command* as a process in *folder*, in a process group of its own. No shell comes in between.
+
+    Raises:
+        AdapterConnectionError: it can't be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=folder,
+            env=dict(environment),
+            limit=max_line_bytes,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        passing = isinstance(error, OSError) and error.errno in (
+            errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
+        )  # fmt: skip
+        step = "play fewer conversations at a time" if passing else "check that it can be run by hand"
+        raise AdapterConnectionError(
+            f"{place} can't be started ({error}); {step}", retryable=passing, reached=False
+        ) from error
+    return CommandProcess(
+        process,
+        place=place,
+        read=read,
+        max_line_bytes=max_line_bytes,
+        grace_s=grace_s,
+        secrets=_secrets_in(environment),
+    )
+
+
+def _secrets_in(environment: Mapping[str, str]) -> Secrets:
+    """The values of variables whose names tell of secrets: a program may print what it is given."""
+    named = {
+        name: value for name, value in environment.items() if any(n in name.upper() for n in _SECRET_NAMES)
+    }
+    return Secrets(named)
+
+
+def _signal_group(process: asyncio.subprocess.Process, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+
+
+def _ending(code: int | None) -> str:
+    if code is None:
+        return "closed its stdout"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"

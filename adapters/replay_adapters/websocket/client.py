@@ -1,0 +1,305 @@
+"""
+WebSocket connections to one system: opened, spoken over frame by frame, closed, or a clear error.
+
+Close codes mean what RFC 6455 (section 7.4.1) and the IANA registry of WebSocket close codes say. As over
+HTTP, no redirect is followed, no cookie is kept and no deadline is set: the caller cancels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import perf_counter
+
+import aiohttp
+
+from replay import (
+    AdapterConnectionError,
+    AdapterCutOffError,
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    __version__,
+)
+from replay_adapters.http.failures import broken, refused
+from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
+from replay_adapters.http.reply import HttpPlace
+
+MAX_FRAME_BYTES = 4 * 1024 * 1024
+
+NORMAL_CLOSURE = 1000
+_CLOSING_S = 0.5
+"""How long the other side may take to answer our goodbye."""
+_FRAMES_AHEAD = 16
+"""So many frames are read before they are asked for; then the other side has to wait."""
+_REFUSALS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 3000, 3003})
+"""Codes that say that what we sent, or who we are, is not wanted."""
+_THEIR_FAULTS = frozenset({1011, 1013})
+"""An error of the server's, or too much to do: as the HTTP statuses 500 and 503."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A text frame, or a binary one that holds a text."""
+
+    place: str
+    text: str
+    at: float
+    """When it was there, by ``time.perf_counter``."""
+    secrets: Secrets
+
+    @property
+    def status(self) -> None:
+        """Frames have none."""
+        return None
+
+    def excerpt(self) -> str:
+        """The frame's beginning, fit to be shown."""
+        return excerpt(self.text.encode("utf-8", "replace"), self.secrets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The connection's end."""
+
+    place: str
+    code: int | None
+    """None where the connection broke, or the server gave no code."""
+    said: str
+    """The server's reason, or ours; fit to be shown."""
+
+    def error(self, *, partial: str = "", asked: bool = True) -> AdapterError:
+        """
+        What it means that the connection ended now.
+
+        *partial* is what had come of an answer; *asked* says whether the question was sent.
+        """
+        how = f"with code {self.code}" if self.code else "without saying why"
+        ended = f"{self.place}: the connection was closed {how}" + (f" ({self.said})" if self.said else "")
+        if partial:
+            return AdapterCutOffError(
+                f"{ended} before the answer was complete: {len(partial)} characters had come; "
+                "the system's log may say why",
+                partial=partial,
+            )
+        when = "before an answer came" if asked else "before the question was sent"
+        if self.code in _THEIR_FAULTS:
+            step = "the fault is on the system's side; its log may say more"
+            return AdapterRefusedError(f"{ended} {when}; {step}", retryable=True, reached=asked)
+        if self.code in _REFUSALS or 4000 <= (self.code or 0) < 5000:
+            step = "check what is sent, and the key it wants: the code's meaning is the system's"
+            return AdapterRefusedError(f"{ended} {when}; {step}", reached=asked)
+        step = "the system's log may say why"
+        return AdapterConnectionError(f"{ended} {when}; {step}", retryable=True, reached=asked)
+
+
+class Socket:
+    """
+    One open connection.
+
+    A task of its own reads it, so that pings are answered between two questions too.
+    """
+
+    def __init__(
+        self, response: aiohttp.ClientWebSocketResponse, place: str, secrets: Secrets, max_frame_bytes: int
+    ) -> None:
+        self.place = place
+        self._response = response
+        self._secrets = secrets
+        self._max_frame_bytes = max_frame_bytes
+        self._received: asyncio.Queue[Frame | Closed | AdapterReplyError] = asyncio.Queue(_FRAMES_AHEAD)
+        self._reading = asyncio.create_task(self._read_on())
+
+    async def send(self, text: str) -> None:
+        """
+        Send a text frame.
+
+        Raises:
+            AdapterConnectionError: the connection is closed.
+        """
+        try:
+            await self._response.send_str(text)
+        except (aiohttp.ClientError, OSError) as error:
+            raise AdapterConnectionError(
+                f"{self.place}: the connection was closed before the question was sent; "
+                "the system's log may say why",
+                retryable=True,
+                reached=False,
+            ) from error
+
+    async def receive(self) -> Frame | Closed:
+        """
+        The next frame, or the connection's end, after which there is nothing to be received.
+
+        Raises:
+            AdapterReplyError: what came is too large, no text, or no WebSocket frame.
+        """
+        return _given(await self._received.get())
+
+    def received(self) -> Frame | Closed | None:
+        """As ``receive``, but None where nothing is there yet."""
+        return None if self._received.empty() else _given(self._received.get_nowait())
+
+    async def close(self) -> None:
+        """Say goodbye and close; soon, even where the other side doesn't answer."""
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        # The library's own limit starts anew with every frame that still comes, and they may never end.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_S):
+                await self._response.close()
+
+    async def _read_on(self) -> None:
+        while True:
+            received = self._from_message(await self._response.receive(), perf_counter())
+            await self._received.put(received)
+            if not isinstance(received, Frame):
+                return
+
+    def _from_message(self, message: aiohttp.WSMessage, at: float) -> Frame | Closed | AdapterReplyError:
+        match message.type:
+            case aiohttp.WSMsgType.TEXT:
+                return Frame(place=self.place, text=message.data, at=at, secrets=self._secrets)
+            case aiohttp.WSMsgType.BINARY:
+                try:
+                    text = message.data.decode()
+                except UnicodeDecodeError as error:
+                    return AdapterReplyError(
+                        f"{self.place} sent {len(message.data)} bytes that are no text ({error}); "
+                        "audio and pictures can't be read"
+                    )
+                return Frame(place=self.place, text=text, at=at, secrets=self._secrets)
+            case aiohttp.WSMsgType.CLOSE:
+                said = self._secrets.hidden(" ".join(str(message.extra or "").split()))
+                return Closed(place=self.place, code=message.data or None, said=said)
+            case aiohttp.WSMsgType.ERROR if isinstance(message.data, aiohttp.WebSocketError):
+                if message.data.code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
+                    return AdapterReplyError(
+                        f"{self.place} sent a frame of more than {self._max_frame_bytes} bytes; "
+                        "raise max_frame_bytes if that is right"
+                    )
+                return AdapterReplyError(
+                    f"{self.place} sent what is no WebSocket frame ({message.data}); check the address"
+                )
+        said = "no answer to a ping" if isinstance(message.data, TimeoutError) else ""
+        return Closed(place=self.place, code=None, said=said)
+
+
+def _given(received: Frame | Closed | AdapterReplyError) -> Frame | Closed:
+    if isinstance(received, AdapterReplyError):
+        raise received
+    return received
+
+
+class WebSocketClient:
+    """Opens connections to one system; an async context manager."""
+
+    def __init__(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+        ping_s: float | None = None,
+        unauthorized: str = "check the key it wants",
+    ) -> None:
+        """
+        *unauthorized* is the next step after a 401 or 403, for the message.
+
+        Raises:
+            ValueError: a header can't be sent, or a number isn't positive.
+        """
+        if max_frame_bytes < 1:
+            raise ValueError(f"max_frame_bytes {max_frame_bytes} is not a positive whole number")
+        if ping_s is not None and not ping_s > 0:
+            raise ValueError(f"ping_s {ping_s:g} is not a positive number of seconds")
+        self._headers = {"User-Agent": f"convreplay/{__version__}", **(headers or {})}
+        for name, value in self._headers.items():
+            if not name.strip() or any(c in name + value for c in "\r\n\0"):
+                raise ValueError(f'header "{name!r}" has a line break or no name')
+        self.secrets = Secrets(self._headers)
+        self._max_frame_bytes = max_frame_bytes
+        self._ping_s = ping_s
+        self._unauthorized = unauthorized
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> None:
+        if self._session is not None:
+            raise RuntimeError("this adapter is in use already; build one for each run")
+        redirects = aiohttp.TraceConfig()
+        redirects.on_request_redirect.append(_not_followed)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers,
+            trace_configs=[redirects],
+        )
+
+    async def __aexit__(self, *_: object) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def connect(self, url: str) -> Socket:
+        """
+        A connection to *url*.
+
+        Raises:
+            AdapterError: there is none to be had. Nothing has been asked then.
+        """
+        if self._session is None:
+            raise RuntimeError("enter the adapter (async with adapter) before its first session")
+        place = shown_url(url)
+        try:
+            response = await self._session.ws_connect(
+                url,
+                timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSING_S),
+                heartbeat=self._ping_s,
+                max_msg_size=self._max_frame_bytes,
+            )
+        except aiohttp.WSServerHandshakeError as error:
+            raise _unasked(self._refusal(error, place)) from error
+        except _RedirectedError as error:
+            step = f"redirects are not followed: set the url to {error} if that is right"
+            raise _unasked(AdapterRefusedError(f"{place}: {step}")) from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _unasked(broken(error, HttpPlace("GET", place), self.secrets)) from error
+        return Socket(response, place, self.secrets, self._max_frame_bytes)
+
+    def _refusal(self, error: aiohttp.WSServerHandshakeError, place: str) -> AdapterError:
+        status = error.status
+        message = f"{place} answered {status} instead of opening a WebSocket"
+        if status < 400:
+            step = "check that the url is that of the WebSocket endpoint itself"
+            return AdapterReplyError(f"{message} ({error.message}); {step}", status=status)
+        step = "check the url, and what its server wants to be sent"
+        if status in (401, 403):
+            step = self._unauthorized
+        elif status == 429:
+            step = "ask less often, or fewer conversations at a time"
+        elif status >= 500:
+            step = "the fault is on the system's side; its log may say more"
+        wait_s = retry_after_s(error.headers or {}, datetime.now(UTC))
+        return refused(status, f"{message}; {step}", wait_s)
+
+
+def _unasked(error: AdapterError) -> AdapterError:
+    """*error* of an ask whose question was not sent yet."""
+    error.reached = False
+    return error
+
+
+class _RedirectedError(Exception):
+    """The server sent us on; the message is where to, fit to be shown."""
+
+
+async def _not_followed(
+    _session: object, _context: object, redirect: aiohttp.TraceRequestRedirectParams
+) -> None:
+    # The library has no setting for it here, and would send headers with keys to another path or port.
+    raise _RedirectedError(
+        shown_url(redirect.response.headers.get("Location", "")) or "the address behind it"
+    )

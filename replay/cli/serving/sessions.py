@@ -1,0 +1,175 @@
+"""The sessions a server holds open: idle ones to be used again, and chats whose history it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from replay.cli.serving.request import BadRequest, ChatQuestion
+from replay.core.adapter import Adapter, ChatRequest, Session
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterError
+from replay.core.history import Exchange
+
+IDLE_SESSIONS = 256
+CHATS = 10_000
+
+
+@dataclass(slots=True)
+class _Open:
+    """A session and the way to close it."""
+
+    session: Session
+    stack: AsyncExitStack
+
+
+async def _open(adapter: Adapter, conversation: Conversation) -> _Open:
+    stack = AsyncExitStack()
+    return _Open(await stack.enter_async_context(adapter.session(conversation)), stack)
+
+
+class IdleSessions:
+    """
+    Sessions of an adapter whose caller sends the history, by the text they are about.
+
+    Opening one may cost (the extractive system splits its passages), and the same text comes back at
+    every turn. A session is lent to one ask at a time; the longest unused ones are closed.
+    """
+
+    def __init__(self, adapter: Adapter, limit: int = IDLE_SESSIONS) -> None:
+        self._adapter = adapter
+        self._limit = limit
+        self._idle: OrderedDict[Hashable, list[_Open]] = OrderedDict()
+        self._count = 0
+
+    @asynccontextmanager
+    async def borrow(self, conversation: Conversation) -> AsyncIterator[Session]:
+        key = (conversation.id, conversation.passages)
+        waiting = self._idle.get(key)
+        if waiting:
+            opened = waiting.pop()
+            self._count -= 1
+            if not waiting:
+                del self._idle[key]
+        else:
+            opened = await _open(self._adapter, conversation)
+        try:
+            yield opened.session
+        except AdapterError:
+            await self._put_back(key, opened)  # a session may be asked again after that
+            raise
+        except BaseException:
+            await opened.stack.aclose()  # after half an ask nobody knows what state it is in
+            raise
+        await self._put_back(key, opened)
+
+    async def _put_back(self, key: Hashable, opened: _Open) -> None:
+        self._idle.setdefault(key, []).append(opened)
+        self._idle.move_to_end(key)
+        self._count += 1
+        while self._count > self._limit:
+            await self._close_oldest()
+
+    async def close(self) -> None:
+        while self._idle:
+            await self._close_oldest()
+
+    async def _close_oldest(self) -> None:
+        key = next(iter(self._idle))
+        sessions = self._idle[key]
+        opened = sessions.pop(0)
+        self._count -= 1
+        if not sessions:
+            del self._idle[key]
+        await opened.stack.aclose()
+
+
+@dataclass(slots=True)
+class Chat:
+    """A conversation whose history the server keeps."""
+
+    id: str
+    session: Session
+    stack: AsyncExitStack
+    accepts_history: bool
+    history: tuple[Exchange, ...] = ()
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    """Asks under way or waiting; a chat in use is not closed."""
+
+    def request(self, question: str) -> ChatRequest:
+        shown = self.history if self.accepts_history else ()
+        return ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
+
+    def remember(self, question: str, answer: str) -> None:
+        self.history = (*self.history, Exchange(question=question, answer=answer))
+
+
+class ChatSessions:
+    """Chats by their id; the longest unused ones end when there are too many."""
+
+    def __init__(self, adapter: Adapter, limit: int = CHATS) -> None:
+        self._adapter = adapter
+        self._limit = limit
+        self._chats: OrderedDict[str, Chat] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._chats)
+
+    @asynccontextmanager
+    async def turn(self, asked: ChatQuestion) -> AsyncIterator[Chat]:
+        """
+        The chat that *asked* belongs to, a new one if it names none; its turns go one by one.
+
+        Raises:
+            BadRequest: there is no such chat, or no more.
+        """
+        chat = await self._begin(asked) if asked.session_id is None else self._known(asked.session_id)
+        chat.users += 1
+        try:
+            async with chat.turn:
+                yield chat
+        finally:
+            chat.users -= 1
+            if asked.session_id is None and not chat.history:
+                await self._end(chat)  # it failed at once, so nobody was told its id
+            await self._shrink()
+
+    async def close(self) -> None:
+        while self._chats:
+            await self._chats.popitem(last=False)[1].stack.aclose()
+
+    def _known(self, id: str) -> Chat:
+        chat = self._chats.get(id)
+        if chat is None:
+            raise BadRequest(
+                f"there is no session {id!r}, or no more; leave session_id out for a new one", 404
+            )
+        self._chats.move_to_end(id)
+        return chat
+
+    async def _begin(self, asked: ChatQuestion) -> Chat:
+        id = uuid4().hex
+        conversation = Conversation(id=asked.conversation or id, turns=(), passages=asked.passages)
+        opened = await _open(self._adapter, conversation)
+        chat = Chat(
+            id=id,
+            session=opened.session,
+            stack=opened.stack,
+            accepts_history=self._adapter.history == "client",
+        )
+        self._chats[id] = chat
+        return chat
+
+    async def _shrink(self) -> None:
+        surplus = len(self._chats) - self._limit
+        for chat in [chat for chat in self._chats.values() if not chat.users][: max(surplus, 0)]:
+            await self._end(chat)
+
+    async def _end(self, chat: Chat) -> None:
+        if self._chats.pop(chat.id, None) is not None:
+            await chat.stack.aclose()

@@ -1,0 +1,113 @@
+"""
+The protocols between the player and a system under test.
+
+An adapter is built once per system from its ``settings``; it opens one session per conversation;
+a session is asked one question at a time. An adapter that holds something open (a connection
+pool) is also an async context manager, entered before the first session and left after the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from replay.core.conversation import Conversation, Passage
+from replay.core.frozen_init import quick_init
+from replay.core.history import Exchange
+from replay.core.record import Usage
+
+HistoryKeeper = Literal["client", "server"]
+"""Who keeps the conversation's history: the caller sends it each time, or the system has a session."""
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """One question put to a system."""
+
+    question: str
+    history: tuple[Exchange, ...]
+    """Oldest first. Empty for an adapter whose system keeps the history itself."""
+    depth: int
+    """1 for the conversation's first turn."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """How the model is to answer this one question, in Chat Completions' names (``temperature``,
+    ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
+    keep_raw: bool = False
+    """The reply's ``raw`` is wanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprobs:
+    """One token of a reply, and the likeliest ones in its place."""
+
+    token: str
+    logprob: float
+    """Natural logarithm of the token's probability."""
+    top: tuple[tuple[str, float], ...] = ()
+    """Candidates with their log-probabilities, the likeliest first, as far as they were asked for."""
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireTimes:
+    """Moments of a request, read from ``time.perf_counter``."""
+
+    sent: float
+    done: float
+    first_byte: float | None = None
+    first_token: float | None = None
+    token_gaps_100us: tuple[int, ...] = ()
+    """Gaps between the pieces of a streamed answer, in tenths of a millisecond; see ``Timing``."""
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """What a system answered."""
+
+    text: str
+    passages: tuple[Passage, ...] = ()
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    times: WireTimes | None = None
+    """Left out by adapters without a wire; the player then times the call to ``ask``."""
+    logprobs: tuple[TokenLogprobs, ...] | None = None
+    """Token by token, where they were asked for and came."""
+    raw: bytes | None = None
+    """What came back, as it came, where ``ChatRequest.keep_raw`` asked for it and there is such a thing."""
+
+
+class Session(Protocol):
+    """One conversation with a system."""
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        """
+        Put one question and wait for the whole answer.
+
+        The caller sets the deadline by cancelling; an adapter sets none of its own.
+
+        Raises:
+            AdapterError: no answer came; the subclass says why.
+        """
+        ...
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """
+    A way to reach one kind of system.
+
+    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``. One that runs
+    code on this machine names it in an attribute ``local_code``, which `replay validate` shows.
+    """
+
+    @property
+    def history(self) -> HistoryKeeper: ...
+
+    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
+        """Open a session for *conversation*; its gold answers and standalone questions are not the
+        system's to see, its passages and background are."""
+        ...

@@ -1,0 +1,239 @@
+"""
+Templates in scenario files: the texts and JSON bodies that adapters send.
+
+Jinja2 in a sandbox: a template can read the variables it is given, and nothing else. A string that
+is one single ``{{ expression }}`` keeps the expression's own type, so that ``"{{ messages }}"`` in a
+JSON body becomes a list and not its spelling.
+
+Jinja takes 10 us and more for a text of any kind, so texts without an expression are rendered once, and
+those whose expressions are names alone, as in ``{{ question }}`` or ``{{ conversation.id }}``, are put
+together here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import StrictUndefined, nodes
+
+from replay.core.asking.template_sandbox import FAILURES, BoundedEnvironment, rendered
+
+if TYPE_CHECKING:
+    from replay.core.conversation import Conversation
+    from replay.core.history import Exchange
+
+_ENVIRONMENT = BoundedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+_SINGLE = re.compile(r"\A\s*\{\{((?:(?!\}\}).)*)\}\}\s*\Z", re.DOTALL)
+
+
+def _message(text: str, error: Exception) -> str:
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return f'template "{shown}": {error}'
+
+
+class TextTemplate:
+    """A text with ``{{ variables }}``; renders to a string."""
+
+    def __init__(self, text: str) -> None:
+        """
+        Raises:
+            ValueError: *text* is not a template.
+        """
+        self.text = text
+        try:
+            self._template = _ENVIRONMENT.from_string(text)
+            self._parts = _parts(text)
+        except FAILURES as error:
+            raise ValueError(_message(text, error)) from error
+
+    def render(self, variables: Mapping[str, Any]) -> str:
+        """
+        Raises:
+            ValueError: a variable is missing, or an expression can't be evaluated.
+        """
+        if self._parts is not None:
+            constant, paths = self._parts
+            if not paths:
+                return constant[0]
+            try:
+                texts = [str(_found(path, variables)) for path in paths]
+            except KeyError:
+                pass  # a global of Jinja's, or none at all, which Jinja says in its own words
+            else:
+                return constant[0] + "".join(map(str.__add__, texts, constant[1:]))
+        try:
+            return rendered(self._template, variables)
+        except FAILURES as error:
+            raise ValueError(f'template "{self.text[:60]}": {error}') from error
+
+
+class Template:
+    """A JSON value whose strings are templates; renders to a JSON value."""
+
+    def __init__(self, value: Any) -> None:
+        """
+        Raises:
+            ValueError: a string in *value* is not a template.
+        """
+        self.value = value
+        self._render = _compile(value)
+
+    def render(self, variables: Mapping[str, Any]) -> Any:
+        """
+        Raises:
+            ValueError: a variable is missing, or an expression can't be evaluated.
+        """
+        return self._render(variables)
+
+
+def _compile(value: Any) -> Callable[[Mapping[str, Any]], Any]:
+    if isinstance(value, str):
+        single = _SINGLE.match(value)
+        return _compile_expression(value, single[1]) if single else TextTemplate(value).render
+    if isinstance(value, Mapping):
+        members = {key: _compile(item) for key, item in value.items()}
+        return lambda variables: {key: render(variables) for key, render in members.items()}
+    if isinstance(value, Sequence):
+        items = [_compile(item) for item in value]
+        return lambda variables: [render(variables) for render in items]
+    return lambda variables: value
+
+
+def _parts(text: str) -> tuple[list[str], list[tuple[str, ...]]] | None:
+    """
+    The constant texts around the names in *text*, one more than there are names, and the names' parts.
+
+    None where something else is in it.
+    """
+    constant: list[str] = [""]
+    paths: list[tuple[str, ...]] = []
+    for output in _ENVIRONMENT.parse(text).body:
+        if not isinstance(output, nodes.Output):
+            return None
+        for node in output.nodes:
+            if isinstance(node, nodes.TemplateData):
+                constant[-1] += node.data
+            elif path := _path(node):
+                paths.append(path)
+                constant.append("")
+            else:
+                return None
+    return constant, paths
+
+
+def _path(node: nodes.Node) -> tuple[str, ...]:
+    """``("conversation", "id")`` for ``conversation.id``; empty for anything but names with dots."""
+    if isinstance(node, nodes.Name):
+        return (node.name,)
+    # What a dict has as an attribute, Jinja takes rather than an item of that name.
+    if isinstance(node, nodes.Getattr) and not hasattr(dict, node.attr) and (before := _path(node.node)):
+        return (*before, node.attr)
+    return ()
+
+
+def _found(path: tuple[str, ...], variables: Mapping[str, Any]) -> Any:
+    """
+    Raises:
+        KeyError: nothing stands there, or it isn't for us to say what does.
+    """
+    value = variables[path[0]]
+    for name in path[1:]:
+        if type(value) is not dict:
+            raise KeyError(name)
+        value = value[name]
+    return value
+
+
+def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, Any]], Any]:
+    try:
+        compiled = _ENVIRONMENT.compile_expression(expression, undefined_to_none=False)
+    except FAILURES as error:
+        raise ValueError(_message(text, error)) from error
+    parts = _parts(f"{{{{{expression}}}}}")
+    path = parts[1][0] if parts and parts[1] else None
+
+    def render(variables: Mapping[str, Any]) -> Any:
+        if path is not None:
+            try:
+                return _found(path, variables)
+            except KeyError:
+                pass  # as for texts
+        try:
+            value = compiled(**variables)
+            if isinstance(value, StrictUndefined):
+                str(value)  # raises, naming the variable
+        except FAILURES as error:
+            raise ValueError(f'template "{text}": {error}') from error
+        return value
+
+    return render
+
+
+class _Variables(Mapping[str, Any]):
+    """What a template may use; each is made when it is first asked for, since few templates use all."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Mapping[str, Callable[[], Any]]) -> None:
+        self._make = make
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._make[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._make
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make)
+
+    def __len__(self) -> int:
+        return len(self._make)
+
+
+def template_variables(
+    conversation: Conversation,
+    *,
+    question: str = "",
+    history: Sequence[Exchange] = (),
+    depth: int = 1,
+    session_id: str | None = None,
+) -> Mapping[str, Any]:
+    """
+    What a template may use.
+
+    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (history
+    and question as chat messages), ``conversation`` (``id``, ``title``, ``section``, ``background``),
+    ``passage`` (all passages, separated by blank lines), ``passages`` (objects with ``id``, ``title``,
+    ``text``) and ``session_id``. Gold answers and standalone questions are not among them.
+    """
+    return _Variables(
+        {
+            "question": lambda: question,
+            "depth": lambda: depth,
+            "history": lambda: [{"question": e.question, "answer": e.answer} for e in history],
+            "messages": lambda: _messages(history, question),
+            "conversation": lambda: {
+                "id": conversation.id,
+                "title": conversation.title,
+                "section": conversation.section,
+                "background": conversation.background,
+            },
+            "passage": lambda: "\n\n".join(p.text for p in conversation.passages),
+            "passages": lambda: [
+                {"id": p.id, "title": p.title, "text": p.text} for p in conversation.passages
+            ],
+            "session_id": lambda: session_id,
+        }
+    )
+
+
+def _messages(history: Sequence[Exchange], question: str) -> list[dict[str, str]]:
+    messages = []
+    for e in history:
+        messages += [{"role": "user", "content": e.question}, {"role": "assistant", "content": e.answer}]
+    return [*messages, {"role": "user", "content": question}]

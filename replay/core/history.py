@@ -1,0 +1,64 @@
+"""What a system is shown of the conversation so far, and what really happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from replay.core.conversation import Conversation, Turn
+from replay.core.frozen_init import quick_init
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One question and its answer, as a system sees them in its history."""
+
+    question: str
+    answer: str
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One turn behind us."""
+
+    turn: Turn
+    asked: str
+    """The question as it was really put; equal to ``turn.question`` unless a policy edited it."""
+    answer: str | None
+    """What stands in the system's own history: its answer, or the gold answer standing in for a
+    failed ask. None when the turn left no trace there (filtered out)."""
+    exchange: Exchange | None = field(init=False, compare=False, repr=False)
+    """The same as the system sees it. One object for all later turns, so that an adapter can tell what
+    it has put into words before."""
+
+    def __post_init__(self) -> None:
+        exchange = None if self.answer is None else Exchange(question=self.asked, answer=self.answer)
+        object.__setattr__(self, "exchange", exchange)
+
+
+def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
+    """
+    Recorded questions with gold answers before *depth* (1-based).
+
+    A turn whose gold answer is unknown is left out: there is nothing to show for it, and a
+    predicted answer must never stand in a gold history.
+    """
+    return tuple(
+        _exchange(turn.question, turn.gold_answer)
+        for turn in conversation.turns[: depth - 1]
+        if turn.gold_answer is not None
+    )
+
+
+@lru_cache(maxsize=32_768)
+def _exchange(question: str, answer: str) -> Exchange:
+    """The same object each time: a history is put together anew for every turn of a conversation."""
+    return Exchange(question=question, answer=answer)
+
+
+def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
+    """Questions as really asked, with the answers the system really gave."""
+    return tuple(p.exchange for p in played if p.exchange is not None)

@@ -1,0 +1,174 @@
+"""
+What a run does, as it does it: one JSON object a line, for ``--log-file`` and for machines.
+
+Everything goes to the standard library's logger ``replay``, so that a program that uses the library takes it
+from there. A record's message is what happened (``ask failed``), and its ``fields`` say where: ``run``,
+``conversation`` with ``system`` and ``policy``, ``turn`` (its depth) and ``attempt``. Together these name
+one ask and no other. Keys that came from the environment are hidden.
+
+Levels: ``debug`` tells of every ask that was sent and answered, ``info`` of runs, conversations, levels,
+failures and retries, ``warning`` of what somebody should look at.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from replay.core.errors import InputError, ReplayError
+from replay.core.secret_hiding import hidden
+
+LOGGER = logging.getLogger("replay")
+LOGGER.addHandler(logging.NullHandler())
+
+LEVELS = ("debug", "info", "warning", "error")
+
+_FILE, _LEVEL, _RUN = "CONVREPLAY_LOG_FILE", "CONVREPLAY_LOG_LEVEL", "CONVREPLAY_LOG_RUN"
+"""How a process of ours tells one that it starts where to log to; no settings of a user's."""
+
+_run: ContextVar[str | None] = ContextVar("run", default=None)
+
+
+def tell(level: int, event: str, /, **fields: Any) -> None:
+    """Log *event* with *fields* and the id of the run that goes on."""
+    if LOGGER.isEnabledFor(level):
+        LOGGER.log(level, event, extra={"fields": {"run": _run.get(), **fields}})
+
+
+@contextmanager
+def run_logged(run: str, **fields: Any) -> Iterator[None]:
+    """*run* is the id in all that is logged within the block, whose beginning and end are logged."""
+    token = _run.set(run)
+    tell(logging.INFO, "run began", **fields)
+    how: dict[str, Any] = {"ended": "interrupted"}
+    try:
+        yield
+        how = {"ended": "finished"}
+    except Exception as error:
+        said = str(error) if isinstance(error, ReplayError) else f"{type(error).__name__}: {error}"
+        how = {"ended": "failed", "error": said}
+        raise
+    finally:
+        tell(logging.INFO, "run ended", **how)
+        _run.reset(token)
+
+
+class ConversationLog:
+    """What happens in one conversation with one system under one policy."""
+
+    __slots__ = ("_where",)
+
+    def __init__(self, **where: Any) -> None:
+        self._where = where
+
+    def began(self, turns: int) -> None:
+        tell(logging.INFO, "conversation began", **self._where, turns=turns)
+
+    def ended(self) -> None:
+        tell(logging.INFO, "conversation ended", **self._where)
+
+    def sent(self, turn: int, attempt: int) -> None:
+        tell(logging.DEBUG, "ask sent", **self._where, turn=turn, attempt=attempt)
+
+    def answered(self, turn: int, attempt: int, latency_s: float) -> None:
+        seconds = round(latency_s, 6)
+        tell(logging.DEBUG, "ask answered", **self._where, turn=turn, attempt=attempt, latency_s=seconds)
+
+    def failed(self, turn: int, attempt: int, outcome: str, error: str, retry_in_s: float | None) -> None:
+        """*retry_in_s* None: the failure is final."""
+        where = {**self._where, "turn": turn, "attempt": attempt}
+        tell(logging.INFO, "ask failed", **where, outcome=outcome, error=error)
+        if retry_in_s is not None:
+            tell(logging.INFO, "retry", **where, wait_s=round(retry_in_s, 6))
+
+
+def conversation_log(*, system: str, policy: str, conversation: str) -> ConversationLog | None:
+    """None where nobody listens, so that a turn under load pays one comparison for it."""
+    if not LOGGER.isEnabledFor(logging.INFO):
+        return None
+    return ConversationLog(system=system, policy=policy, conversation=conversation)
+
+
+# Where it goes ---------------------------------------------------------------------------------------------
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line, in ASCII, whatever texts it holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: Mapping[str, Any] = getattr(record, "fields", {})
+        told = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": hidden(record.getMessage()),
+            **{name: hidden(value) if isinstance(value, str) else value for name, value in fields.items()},
+        }
+        return json.dumps({name: value for name, value in told.items() if value is not None}, default=str)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """A log that can't be written (a full disk) is told of once, and stops nothing."""
+
+    _has_failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            reason = sys.exc_info()[1]
+            print(f"the log can't be written ({reason}); the run goes on without it", file=sys.stderr)
+
+
+def log_to(path: Path | None, level: str | None) -> None:
+    """
+    Log to the end of the file *path*, or to stderr.
+
+    *level* left out: ``info`` into a file, ``warning`` to stderr. Warnings go to stderr in any case.
+
+    Raises:
+        InputError: the file can't be written, or there is no such level.
+    """
+    if level not in (None, *LEVELS):
+        raise InputError(f'--log-level: "{level}" is none of {", ".join(LEVELS)}')
+    chosen = (level or ("info" if path else "warning")).upper()
+    handlers: list[logging.Handler] = []
+    if path is not None:
+        try:
+            # Several processes may write to its end, each line at once.
+            stream = path.open("a", encoding="ascii", buffering=1)
+        except OSError as error:
+            raise InputError(
+                f'--log-file: "{path}" can\'t be written: {error.strerror}; '
+                "name a file in a folder that exists"
+            ) from error
+        handlers.append(_Handler(stream))
+        os.environ[_FILE] = str(path.resolve())
+    handlers.append(_Handler(sys.stderr))
+    handlers[-1].setLevel(chosen if path is None else logging.WARNING)
+    for handler in handlers:
+        handler.setFormatter(JsonLines())
+    LOGGER.handlers[:] = handlers
+    LOGGER.setLevel(chosen)
+    LOGGER.propagate = False
+    os.environ[_LEVEL] = chosen.lower()
+
+
+def handed_on() -> dict[str, str]:
+    """Environment variables for a process that is to log for the run that goes on here."""
+    return {_RUN: _run.get() or ""}
+
+
+def take_over() -> None:
+    """Log as the process that started this one does; nothing where it logs nothing."""
+    level = os.environ.get(_LEVEL)
+    if level in LEVELS:
+        path = os.environ.get(_FILE)
+        log_to(Path(path) if path else None, level)
+        _run.set(os.environ.get(_RUN) or None)

@@ -1,0 +1,145 @@
+"""The record: all that is known of one turn of one conversation, played by one system under one policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.core.conversation import Passage
+from replay.core.drift_evidence import Drift
+from replay.core.frozen_init import quick_init
+
+Outcome = Literal[
+    "answered",
+    "timed-out",
+    "refused",
+    "rate-limited",
+    "bad-reply",
+    "connection-failed",
+    "cut-off",
+    "skipped",
+]
+"""How an ask ended. ``cut-off``: a reply had begun and ended before it was complete; ``skipped``: a
+question that the ``filter`` policy did not ask."""
+
+Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewrite-failed", "filtered"]
+"""What a policy did to the recorded question. Asked as recorded though it should have been changed:
+``not-found``, since the data set has no standalone form, and ``rewrite-failed``, since the rewriter
+gave none that could be used."""
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens, as the system counted them."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_prompt_tokens: int | None = None
+    """Those of the prompt that it had in its cache."""
+
+
+TOKEN_GAP_S = 1e-4
+"""The unit of ``Timing.token_gaps_100us``."""
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """
+    Moments of one ask, in seconds since the engine started.
+
+    Taken around the wire with a monotonic clock; of the last attempt when there were several.
+    """
+
+    scheduled_s: float
+    """When the ask was due: as soon as it was planned, in a closed-loop run."""
+    sent_s: float
+    done_s: float
+    """Last byte of the reply, or the moment of failure."""
+    first_byte_s: float | None = None
+    first_token_s: float | None = None
+    """First streamed piece with a text in it."""
+    token_gaps_100us: tuple[int, ...] = ()
+    """Of a streamed answer: the gaps between its pieces from the first to the last, in tenths of a
+    millisecond; one less than there were pieces. Pieces that were read at once have no gap."""
+
+    @property
+    def latency_s(self) -> float:
+        """Sent to last byte."""
+        return self.done_s - self.sent_s
+
+    @property
+    def response_s(self) -> float:
+        """Due to last byte: what a user would have waited who was there on time, whatever kept the
+        ask from being sent (coordinated omission)."""
+        return self.done_s - self.scheduled_s
+
+    @property
+    def lateness_s(self) -> float:
+        """Due to sent: how late the generator was."""
+        return self.sent_s - self.scheduled_s
+
+    @property
+    def ttft_s(self) -> float | None:
+        """Sent to first token; None where the answer did not come in pieces."""
+        return None if self.first_token_s is None else self.first_token_s - self.sent_s
+
+
+@quick_init
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRecord:
+    """
+    One asked (or skipped) turn.
+
+    The history the system saw is not repeated here: the policy and the earlier records of the
+    same conversation, system and policy give it.
+    """
+
+    system: str
+    policy: str
+    conversation: str
+    """Its id in the data, or the one given to it where a load run plays it once more."""
+    depth: int
+    """1 for the first turn."""
+    turn: str
+    """The turn's id in the data set."""
+    recorded: str
+    """The question as recorded."""
+    asked: str
+    """The question as asked, after any edit."""
+    edit: Edit
+    edit_note: str | None = None
+    """Why a rewriting failed."""
+    drift: Drift | None
+    """None where the policy doesn't compare histories (``gold``, ``augment``)."""
+    outcome: Outcome
+    answer: str | None
+    """None unless the outcome is ``answered``."""
+    error: str | None = None
+    """What went wrong, in the adapter's words, and how to mend it."""
+    gold_answers: tuple[str, ...] = ()
+    gold_passages: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    """What the system says it retrieved, best first."""
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    attempts: int = 1
+    """Asks made for this turn, retries included; 0 for a skipped turn."""
+    timing: Timing | None = None
+    """None for a skipped turn."""
+    source: str | None = None
+    """The conversation's id in the data where a load run plays it once more under another id."""
+    partial: str | None = None
+    """What had come of an answer that was cut off; it stands in no history and is not scored."""
+
+    @property
+    def recorded_conversation(self) -> str:
+        """The conversation's id in the data. What is resampled: plays of one conversation are as little
+        independent as its turns are."""
+        return self.source or self.conversation
+
+    @property
+    def failed(self) -> bool:
+        """Asked, but no answer came."""
+        return self.outcome not in ("answered", "skipped")

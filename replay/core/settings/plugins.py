@@ -1,0 +1,197 @@
+"""
+Finding and building what can be plugged in: adapters, judges, readers, policies, resolvers, scorers.
+
+A plug-in is any callable that takes keyword settings and returns the object: a dataclass, a class or
+a function. It is found by its entry-point name (groups ``replay.adapters``, ``replay.readers``, ...)
+or, without packaging, as ``module:attribute`` or ``file.py:attribute``. Its settings are checked
+against the callable's own annotations, so a plug-in needs no schema and no base class.
+
+A parameter annotated ``Path`` is taken relative to the scenario's folder. A parameter whose name is
+among the *provided* ones (``detector`` for policies, ``folder`` for adapters) is filled in by us.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Literal
+
+from replay.core.errors import Fault, PluginError, PluginNotFoundError, ScenarioError
+from replay.core.settings.confinement import outside
+from replay.core.settings.faults import faults_of, nearest
+
+if typing.TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Kind = Literal["adapters", "judges", "readers", "policies", "resolvers", "rewriters", "scorers"]
+KINDS: tuple[Kind, ...] = typing.get_args(Kind)
+Factory = Callable[..., Any]
+
+
+@cache
+def available(kind: Kind) -> Mapping[str, EntryPoint]:
+    """The installed plug-ins of one kind, by name, in alphabetical order."""
+    found = sorted(entry_points(group=f"replay.{kind}"), key=lambda entry: entry.name)
+    return {entry.name: entry for entry in found}
+
+
+def load(kind: Kind, name: str, folder: Path) -> Factory:
+    """
+    The factory called *name*: an entry point, ``module:attribute`` or ``file.py:attribute``.
+
+    *folder* is what a relative file path starts from.
+
+    Raises:
+        PluginNotFoundError: nothing has that name.
+        PluginError: the plug-in is there but importing it fails.
+    """
+    if ":" in name:
+        return typing.cast(Factory, load_object(name, folder))
+    entry = available(kind).get(name)
+    if entry is None:
+        known = ", ".join(available(kind)) or "none are installed"
+        singular = kind.removesuffix("s") if kind != "policies" else "policy"
+        raise PluginNotFoundError(
+            f'"{name}" is not a known {singular}{nearest(name, available(kind))} (known: {known})'
+        )
+    try:
+        return typing.cast(Factory, entry.load())
+    except ImportError as error:
+        raise PluginError(f'"{name}" ({entry.value}) can\'t be imported: {error}') from error
+
+
+def load_object(target: str, folder: Path) -> Any:
+    """
+    What ``module:attribute`` or ``file.py:attribute`` names; the file is looked up from *folder*.
+
+    Raises:
+        PluginNotFoundError: there is no such module, file or attribute.
+        PluginError: importing it fails.
+    """
+    place, _, attribute = target.rpartition(":")
+    if place.endswith(".py"):
+        if complaint := outside(folder / place):
+            raise PluginError(complaint)
+        module = _import_file((folder / place).resolve())
+    else:
+        try:
+            module = importlib.import_module(place)
+        except ModuleNotFoundError as error:
+            if error.name is not None and place.startswith(error.name):
+                raise PluginNotFoundError(f'there is no module "{place}" to import') from error
+            raise PluginError(f'"{place}" can\'t be imported: {error}') from error
+        except Exception as error:
+            raise PluginError(f'"{place}" can\'t be imported: {type(error).__name__}: {error}') from error
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise PluginNotFoundError(f'"{place}" has no "{part}"{nearest(part, vars(module))}')
+        found = getattr(found, part)
+    return found
+
+
+def _import_file(path: Path) -> Any:
+    if not path.is_file():
+        raise PluginNotFoundError(f'there is no file "{path}"')
+    name = f"_replay_user_{path.stem}_{abs(hash(path)):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickling look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise PluginError(f'"{path}" can\'t be imported: {type(error).__name__}: {error}') from error
+    return module
+
+
+def _parameters(factory: Factory) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(factory).parameters
+    except (TypeError, ValueError) as error:
+        raise PluginError(f"{factory!r} can't be called with settings: {error}") from error
+
+
+def _annotations(factory: Factory) -> dict[str, Any]:
+    target = factory.__init__ if inspect.isclass(factory) else factory
+    try:
+        return typing.get_type_hints(target, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise PluginError(f"{factory!r} has an annotation that can't be read: {error}") from error
+
+
+def settings_model(factory: Factory, provided: Iterable[str] = ()) -> type[BaseModel]:
+    """The pydantic model of a factory's settings: its parameters but those we provide; no others."""
+    from pydantic import ConfigDict, create_model
+
+    hints = _annotations(factory)
+    fields: dict[str, Any] = {}
+    extra: Literal["forbid", "allow"] = "forbid"
+    for name, parameter in _parameters(factory).items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            extra = "allow"
+        elif parameter.kind is not parameter.VAR_POSITIONAL and name not in provided:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            # A dataclass field with a default factory shows a private marker as its default.
+            if type(default).__name__ == "_HAS_DEFAULT_FACTORY_CLASS":
+                from pydantic import Field
+
+                default = Field(default_factory=_dataclass_factory(factory, name))
+            fields[name] = (hints.get(name, Any), default)
+    config = ConfigDict(extra=extra, arbitrary_types_allowed=True, protected_namespaces=())
+    return create_model("Settings", __config__=config, **fields)
+
+
+def _dataclass_factory(factory: Factory, name: str) -> Callable[[], Any]:
+    default_factory = factory.__dataclass_fields__[name].default_factory  # type: ignore[attr-defined]
+    return typing.cast(Callable[[], Any], default_factory)
+
+
+def build(
+    factory: Factory,
+    settings: Mapping[str, Any],
+    *,
+    provided: Mapping[str, Any] | None = None,
+    folder: Path,
+    key_path: str = "settings",
+) -> Any:
+    """
+    Call *factory* with checked *settings* and those *provided* values it has parameters for.
+
+    Raises:
+        ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+    """
+    from pydantic import ValidationError
+
+    provided = {**(provided or {}), "folder": folder}
+    wanted = _parameters(factory)
+    model = settings_model(factory, provided)
+    try:
+        checked = model.model_validate(dict(settings))
+    except ValidationError as error:
+        raise ScenarioError("settings", faults_of(error, model, settings, key_path)) from error
+    # Only what was given is passed on, so that the factory's own defaults stay in charge.
+    values = {name: getattr(checked, name) for name in checked.model_fields_set}
+    values = {name: folder / v if isinstance(v, Path) else v for name, v in values.items()}
+    found = [(name, outside(value)) for name, value in values.items() if isinstance(value, Path)]
+    if faults := [Fault(path=f"{key_path}.{name}", message=said) for name, said in found if said]:
+        raise ScenarioError("settings", faults)
+    values |= {name: value for name, value in provided.items() if name in wanted}
+    try:
+        return factory(**values)
+    except ScenarioError as error:  # of a plug-in that this one is made with
+        faults = [Fault(path=f"{key_path}.{f.path}", message=f.message) for f in error.faults]
+        raise ScenarioError("settings", faults) from error
+    except ValueError as error:
+        raise ScenarioError("settings", [Fault(path=key_path, message=str(error))]) from error

@@ -1,0 +1,121 @@
+"""
+What tokens cost: prices of a system or a judge, and tables of prices by model that users write.
+
+No prices are shipped: they change, and a wrong one is worse than none. So is a guess at what wasn't counted:
+without the counts that a price is for there is no cost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from replay.core.adapter import ChatReply
+from replay.core.errors import Fault, ScenarioError
+from replay.core.record import Usage
+from replay.core.settings.confinement import outside
+from replay.core.settings.faults import faults_of
+from replay.core.settings.yaml_lines import parse
+
+
+class Prices(BaseModel):
+    """What an endpoint charges, in US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt_usd: float = Field(ge=0)
+    completion_usd: float = Field(ge=0)
+    cached_prompt_usd: float | None = Field(default=None, ge=0)
+    """Of prompt tokens that the endpoint had in its cache; ``prompt_usd`` when left out."""
+
+    def cost_usd(
+        self, prompt_tokens: float, completion_tokens: float, cached_prompt_tokens: float = 0
+    ) -> float:
+        """The price of so many tokens; the cached ones are among those of the prompt."""
+        cached_usd = self.prompt_usd if self.cached_prompt_usd is None else self.cached_prompt_usd
+        cached = min(cached_prompt_tokens, prompt_tokens)
+        prompt = (prompt_tokens - cached) * self.prompt_usd + cached * cached_usd
+        return (prompt + completion_tokens * self.completion_usd) / 1e6
+
+    def of_usage(self, usage: Usage | None) -> float | None:
+        """The price of what was counted; None where a count is missing that has a price."""
+        if usage is None:
+            return None
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+        if (prompt is None and self.prompt_usd) or (completion is None and self.completion_usd):
+            return None
+        return self.cost_usd(prompt or 0, completion or 0, usage.cached_prompt_tokens or 0)
+
+
+class ListedPrices(Prices):
+    """A model's entry in a table."""
+
+    as_of: date | None = None
+    """When they were looked up."""
+    source: str | None = None
+    """Where."""
+
+
+class _TableFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: dict[str, ListedPrices]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by a model's name, or a pattern of it."""
+
+    models: Mapping[str, Prices]
+    """In the order in which they are tried; ``*`` in a name stands for any characters."""
+
+    def prices_of(self, model: object) -> Prices | None:
+        """Those of the first entry that fits *model*, the setting of an adapter; None where none does."""
+        if not isinstance(model, str):
+            return None
+        for pattern, prices in self.models.items():
+            if re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), model):
+                return prices
+        return None
+
+
+NO_PRICES = PriceTable({})
+
+
+def read_price_table(path: Path) -> PriceTable:
+    """
+    The table in the YAML (or JSON) file at *path*.
+
+    Raises:
+        ScenarioError: it can't be read or has faults; all of them at once.
+    """
+    source = str(path)
+    if complaint := outside(path):
+        raise ScenarioError(source, [Fault(path="", message=complaint)])
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ScenarioError(source, [Fault(path="", message=f"can't be read: {reason}")]) from error
+    value, lines, faults = parse(text)
+    if not faults and not isinstance(value, Mapping):
+        faults.append(Fault(path="", message="a table of prices is a mapping with models"))
+    if faults:
+        raise ScenarioError(source, faults)
+    try:
+        return PriceTable(_TableFile.model_validate(value).models)
+    except ValidationError as error:
+        found = faults_of(error, _TableFile, value, "")
+        raise ScenarioError(source, [replace(one, line=lines.of(one.path)) for one in found]) from error
+
+
+def cost_usd(reply: ChatReply, prices: Prices | None) -> float | None:
+    """What *reply* cost: as the endpoint says, or by *prices*; None where neither is known."""
+    if reply.cost_usd is not None or prices is None:
+        return reply.cost_usd
+    return prices.of_usage(reply.usage)

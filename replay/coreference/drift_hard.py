@@ -1,0 +1,69 @@
+"""
+The hard drift rule, mention by mention: the two best antecedents share a content word, or they don't.
+
+Unlike the published program (``replay.coreference.drift_evalconvqa``), mentions are compared with
+themselves, by their position in the question, and articles don't count as agreement. Distributions
+are not looked at; ``replay.coreference.drift_strict`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Reading
+from replay.coreference.words import comparable_words, word_f1
+
+MODE = "hard"
+
+
+def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:
+    """
+    The verdict on one question, read in the gold and in the system's own history.
+
+    A mention is ``open`` when the gold history gives it no antecedent, ``lost`` when only the own
+    history gives none, ``drifted`` when the two antecedents share no content word, else ``same``.
+    The question is valid if and only if no mention is drifted or lost. Probabilities are 1 for those
+    mentions and 0 for all others.
+    """
+    mentions = tuple(_mention_drift(*pair) for pair in paired(gold, predicted))
+    return Drift(
+        valid=all(m.state in ("same", "open") for m in mentions),
+        mentions=mentions,
+        mode=MODE,
+        probability=max((m.probability for m in mentions), default=0.0),
+    )
+
+
+def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
+    """
+    The gold and the predicted reading of each mention, by its position in the question.
+
+    A mention that only one side found counts as read without an antecedent on the other.
+    """
+    gold_at = {(r.mention.start, r.mention.end): r for r in gold}
+    predicted_at = {(r.mention.start, r.mention.end): r for r in predicted}
+    for place in sorted(gold_at | predicted_at, key=lambda place: (place[0], -place[1])):
+        yield (
+            gold_at.get(place) or _unread(predicted_at[place]),
+            predicted_at.get(place) or _unread(gold_at[place]),
+        )
+
+
+def state_and_overlap(gold: Reading, predicted: Reading) -> tuple[MentionState, float]:
+    """One mention's state by its best antecedents alone, and their word F1."""
+    if not (gold.antecedent or "").strip():
+        return "open", 0.0
+    if not (predicted.antecedent or "").strip():
+        return "lost", 0.0
+    overlap = word_f1(comparable_words(gold.antecedent or ""), comparable_words(predicted.antecedent or ""))
+    return "same" if overlap > 0 else "drifted", overlap
+
+
+def _mention_drift(gold: Reading, predicted: Reading) -> MentionDrift:
+    state, overlap = state_and_overlap(gold, predicted)
+    probability = 1.0 if state in ("drifted", "lost") else 0.0
+    return MentionDrift(gold=gold, predicted=predicted, state=state, overlap=overlap, probability=probability)
+
+
+def _unread(reading: Reading) -> Reading:
+    return Reading(mention=reading.mention, antecedent=None)

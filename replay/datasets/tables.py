@@ -1,0 +1,253 @@
+"""
+Plain tables in files: CSV, TSV, JSON Lines, a JSON list, or a spreadsheet's first sheet.
+
+For files that people bring along and take away; conversations have readers of their own.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replay.core.errors import DatasetError, InputError, PluginError
+from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
+from replay.datasets.place import Place
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx")
+LONGEST_CELL = 32_767
+"""Characters that a spreadsheet's cell holds; more would be cut off without a word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """One row and where it stands."""
+
+    place: Place
+    cells: Mapping[str, Any]
+    """By column. A cell that is missing, or blank in CSV or a spreadsheet, is None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A file's rows."""
+
+    path: Path
+    columns: tuple[str, ...]
+    """In the file's order; of JSON, in the order in which they come first."""
+    rows: tuple[TableRow, ...]
+
+
+def read_table(path: Path) -> Table:
+    """
+    The table in *path*; its suffix says which kind of file it is.
+
+    Cells of CSV are texts, those of the other kinds are what the file says they are.
+
+    Raises:
+        DatasetError: the file can't be read, or a row has more or fewer cells than the header.
+        PluginError: it is a spreadsheet and openpyxl is not installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".xlsx":
+        rows = list(_spreadsheet_rows(path))
+    elif suffix in (".csv", ".tsv"):
+        rows = list(_csv_rows(path, "\t" if suffix == ".tsv" else ","))
+    elif suffix in (".json", ".jsonl"):
+        rows = list(_json_rows(path))
+    else:
+        raise DatasetError(f"is no table; expected a file called {', '.join(SUFFIXES)}", path=str(path))
+    if not rows:
+        raise DatasetError("holds a header and no row", path=str(path))
+    columns = dict.fromkeys(name for row in rows for name in row.cells)
+    return Table(path=path, columns=tuple(columns), rows=tuple(rows))
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """
+    Write *rows* to *path* as CSV, JSON Lines or a spreadsheet, as its suffix says; None is a blank cell.
+
+    Raises:
+        InputError: the suffix is another one, the file can't be written, or a text is too long for a
+            spreadsheet's cell.
+        PluginError: a spreadsheet is asked for and openpyxl is not installed.
+    """
+    writers = {".csv": _write_csv, ".jsonl": _write_jsonl, ".xlsx": _write_spreadsheet}
+    writer = writers.get(path.suffix.lower())
+    if writer is None:
+        raise InputError(f'"{path}" doesn\'t say what to write; call it .csv, .xlsx or .jsonl')
+    try:
+        writer(path, columns, rows)
+    except OSError as error:
+        raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error
+
+
+def check_can_write(path: Path) -> None:
+    """
+    Find out before the work is done whether ``write_table`` could write *path*.
+
+    Raises:
+        InputError, PluginError: as ``write_table``.
+    """
+    if path.suffix.lower() not in (".csv", ".jsonl", ".xlsx"):
+        raise InputError(f'"{path}" doesn\'t say what to write; call it .csv, .xlsx or .jsonl')
+    if not path.parent.is_dir():
+        raise InputError(f'"{path}" can\'t be written: there is no folder "{path.parent}"')
+    if path.suffix.lower() == ".xlsx":
+        _openpyxl()
+
+
+def _csv_rows(path: Path, delimiter: str) -> Iterator[TableRow]:
+    text = _text(path)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    while True:
+        place = Place(path=path, line=table.line_num + 1)
+        try:
+            cells = next(table)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            raise place.error(f"is not valid CSV: {error}") from error
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not header:
+            header = _header(cells, place)
+        elif len(cells) != len(header):
+            raise place.error(f"has {len(cells)} cells, expected {len(header)} as in the header")
+        else:
+            filled = {name: cell if cell.strip() else None for name, cell in zip(header, cells, strict=True)}
+            yield TableRow(place=place, cells=filled)
+    if not header:
+        raise DatasetError("is empty; expected a header and rows", path=str(path))
+
+
+def _json_rows(path: Path) -> Iterator[TableRow]:
+    text = _text(path)
+    if text.lstrip().startswith("["):
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise Place(path=path, line=error.lineno).error(f"is not valid JSON: {error.msg}") from error
+        found = [(Place(path=path, item=number), value) for number, value in enumerate(values, 1)]
+    else:
+        found = []
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                place = Place(path=path, line=number)
+                try:
+                    found.append((place, json.loads(line)))
+                except json.JSONDecodeError as error:
+                    raise place.error(f"is not valid JSON: {error.msg}") from error
+    for place, value in found:
+        if not isinstance(value, dict):
+            raise place.error("is no JSON object; expected one row")
+        yield TableRow(place=place, cells=value)
+    if not found:
+        raise DatasetError("is empty; expected rows", path=str(path))
+
+
+def _spreadsheet_rows(path: Path) -> Iterator[TableRow]:
+    openpyxl = _openpyxl()
+    with open_data(path) as stream:
+        data = stream.read()
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        zipfile.BadZipFile,
+        openpyxl.utils.exceptions.InvalidFileException,
+    ) as error:
+        raise DatasetError(f"is no spreadsheet that can be read: {error}", path=str(path)) from error
+    header: list[str] = []
+    try:
+        for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+            place = Place(path=path, line=number)
+            filled = [cell if str(cell).strip() else None for cell in cells]
+            if all(cell is None for cell in filled):
+                continue
+            if not header:
+                header = _header(["" if cell is None else str(cell) for cell in filled], place)
+            elif any(cell is not None for cell in filled[len(header) :]):
+                raise place.error(f"has a cell right of the {len(header)} columns of the header")
+            else:
+                filled += [None] * (len(header) - len(filled))
+                yield TableRow(place=place, cells=dict(zip(header, filled, strict=False)))
+    finally:
+        book.close()
+    if not header:
+        raise DatasetError("is empty; expected a header and rows", path=str(path))
+
+
+def _header(cells: Sequence[str], place: Place) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    while names and not names[-1]:
+        names.pop()
+    for name in names:
+        if names.count(name) > 1:
+            raise place.error(f'the header has {names.count(name)} columns "{name}"')
+    return names
+
+
+def _text(path: Path) -> str:
+    data = read_whole(path)
+    check_is_plain(data[:8], path)
+    try:
+        return data.removeprefix(BYTE_ORDER_MARK).decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Place(path=path, line=line).error("is not UTF-8; save the file as UTF-8") from error
+
+
+def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows([row.get(name) for name in columns] for row in rows)
+
+
+def _write_jsonl(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+        for row in rows:
+            stream.write(json.dumps({name: row.get(name) for name in columns}, ensure_ascii=False) + "\n")
+
+
+def _write_spreadsheet(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    openpyxl = _openpyxl()
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(list(columns))
+    for number, row in enumerate(rows, 2):
+        for place, name in enumerate(columns, 1):
+            value = row.get(name)
+            if isinstance(value, str):
+                value = ILLEGAL_CHARACTERS_RE.sub(lambda found: f"\\x{ord(found[0]):02x}", value)
+                if len(value) > LONGEST_CELL:
+                    raise InputError(
+                        f'row {number - 1}, "{name}": {len(value):,} characters are more than a '
+                        f"spreadsheet's cell holds ({LONGEST_CELL:,}); write .csv or .jsonl"
+                    )
+            cell = sheet.cell(number, place, value)
+            if isinstance(value, str):
+                cell.data_type = "s"  # an answer that starts with "=" is no formula
+    book.save(path)
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise PluginError(
+            'spreadsheets need openpyxl, which is not installed; try pip install "convreplay[xlsx]", '
+            "or use .csv or .jsonl"
+        ) from error
+    return openpyxl

@@ -1,0 +1,132 @@
+"""
+Plays conversations side by side, each in order, and hands every record to the sink.
+
+Knows nothing of scorers, judges and reports: what was answered does not depend on how it is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from time import monotonic, perf_counter
+from typing import Protocol
+
+from replay.core.raw_reply import RawReply
+from replay.core.record import TurnRecord
+from replay.play.first_failure import first_failure
+from replay.play.gc_pause import quiet_collector
+from replay.play.loop_lag import LagSummary, LoopLag
+from replay.play.player import AskSettings, Play, Player, RecordSink, System
+
+FETCHED_AT_ONCE = 32
+FETCHING_S = 0.005
+
+
+class Observer(Protocol):
+    """Told what happens, for progress displays; must return at once."""
+
+    def recorded(self, record: TurnRecord) -> None: ...
+
+    def played(self, play: Play) -> None: ...
+
+
+class ToldSink:
+    """A sink that tells the observer after the record is durable."""
+
+    def __init__(self, sink: RecordSink, observer: Observer) -> None:
+        self._sink = sink
+        self._observer = observer
+
+    async def write(self, record: TurnRecord) -> None:
+        await self._sink.write(record)
+        self._observer.recorded(record)
+
+
+async def play_all(
+    plays: Iterator[Play],
+    *,
+    systems: tuple[System, ...],
+    settings: AskSettings,
+    sink: RecordSink,
+    concurrency: int,
+    observer: Observer | None = None,
+    clock: Callable[[], float] = perf_counter,
+    keep_raw: Callable[[RawReply], None] | None = None,
+) -> LagSummary:
+    """
+    Play everything that *plays* yields, at most *concurrency* conversations at a time.
+
+    *keep_raw* takes replies as they came, of systems whose replies are kept so. *plays* is advanced in a
+    thread, since it may read files. Returns how far the event loop lagged behind while the run went on.
+
+    Raises:
+        ReplayError: the run could not go on; what was answered until then is in the sink.
+    """
+    sink = ToldSink(sink, observer) if observer else sink
+    player = Player(settings, sink, clock=clock, start=clock(), keep_raw=keep_raw)
+    source = _InTurn(plays)
+
+    async def keep_playing() -> None:
+        async for play in source:
+            await player.play(play)
+            if observer:
+                observer.played(play)
+
+    async with opened_systems(systems), LoopLag() as lag:
+        with first_failure(), quiet_collector():
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(concurrency):
+                    tasks.create_task(keep_playing())
+    return lag.summary()
+
+
+@asynccontextmanager
+async def opened_systems(systems: Iterable[System]) -> AsyncIterator[None]:
+    """What *systems* hold open, opened for as long as the block lasts."""
+    async with AsyncExitStack() as stack:
+        for system in systems:
+            for managed in (system.limit, system.adapter):
+                if hasattr(managed, "__aenter__"):
+                    await stack.enter_async_context(managed)  # type: ignore[arg-type]
+        yield
+
+
+class _InTurn:
+    """
+    Lets many tasks draw from one iterator that may block.
+
+    It is advanced in a thread. Since a change of threads costs more than an ask, a few plays are
+    fetched at once, but nobody waits long for plays that are not for them.
+    """
+
+    def __init__(self, items: Iterator[Play]) -> None:
+        self._items = items
+        self._turn = asyncio.Lock()
+        self._fetched: deque[Play] = deque()
+        self._end: BaseException | None = None
+
+    def __aiter__(self) -> AsyncIterator[Play]:
+        return self
+
+    async def __anext__(self) -> Play:
+        while not self._fetched:
+            if self._end is not None:
+                raise self._end
+            async with self._turn:
+                if not self._fetched and self._end is None:
+                    await asyncio.to_thread(self._fetch)
+        return self._fetched.popleft()
+
+    def _fetch(self) -> None:
+        until = monotonic() + FETCHING_S
+        try:
+            while True:
+                self._fetched.append(next(self._items))
+                if len(self._fetched) >= FETCHED_AT_ONCE or monotonic() > until:
+                    return
+        except StopIteration:  # can't cross a future
+            self._end = StopAsyncIteration()
+        except BaseException as error:  # noqa: BLE001 - what was fetched before is played first
+            self._end = error

@@ -1,0 +1,213 @@
+"""
+Offers a level's load: begins conversations when they are due and keeps their turns to their times.
+
+Every ask keeps the moment it was due, whenever it is really sent, so that neither a stalled system nor a
+late generator can hide: ``TurnRecord.timing`` has both (Tene, *How NOT to Measure Latency*, 2013, calls
+the mistake coordinated omission).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.play.first_failure import first_failure
+from replay.play.load.alarm import Alarm
+from replay.play.load.level import Level, LevelOutcome
+from replay.play.loop_lag import LoopLag
+from replay.play.turn_schedule import Pace
+
+LEAD_S = 0.05
+"""How long before its arrival a conversation is begun, so that its first turn is planned when it is due."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One user's conversation."""
+
+    play: Callable[[Pace], Coroutine[object, object, None]]
+    """Plays it to its end."""
+    at_s: float | None = None
+    """Arrival, in seconds since the level began; None where a user comes as soon as there is room."""
+    gaps_s: tuple[float, ...] = ()
+    """Think time before turn 2, 3, ...; empty where nobody thinks."""
+
+
+async def play_level(
+    level: Level,
+    visits: Iterator[Visit],
+    *,
+    start: float,
+    clock: Callable[[], float],
+    after: Literal["answer", "question"] = "answer",
+    max_open: int = 10_000,
+) -> LevelOutcome:
+    """
+    Offer *level* with as many of *visits* as it needs, and wait for the asks under way at its end.
+
+    *start* is the reading of *clock* when the run started. It must be ``time.perf_counter`` where anything
+    has to be waited for. *visits* must not block.
+
+    Raises:
+        ReplayError: the run could not go on; what was answered until then is in the player's sink.
+    """
+    async with Alarm() as alarm, LoopLag() as lag:
+        stage = _Stage(level, alarm, clock, start, after)
+        with first_failure():
+            async with asyncio.TaskGroup() as tasks:
+                if level.is_open:
+                    tasks.create_task(_arrive(stage, visits, tasks, max_open))
+                else:
+                    assert level.value is not None
+                    users = int(level.value)
+                    for number in range(users):
+                        tasks.create_task(_keep_visiting(stage, visits, level.ramp_s * number / users))
+    return LevelOutcome(
+        ended_s=clock() - start,
+        conversations=stage.begun,
+        cut=stage.cut,
+        delayed=stage.delayed,
+        lag=lag.summary(),
+    )
+
+
+class _Stage:
+    """What the conversations of a level share."""
+
+    def __init__(
+        self,
+        level: Level,
+        alarm: Alarm,
+        clock: Callable[[], float],
+        start: float,
+        after: Literal["answer", "question"],
+    ) -> None:
+        self.clock = clock
+        self.start = start + level.start_s
+        self.after = after
+        self.begun = 0
+        self.cut = 0
+        self.delayed = 0
+        self._end = float("inf") if level.end_s is None else start + level.end_s
+        self._alarm = alarm
+        self._visits_left = level.conversations
+        self._turns_left = level.turns
+        self._over = level.turns == 0  # a worker's share of very few
+        self._waiting: set[asyncio.Task[object]] = set()
+
+    def admits(self, moment: float) -> bool:
+        """Whether a turn that is due at *moment* is asked."""
+        return not self._over and moment < self._end
+
+    def begin(self) -> bool:
+        """Whether one more conversation may begin; it counts as begun then."""
+        if self.full or not self.admits(self.clock()):
+            return False
+        if self._visits_left is not None:
+            self._visits_left -= 1
+        return True
+
+    @property
+    def full(self) -> bool:
+        """Whether as many conversations have begun as may."""
+        return self._visits_left == 0
+
+    def count_turn(self) -> None:
+        if self._turns_left is not None:
+            self._turns_left -= 1
+            if self._turns_left <= 0:
+                self._over = True
+                for task in self._waiting:
+                    task.cancel()
+
+    async def wait_until(self, moment: float) -> bool:
+        """Wait for *moment*; False, and maybe earlier, when the level is over."""
+        if moment > self.clock():
+            task = asyncio.current_task()
+            assert task is not None
+            self._waiting.add(task)
+            try:
+                await self._alarm.until(moment)
+            except asyncio.CancelledError:
+                if not self._over or task.uncancel() > 0:
+                    raise
+            finally:
+                self._waiting.discard(task)
+        return not self._over
+
+
+@dataclass(slots=True)
+class _Rhythm:
+    """When the turns of one visit are due."""
+
+    stage: _Stage
+    arrival: float | None
+    gaps_s: tuple[float, ...]
+    asked: int = 0
+    ended: bool = False
+
+    async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:
+        stage = self.stage
+        moment = self._due(depth, due, done)
+        if not stage.admits(moment) or (moment > stage.clock() and not await stage.wait_until(moment)):
+            self.ended = True
+            return None
+        if not self.asked:
+            stage.begun += 1
+        self.asked += 1
+        stage.count_turn()
+        return moment
+
+    def _due(self, depth: int, due: float | None, done: float | None) -> float:
+        if due is None or done is None:
+            return self.stage.clock() if self.arrival is None else self.arrival
+        gap = self.gaps_s[depth - 2] if self.gaps_s else 0.0
+        if self.stage.after == "question":
+            return due + gap
+        # Who doesn't think asks as soon as the question is there; planning it is not the system's time.
+        return done + gap if gap else self.stage.clock()
+
+
+async def _keep_visiting(stage: _Stage, visits: Iterator[Visit], after_s: float) -> None:
+    """One user who begins the next conversation when the one before is over."""
+    moment = stage.start + after_s
+    if not stage.admits(moment) or not await stage.wait_until(moment):
+        return
+    while stage.begin():
+        visit = next(visits, None)
+        if visit is None:
+            return
+        await _visit(stage, visit, None)
+
+
+async def _arrive(stage: _Stage, visits: Iterator[Visit], tasks: asyncio.TaskGroup, max_open: int) -> None:
+    """Users who come when they are due, whatever the system does."""
+    room = asyncio.Semaphore(max_open)
+    full_until = float("-inf")
+    for visit in visits:
+        assert visit.at_s is not None
+        arrival = stage.start + visit.at_s
+        if not stage.admits(arrival) or not await stage.wait_until(arrival - LEAD_S):
+            return
+        if room.locked():
+            stage.delayed += 1
+            await room.acquire()
+            full_until = stage.clock()
+        else:
+            await room.acquire()
+            stage.delayed += arrival < full_until  # came while the one before it waited for room
+        if not stage.begin():
+            return
+        task = tasks.create_task(_visit(stage, visit, arrival))
+        task.add_done_callback(lambda _: room.release())
+        if stage.full:  # without waiting for an arrival that nobody wants
+            return
+
+
+async def _visit(stage: _Stage, visit: Visit, arrival: float | None) -> None:
+    rhythm = _Rhythm(stage, arrival, visit.gaps_s)
+    await visit.play(rhythm)
+    if rhythm.ended and rhythm.asked:
+        stage.cut += 1

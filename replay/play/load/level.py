@@ -1,0 +1,99 @@
+"""
+One level of load: what is offered, for how long, and what came of it besides the turns themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replay.play.loop_lag import LagSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What is offered."""
+
+    index: int
+    """0 for the first of a run."""
+    value: float | None
+    """Concurrency, or conversations per second; None where a trace says."""
+    is_open: bool
+    """Whether conversations arrive whatever the system does."""
+    start_s: float
+    """When it begins, in seconds since the run's start."""
+    ramp_s: float = 0.0
+    warmup_s: float = 0.0
+    duration_s: float | None = None
+    conversations: int | None = None
+    """Conversations begun at most."""
+    turns: int | None = None
+    """Turns asked at most."""
+
+    @property
+    def name(self) -> str:
+        if self.value is None:
+            return "trace"
+        return f"{self.value:g} conversations/s" if self.is_open else f"concurrency {self.value:g}"
+
+    @property
+    def end_s(self) -> float | None:
+        """When nothing more is asked, in seconds since the run's start; None where time is no bound."""
+        return None if self.duration_s is None else self.start_s + self.warmup_s + self.duration_s
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """What is measured, in seconds since the run's start: turns that are due from then until then."""
+        return self.start_s + self.warmup_s, float("inf") if self.end_s is None else self.end_s
+
+    def share(self, worker: int, workers: int) -> Level:
+        """What *worker* (from 0) of *workers* offers of it; the arrivals are shared out elsewhere."""
+        if workers == 1:
+            return self
+        concurrency = self.value
+        if not self.is_open and self.value is not None:
+            concurrency = float(share_of(int(self.value), worker, workers))
+        return Level(
+            index=self.index,
+            value=concurrency,
+            is_open=self.is_open,
+            start_s=self.start_s,
+            ramp_s=self.ramp_s,
+            warmup_s=self.warmup_s,
+            duration_s=self.duration_s,
+            conversations=None
+            if self.conversations is None
+            else share_of(self.conversations, worker, workers),
+            turns=None if self.turns is None else share_of(self.turns, worker, workers),
+        )
+
+
+def share_of(total: int, worker: int, workers: int) -> int:
+    """How many of *total* fall to *worker* (from 0); all shares together are the whole."""
+    return total // workers + (worker < total % workers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelOutcome:
+    """What came of a level in one process; times in seconds since the run's start."""
+
+    ended_s: float
+    conversations: int
+    """Begun."""
+    cut: int
+    """Of these, ended because the level was over."""
+    delayed: int
+    """Arrivals that had to wait since as many conversations were open as may be."""
+    lag: LagSummary
+
+
+def together(parts: list[LevelOutcome]) -> LevelOutcome:
+    """What came of a level that several processes played."""
+    lags = [part.lag for part in parts]
+    return LevelOutcome(
+        ended_s=max(part.ended_s for part in parts),
+        conversations=sum(part.conversations for part in parts),
+        cut=sum(part.cut for part in parts),
+        delayed=sum(part.delayed for part in parts),
+        # Of the process that lagged most: quantiles can't be added, and the worst is what matters.
+        lag=max(lags, key=lambda lag: (lag.p99_s, lag.max_s)),
+    )

@@ -1,0 +1,176 @@
+"""
+Service level objectives: what a system has to keep to at a load, and which asks were good ones.
+
+    slo: {ttft_p95_s: 0.5, latency_p99_s: 3, errors: 0.01, f1_drop: 0.05}
+
+- ``latency``, ``response``, ``ttft``, ``itl`` and ``tpot`` with a percentile and ``_s``: at most so many
+  seconds. Latency counts from sent, response from due (``replay.core.record.Timing``); ttft is the time to
+  the first token, itl the time between tokens, tpot an answer's time per token after the first.
+- ``errors``: at most this share of asks without an answer.
+- ``<scorer>_min``: a score of at least this; ``<scorer>_drop``: at most so much less than at the lowest
+  level of the sweep. Both in the score's own unit (F1 from 0 to 1).
+
+Goals in seconds also say which single asks were good: those that met all of them. Their share is what
+DistServe calls SLO attainment and their rate goodput (Zhong et al., *DistServe*, OSDI 2024; the paper
+goes on to the greatest rate of requests at which attainment is still 90 % or 99 %, which is what a sweep
+looks for).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from replay.core.settings.faults import nearest
+
+TIMES = ("latency", "response", "ttft", "itl", "tpot")
+PER_ASK = ("latency", "response", "ttft", "tpot")
+"""The times that every ask has one of; the times between tokens are many in one ask."""
+
+_TIME_KEY = re.compile(r"(?P<measure>[a-z]+)_p(?P<percentile>[0-9]{1,3}(?:\.[0-9]+)?)_s")
+_COMMON_PERCENTILES = ("50", "90", "95", "99", "99.9")
+_SHOWN = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """One objective."""
+
+    key: str
+    """As in the scenario, and the name of the value that it is held against."""
+    measure: str
+    """``latency`` or another time, ``errors``, or a scorer's label."""
+    kind: Literal["time", "errors", "min", "drop"]
+    threshold: float
+    """In seconds, as a share, or in the score's unit."""
+    percentile: float | None = None
+    """Of a time, in (0, 100]."""
+
+    def met(self, values: Mapping[str, float | None]) -> bool:
+        """
+        Whether the value called as this goal's key keeps to it.
+
+        Nothing measured is not met: a system that doesn't stream has no time to the first token.
+        """
+        value = values.get(self.key)
+        if value is None or math.isnan(value):
+            return False
+        return value >= self.threshold if self.kind == "min" else value <= self.threshold
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "time":
+                shown = _SHOWN.get(self.measure, self.measure)
+                return f"{shown} p{self.percentile:g} at most {self.threshold:g} s"
+            case "errors":
+                return f"errors at most {self.threshold * 100:g} %"
+            case "min":
+                return f"{self.measure} at least {self.threshold:g}"
+            case "drop":
+                return f"{self.measure} at most {self.threshold:g} below the lowest level"
+
+
+def parse_goals(objectives: Mapping[str, Any], *, scorers: Collection[str] | None = None) -> tuple[Goal, ...]:
+    """
+    The goals in *objectives*.
+
+    *scorers* are the labels of all scores that the run will have, those of judges too; None where
+    they are not known yet, and any label may be right.
+
+    Raises:
+        ValueError: one or more can't be goals; the message says all that is wrong.
+    """
+    goals = []
+    faults = []
+    for key, value in objectives.items():
+        try:
+            goals.append(parse_goal(str(key), value, scorers=scorers))
+        except ValueError as error:
+            faults.append(f"slo.{key}: {error}")
+    if faults:
+        raise ValueError("; ".join(faults))
+    return tuple(goals)
+
+
+def parse_goal(key: str, threshold: Any, *, scorers: Collection[str] | None = None) -> Goal:
+    """
+    One goal; *scorers* as for ``parse_goals``.
+
+    Raises:
+        ValueError: the key is unknown, or the threshold can't be one.
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not math.isfinite(threshold):
+        raise ValueError(f"{threshold!r} is not a number")
+    if key == "errors":
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"{threshold:g} is not a share from 0 to 1 (1 % is 0.01)")
+        return Goal(key=key, measure=key, kind="errors", threshold=threshold)
+    time = _TIME_KEY.fullmatch(key)
+    if time and time["measure"] in TIMES:
+        percentile = float(time["percentile"])
+        if not 0 < percentile <= 100:
+            raise ValueError(f"{percentile:g} is not a percentile; expected more than 0 and at most 100")
+        if threshold <= 0:
+            raise ValueError(f"{threshold:g} is not a positive number of seconds")
+        return Goal(key=key, measure=time["measure"], kind="time", threshold=threshold, percentile=percentile)
+    scorer, _, kind = key.rpartition("_")
+    if scorer and kind in ("min", "drop") and (scorers is None or scorer in scorers):
+        if kind == "drop" and threshold < 0:
+            raise ValueError(f"{threshold:g} is below 0; a drop is how much lower a score may be")
+        return Goal(key=key, measure=scorer, kind="min" if kind == "min" else "drop", threshold=threshold)
+    raise ValueError(_unknown(key, scorers or ()))
+
+
+def _unknown(key: str, scorers: Collection[str]) -> str:
+    scorer, _, kind = key.rpartition("_")
+    close = nearest(key, _known_keys(scorers))
+    if scorer and kind in ("min", "drop"):
+        known = f"the scenario has: {', '.join(scorers)}" if scorers else "the scenario has none"
+        return f'"{scorer}" is not a scorer of the scenario{close} ({known})'
+    return (
+        f'"{key}" is not an objective{close} (allowed: {", ".join(TIMES)} as in latency_p99_s, errors, and '
+        "<scorer>_min and <scorer>_drop)"
+    )
+
+
+def _known_keys(scorers: Collection[str]) -> Iterator[str]:
+    yield from (f"{measure}_p{percentile}_s" for measure in TIMES for percentile in _COMMON_PERCENTILES)
+    yield "errors"
+    yield from (f"{scorer}_{kind}" for scorer in scorers for kind in ("min", "drop"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskGoals:
+    """What makes a single ask a good one."""
+
+    longest_s: Mapping[str, float]
+    """By measure; of several goals for one measure the most generous, since the others are about most
+    asks and not about each."""
+
+    def meets(self, values: Mapping[str, float | None]) -> bool:
+        """
+        Whether an *answered* ask with these *values*, by measure and in seconds, was a good one.
+
+        A time that the ask doesn't have is not met, but for ``tpot``, which an answer of one token
+        has none of (vLLM's benchmark counts it as 0 too). An ask without an answer is never good.
+        """
+        for measure, longest in self.longest_s.items():
+            value = values.get(measure)
+            if value is None:
+                if measure != "tpot":
+                    return False
+            elif not value <= longest:
+                return False
+        return True
+
+
+def ask_goals(goals: Iterable[Goal]) -> AskGoals | None:
+    """Those of *goals* that an ask can be held against; None when there is none, and so no goodput."""
+    longest: dict[str, float] = {}
+    for goal in goals:
+        if goal.kind == "time" and goal.measure in PER_ASK:
+            longest[goal.measure] = max(goal.threshold, longest.get(goal.measure, 0.0))
+    return AskGoals(longest_s=longest) if longest else None

@@ -1,0 +1,183 @@
+"""
+The ``load`` section of a scenario: how users arrive, how long it goes on, and what the system has to keep.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from replay.play.load.sampling import Order
+from replay.play.load.think import (
+    ExponentialThinkTime,
+    FixedThinkTime,
+    LogNormalThinkTime,
+    NoThinkTime,
+    RecordedThinkTime,
+    ThinkTime,
+)
+
+Profile = Literal["closed", "constant", "poisson", "trace"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ThinkSection(_Section):
+    """How long users wait before their next question; a bare number is a fixed time in seconds."""
+
+    kind: Literal["none", "fixed", "exponential", "lognormal", "recorded"] = "none"
+    seconds: float | None = None
+    mean_s: float | None = None
+    median_s: float | None = None
+    sigma: float | None = None
+    scale: float | None = None
+    max_s: float | None = None
+    after: Literal["answer", "question"] = "answer"
+    """What the time is counted from. ``answer``: users read it first. ``question``: turns keep a beat of
+    their own, and one whose moment passes before the answer is there is asked late, which shows in the
+    response time."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> ThinkSection:
+        self.time()
+        if self.kind == "none" and self.after == "question":
+            raise ValueError("after: question needs a think time; without one all turns would be due at once")
+        return self
+
+    def time(self) -> ThinkTime:
+        """
+        Raises:
+            ValueError: a value is missing, makes no sense, or belongs to another kind.
+        """
+        given = self.model_dump(exclude={"kind", "after"}, exclude_none=True)
+        takes: dict[str, tuple[Any, set[str], set[str]]] = {
+            "none": (NoThinkTime, set(), set()),
+            "fixed": (FixedThinkTime, {"seconds"}, {"seconds"}),
+            "exponential": (ExponentialThinkTime, {"mean_s"}, {"mean_s"}),
+            "lognormal": (LogNormalThinkTime, {"sigma"}, {"sigma", "mean_s", "median_s"}),
+            "recorded": (RecordedThinkTime, set(), {"scale", "max_s"}),
+        }
+        made, needed, known = takes[self.kind]
+        if missing := sorted(needed - given.keys()):
+            raise ValueError(f"kind {self.kind} needs {', '.join(missing)}")
+        if surplus := sorted(given.keys() - known):
+            raise ValueError(f"kind {self.kind} has no {', '.join(surplus)}")
+        built: ThinkTime = made(**given)
+        return built
+
+
+def _think(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"kind": "fixed", "seconds": value} if value else {"kind": "none"}
+    return {"kind": value} if isinstance(value, str) else value
+
+
+class SweepSection(_Section):
+    """
+    Several levels one after another: a list, or a search between two bounds for the highest that keeps
+    all objectives.
+    """
+
+    levels: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    """Concurrencies of the profile ``closed``, conversations per second of the open ones."""
+    go_on: bool = False
+    """Play all levels, also those after one that missed an objective."""
+    low: float | None = Field(default=None, gt=0)
+    high: float | None = Field(default=None, gt=0)
+    resolution: float = Field(default=0.1, gt=0, lt=1)
+    """A search ends when the bounds are this close to each other, relative to the lower one."""
+    confirm: int = Field(default=1, ge=1, le=5)
+    """How often a level has to miss before it counts as missed."""
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> SweepSection:
+        if bool(self.levels) == (self.low is not None):
+            raise ValueError("either levels, or low and high for a search, are expected")
+        if self.low is not None and (self.high is None or self.high <= self.low):
+            raise ValueError("a search needs high, above low")
+        if self.levels and list(self.levels) != sorted(set(self.levels)):
+            raise ValueError("levels rise from one to the next")
+        return self
+
+
+class LoadSection(_Section):
+    """Conversations under load."""
+
+    profile: Profile = "closed"
+    """``closed``: as many users as ``concurrency`` says, each of whom begins the next conversation when
+    the one before is over. ``constant`` and ``poisson``: conversations arrive at ``rate`` whatever the
+    system does. ``trace``: they arrive as a file says."""
+    concurrency: int = Field(default=8, ge=1)
+    """Of the profile ``closed``: conversations at a time."""
+    rate: float | None = Field(default=None, gt=0)
+    """Of ``constant`` and ``poisson``: conversations per second."""
+    trace: str | None = None
+    """Of ``trace``: the file, relative to the scenario's folder."""
+    speed: float = Field(default=1.0, gt=0)
+    """Of ``trace``: how many times as fast as recorded."""
+    max_open: int = Field(default=10_000, ge=1)
+    """Conversations at a time at most in an open profile. Later ones wait, are counted, and their
+    response times tell of it."""
+    think: Annotated[ThinkSection, BeforeValidator(_think)] = ThinkSection()
+    draw: Order = "order"
+    """Which conversation comes next: the data's order again and again, each round shuffled, or any."""
+    ramp_s: float = Field(default=0.0, ge=0)
+    """In which the load rises evenly from nothing."""
+    warmup_s: float = Field(default=0.0, ge=0)
+    """Not measured; the ramp belongs into it."""
+    duration_s: float | None = Field(default=None, gt=0)
+    """Measured seconds, after the warm-up. Turns not yet asked then are not asked any more."""
+    conversations: int | None = Field(default=None, ge=1)
+    """Conversations to begin; each is played to its end."""
+    turns: int | None = Field(default=None, ge=1)
+    """Turns to ask."""
+    sweep: SweepSection | None = None
+    slo: dict[str, Any] = Field(default_factory=dict)
+    """Objectives, as in ``latency_p99_s: 3``; see ``replay.play.load.objectives``."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that ask; 1 is this one."""
+    keep_turns: int = Field(default=2_000_000, ge=0)
+    """Turns kept one by one, with answers and scores; later ones only as counts and histograms."""
+    yes_i_may_load: tuple[str, ...] = ()
+    """Hosts beyond this machine and private networks whose owner agrees to the load."""
+
+    @property
+    def open(self) -> bool:
+        """Whether conversations arrive whatever the system does."""
+        return self.profile != "closed"
+
+    @property
+    def _fewest_users(self) -> float:
+        """Of the profile ``closed``, at the lowest level."""
+        if self.sweep is None:
+            return self.concurrency
+        return self.sweep.levels[0] if self.sweep.low is None else self.sweep.low
+
+    @model_validator(mode="after")
+    def _complete(self) -> LoadSection:
+        if self.profile in ("constant", "poisson") and self.rate is None and self.sweep is None:
+            raise ValueError(f"profile {self.profile} needs rate, in conversations per second")
+        if (self.profile == "trace") != (self.trace is not None):
+            raise ValueError("trace, a file, belongs to profile: trace")
+        if self.profile == "trace" and (self.sweep is not None or self.ramp_s):
+            raise ValueError("a trace has its own arrivals: no sweep and no ramp_s; speed makes it faster")
+        if self.sweep is not None and self.duration_s is None:
+            raise ValueError("a sweep needs duration_s, the seconds measured at each level")
+        if self.sweep is not None and self.sweep.low is not None and not self.slo:
+            raise ValueError("a search for the highest level needs objectives (slo)")
+        if not self.open and self.sweep and any(level != int(level) for level in self.sweep.levels):
+            raise ValueError("levels of profile closed are whole numbers of conversations")
+        if self.warmup_s and self.duration_s is None:
+            raise ValueError("warmup_s needs duration_s, the seconds measured after it")
+        if not self.open and self.workers > self._fewest_users:
+            raise ValueError(
+                f"each of {self.workers} workers needs a user of its own, and there are "
+                f"{self._fewest_users:g} at a time"
+            )
+        bounds = (self.duration_s, self.conversations, self.turns)
+        if all(bound is None for bound in bounds) and self.profile != "trace":
+            raise ValueError("how long? set duration_s, conversations or turns")
+        return self

@@ -1,0 +1,27 @@
+"""
+Judgements for people: which assertions hold, which fail and by how much.
+
+All our own characters are ASCII, so that a pipe with a modest encoding can take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from replay.scenario.assertions.findings import Judgement
+
+
+def judgement_lines(judgements: Sequence[Judgement]) -> list[str]:
+    """A heading, then a line for each assertion and one for each system and policy it speaks of."""
+    failed = sum(not one.holds for one in judgements)
+    of = len(judgements)
+    count = f"{failed} of {of} failed" if failed else f"{of} of {of} kept"
+    return [f"Assertions: {count}", *(line for one in judgements for line in lines_of(one))]
+
+
+def lines_of(one: Judgement) -> Iterator[str]:
+    """The assertion, then what was found."""
+    yield f"{'ok  ' if one.holds else 'FAIL'}  {one.assertion.title}"
+    for finding in one.findings:
+        mark = "" if finding.holds else "FAIL "
+        yield f"      {mark}{finding.group}: {finding.said}"

@@ -1,0 +1,84 @@
+"""
+Judgements as JUnit XML, a test case for each assertion, as Jenkins, GitLab and GitHub's actions read it.
+
+There is no one standard. What is written here is the common ground of Jenkins' schema (junit-10.xsd of the
+xUnit plug-in) and of GitLab's reader, which takes ``classname`` for the suite, tells cases apart by
+``classname`` and ``name`` together, and shows a failure's text but not its ``message``. An assertion that
+could not be evaluated is a failure, not an error: it is red everywhere, and some readers don't show errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from replay.core.errors import InputError
+from replay.report.assertions_text import lines_of
+from replay.scenario.assertions.findings import Judgement
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML 1.0 document can hold."""
+
+
+def junit_xml(suites: Mapping[str, Sequence[Judgement]]) -> str:
+    """
+    The document; *suites* are judgements by suite, which should be called the same every time.
+
+    The same judgements give the same text: it has no time, and no machine's name.
+    """
+    root = ElementTree.Element("testsuites", _counts([one for each in suites.values() for one in each]))
+    for name, judgements in suites.items():
+        attributes = {"name": _clean(name), **_counts(judgements), "skipped": "0", "time": "0"}
+        suite = ElementTree.SubElement(root, "testsuite", attributes)
+        for case_name, judgement in zip(_names(judgements), judgements, strict=True):
+            facts = {"classname": _clean(name), "name": _clean(case_name), "time": "0"}
+            case = ElementTree.SubElement(suite, "testcase", facts)
+            said = _clean("\n".join(lines_of(judgement)))
+            if judgement.holds:
+                ElementTree.SubElement(case, "system-out").text = said
+                continue
+            failing = [f for f in judgement.findings if not f.holds]
+            message = "; ".join(f"{finding.group}: {finding.said}" for finding in failing)
+            kind = "not-evaluated" if all(f.reason for f in failing) else "assertion"
+            failure = ElementTree.SubElement(case, "failure", {"message": _clean(message), "type": kind})
+            failure.text = said
+    ElementTree.indent(root)
+    text: str = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def write_junit(path: Path, suites: Mapping[str, Sequence[Judgement]]) -> None:
+    """
+    Write the document to *path*.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(junit_xml(suites), "utf-8")
+    except OSError as error:
+        raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error
+
+
+def _counts(judgements: Sequence[Judgement]) -> dict[str, str]:
+    failures = sum(not one.holds for one in judgements)
+    return {"tests": str(len(judgements)), "failures": str(failures), "errors": "0"}
+
+
+def _names(judgements: Sequence[Judgement]) -> list[str]:
+    """Titles, numbered where two are alike."""
+    seen = Counter[str]()
+    names = []
+    for one in judgements:
+        title = one.assertion.title
+        seen[title] += 1
+        names.append(title if seen[title] == 1 else f"{title} [{seen[title]}]")
+    return names
+
+
+def _clean(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

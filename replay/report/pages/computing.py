@@ -1,0 +1,99 @@
+"""
+The long work of the pages, in a process of its own.
+
+Computing the numbers of a large run takes seconds. In a thread it would keep taking the interpreter away
+from whoever is looking at a page; and a run that goes on beside it on this machine must not be slowed down
+in what it measures, so the process has low priority.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from loky.backend import get_context
+from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as LokyPool
+
+from replay.core.errors import RunError
+from replay.report.pages.compare_view import CompareView, compare_view
+from replay.report.pages.load_view import LoadOf
+from replay.report.pages.run_numbers import RunNumbers, run_numbers
+from replay.runs.run import Run
+from replay.statistics.run_comparison import ScoredRun
+from replay.store.browsing import RunBrowser
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Computing:
+    """One process that computes, one thing at a time; started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._pool: LokyPool | None = None
+
+    async def call(self, function: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
+        """
+        What *function* gives in the process.
+
+        Raises:
+            RunError: the process died, or the function raised it.
+        """
+        if self._pool is None:
+            # Not the standard library's pool, whose processes run the caller's main module again.
+            self._pool = LokyPool(1, context=get_context("loky"), initializer=_begin, initargs=(os.getpid(),))
+        pool = self._pool
+        try:
+            return await asyncio.wrap_future(pool.submit(function, *arguments, **more))
+        except BrokenProcessPool as error:
+            if self._pool is pool:
+                self._pool = None  # a new one for the next call
+            raise RunError(
+                "the process that computes numbers has died; it may have run out of memory"
+            ) from error
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool = None
+
+
+def _begin(parent: int) -> None:
+    """Low priority, and no longer than the process *parent* lives."""
+    # Ctrl-C reaches the whole process group; only the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+
+
+def _leave_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(0)
+
+
+def numbers_of(folder: Path, resamples: int, load_of: LoadOf) -> RunNumbers:
+    """All numbers of the run in *folder*."""
+    browser = RunBrowser(folder)
+    try:
+        return run_numbers(Run(folder), browser, resamples=resamples, load_of=load_of)
+    finally:
+        browser.close()
+
+
+def comparisons_of(runs: Sequence[tuple[str, Path]]) -> list[CompareView]:
+    """Each of *runs*, by name and folder, against the first."""
+    scored = []
+    for name, folder in runs:
+        run = Run(folder)
+        records, scores = run.scored()
+        scored.append(ScoredRun(name=name, records=records, scores=scores, signatures=run.signatures()))
+    return [compare_view(scored[0], other) for other in scored[1:]]

@@ -1,0 +1,388 @@
+"""
+Serves the pages of any number of runs on this machine, while they go on.
+
+For one's own eyes: it binds to loopback, answers only to its own name (a page elsewhere whose name was
+pointed at this machine gets nothing), changes nothing, and lets no script in but its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from aiohttp import web
+
+from replay.core.errors import InputError, ReplayError
+from replay.report.pages import assets
+from replay.report.pages.catalogue import Question
+from replay.report.pages.compare_view import CompareView
+from replay.report.pages.computing import Computing, comparisons_of, numbers_of
+from replay.report.pages.conversation_view import conversation_view
+from replay.report.pages.depth_view import depth_view
+from replay.report.pages.gap_view import gap_view
+from replay.report.pages.library import Library
+from replay.report.pages.load_view import LoadOf, load_charts
+from replay.report.pages.measured_load import measured_load
+from replay.report.pages.overview import overview
+from replay.report.pages.pages import render
+from replay.report.pages.watched_run import Stamp, WatchedRun
+
+PAGE_ROWS = 50
+RESAMPLES = 1000
+AFTER_FAILURE_S = 15.0
+"""Until numbers that could not be computed are tried again."""
+_log = logging.getLogger(__name__)
+_TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+
+class Viewer:
+    """The web application over a library."""
+
+    def __init__(self, library: Library, *, load_of: LoadOf = measured_load) -> None:
+        self._library = library
+        self._load_of = load_of
+        self._computer = Computing()
+        self._warmed: set[str] = set()
+        self._computing: dict[object, asyncio.Task[None]] = {}
+        self._compared: dict[tuple[object, ...], list[CompareView]] = {}
+        self._failed: dict[object, str] = {}
+        self.names: frozenset[str] = frozenset()
+        """What the server may be called in a request's Host; all if empty."""
+
+    def app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guarded])
+        app.cleanup_ctx.append(self._lifetime)
+        get = app.router.add_get
+        get("/", self._runs)
+        get("/compare", self._compare)
+        get("/static/{stamp}/{name}", self._asset)
+        get("/run/{key}/", self._overview)
+        get("/run/{key}/depth", self._depth)
+        get("/run/{key}/gold", self._gold)
+        get("/run/{key}/conversations", self._conversations)
+        get("/run/{key}/conversation", self._conversation)
+        get("/run/{key}/load", self._load)
+        get("/run/{key}/state", self._state)
+        return app
+
+    async def _lifetime(self, app: web.Application) -> AsyncIterator[None]:
+        yield
+        for task in self._computing.values():
+            task.cancel()
+        await asyncio.gather(*self._computing.values(), return_exceptions=True)
+        await asyncio.to_thread(self._computer.close)
+        self._library.close()
+
+    @web.middleware
+    async def _guarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Only to our own name, and with the headers that keep everything else out."""
+        if self.names and request.host.lower() not in self.names:
+            response: web.StreamResponse = web.Response(
+                status=421, text="this server answers to its own name only\n"
+            )
+        else:
+            try:
+                response = await handler(request)
+            except web.HTTPException as error:
+                if error.status < 400:
+                    raise
+                response = self._error(error.status, error.reason)
+            except ReplayError as error:
+                response = self._error(500, str(error))
+            except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
+                _log.exception("%s failed", request.path)
+                response = self._error(500, "a fault of the viewer; its log says more")
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers["Content-Security-Policy"] = assets.policy_for_server()
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        return response
+
+    def _error(self, status: int, message: str) -> web.Response:
+        html = render("error.html", message=message, status=status, **_shared(None, ""))
+        return _html(html, status=status)
+
+    # Pages -------------------------------------------------------------------------------------------
+
+    async def _runs(self, request: web.Request) -> web.Response:
+        def page() -> str:
+            runs = self._library.look()
+            rows = [(one, one.facts()) for one in runs]
+            return render("runs.html", rows=rows, problems=self._library.problems, **_shared(None, ""))
+
+        return _html(await asyncio.to_thread(page))
+
+    async def _overview(self, request: web.Request) -> web.Response:
+        def page(watched: WatchedRun) -> str:
+            found = overview(watched.run, watched.numbers) if watched.numbers else None
+            return self._page("overview", watched, overview=found)
+
+        return await self._show(request, page, numbers=True)
+
+    async def _depth(self, request: web.Request) -> web.Response:
+        def page(watched: WatchedRun) -> str:
+            found = depth_view(watched.numbers) if watched.numbers else None
+            return self._page("depth", watched, depth=found)
+
+        return await self._show(request, page, numbers=True)
+
+    async def _gold(self, request: web.Request) -> web.Response:
+        def page(watched: WatchedRun) -> str:
+            found = gap_view(watched.numbers) if watched.numbers else None
+            return self._page("gold", watched, gap=found)
+
+        return await self._show(request, page, numbers=True)
+
+    async def _load(self, request: web.Request) -> web.Response:
+        def page(watched: WatchedRun) -> str:
+            load = watched.numbers.load if watched.numbers else None
+            return self._page("load", watched, load=load_charts(load))
+
+        return await self._show(request, page, numbers=True)
+
+    async def _conversations(self, request: web.Request) -> web.Response:
+        query = request.query
+        question = Question(
+            text=query.get("q", "")[:500],
+            order=query.get("sort", ""),
+            system=query.get("system", ""),
+            policy=query.get("policy", ""),
+            only=query.get("only", ""),
+        )
+        number = max(1, int(query.get("page", "1")) if query.get("page", "1").isdigit() else 1)
+
+        def page(watched: WatchedRun) -> str:
+            with watched.looking:
+                catalogue = watched.catalogue()
+                found = catalogue.page(question, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
+                groups = catalogue.groups
+            return self._page(
+                "conversations",
+                watched,
+                page=found,
+                question=question,
+                number=number,
+                last=max(1, -(-found.found // PAGE_ROWS)),
+                units=watched.score_kinds().units,
+                groups=groups,
+            )
+
+        return await self._show(request, page)
+
+    async def _conversation(self, request: web.Request) -> web.Response:
+        id = request.query.get("id", "")
+
+        def page(watched: WatchedRun) -> str:
+            view = conversation_view(watched.browser, id, watched.score_kinds())
+            if view is None:
+                raise web.HTTPNotFound(reason="there is no such conversation in this run")
+            return self._page("conversation", watched, view=view, in_file=False, back="conversations")
+
+        return await self._show(request, page)
+
+    async def _known(self, request: web.Request) -> WatchedRun:
+        return await self._named(request.match_info["key"])
+
+    async def _named(self, key: str) -> WatchedRun:
+        try:
+            return await asyncio.to_thread(self._library.get, key)
+        except KeyError:
+            raise web.HTTPNotFound(reason="there is no such run") from None
+
+    async def _show(
+        self, request: web.Request, page: Callable[[WatchedRun], str], *, numbers: bool = False
+    ) -> web.Response:
+        watched = await self._known(request)
+        if numbers:
+            await self._compute_numbers(watched)
+        html = await asyncio.to_thread(page, watched)
+        if watched.key not in self._warmed:
+            # The list will be wanted next; only now, so that the first page doesn't wait for it.
+            self._warmed.add(watched.key)
+            self._start(("list", watched.key), lambda: asyncio.to_thread(watched.warm_up))
+        return _html(html)
+
+    def _page(self, name: str, watched: WatchedRun, **content: Any) -> str:
+        return render(
+            "page.html",
+            part=f"{name}.html",
+            facts=watched.facts(),
+            failed=self._failed.get(watched.key),
+            has_load=watched.numbers is not None and watched.numbers.load is not None,
+            **content,
+            **_shared(watched, name),
+        )
+
+    # What takes long ---------------------------------------------------------------------------------
+
+    async def _compute_numbers(self, watched: WatchedRun) -> None:
+        if watched.key not in self._computing and await asyncio.to_thread(watched.wants_numbers):
+            self._start(watched.key, lambda: self._numbers(watched))
+
+    async def _numbers(self, watched: WatchedRun) -> None:
+        stamp, began = await asyncio.to_thread(watched.stamp), monotonic()
+        watched.put_off(AFTER_FAILURE_S)
+        numbers = await self._computer.call(numbers_of, watched.run.folder, RESAMPLES, self._load_of)
+        await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
+
+    def _start(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
+        if what not in self._computing:
+            self._computing[what] = asyncio.create_task(self._compute(what, compute))
+
+    async def _compute(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await compute()
+            self._failed.pop(what, None)
+        except ReplayError as error:
+            self._failed[what] = str(error)
+        except Exception as error:  # noqa: BLE001 - the page has to say that nothing will come
+            _log.exception("numbers of %s", what)
+            self._failed[what] = f"the numbers could not be computed: {error}"
+        finally:
+            del self._computing[what]
+
+    async def _state(self, request: web.Request) -> web.Response:
+        """What a page polls: small, and 304 as long as nothing happened."""
+        watched = await self._known(request)
+        if request.query.get("numbers"):
+            await self._compute_numbers(watched)
+
+        def state() -> dict[str, Any]:
+            progress = watched.progress()
+            stamp = watched.numbers_stamp
+            return {
+                "turns": progress.turns,
+                "conversations": progress.conversations,
+                "state": watched.state(progress),
+                "numbers": _stamp_text(stamp),
+                "computing": watched.key in self._computing,
+            }
+
+        content = await asyncio.to_thread(state)
+        response = web.json_response(content)
+        tag = sha256(response.body or b"").hexdigest()[:16]  # type: ignore[arg-type]
+        response.headers.update({"ETag": f'"{tag}"', "Cache-Control": "no-cache"})
+        if request.headers.get("If-None-Match") == f'"{tag}"':
+            return web.Response(status=304, headers={"ETag": f'"{tag}"', "Cache-Control": "no-cache"})
+        return response
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        keys = list(dict.fromkeys(request.query.getall("run", [])))
+        runs = await asyncio.to_thread(self._library.look)
+        chosen = [await self._named(key) for key in keys]
+        views, failed = None, None
+        if len(chosen) >= 2:
+            stamps = await asyncio.to_thread(lambda: [one.stamp() for one in chosen])
+            what: tuple[object, ...] = (*keys, *stamps)
+            views, failed = self._compared.get(what), self._failed.get(what)
+            if views is None and failed is None:
+                self._start(what, lambda: self._compare_runs(what, chosen))
+        html = render(
+            "compare.html", runs=runs, chosen=chosen, views=views, failed=failed, **_shared(None, "compare")
+        )
+        return _html(html)
+
+    async def _compare_runs(self, what: tuple[object, ...], chosen: Sequence[WatchedRun]) -> None:
+        views = await self._computer.call(comparisons_of, [(one.key, one.run.folder) for one in chosen])
+        if len(self._compared) >= 8:
+            self._compared.pop(next(iter(self._compared)))
+        self._compared[what] = views
+
+    async def _asset(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+        if name == "plotly.js":
+            return web.Response(
+                body=assets.plotly().script, content_type="text/javascript", charset="utf-8", headers=headers
+            )
+        known = {path.name for path in assets.FOLDER.iterdir()}
+        if name not in known:
+            raise web.HTTPNotFound(reason="there is no such file")
+        kind = _TYPES[Path(name).suffix]
+        return web.Response(text=assets.text_of(name), content_type=kind, headers=headers)
+
+
+def _stamp_text(stamp: Stamp | None) -> str:
+    return "" if stamp is None else f"{stamp.turns}.{stamp.newest}.{stamp.events}"
+
+
+def _shared(watched: WatchedRun | None, view: str) -> dict[str, Any]:
+    """What every served page knows."""
+    return {
+        "watched": watched,
+        "stamp": assets.stamp(),
+        "plotly_stamp": assets.plotly().version,
+        "scripts": (*assets.SCRIPTS, "live.js"),
+        "numbers_stamp": "" if watched is None else _stamp_text(watched.numbers_stamp),
+        "current": view,
+    }
+
+
+def _html(text: str, *, status: int = 200) -> web.Response:
+    return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+
+
+def check_loopback(host: str) -> None:
+    """
+    Raises:
+        InputError: *host* is not this machine's loopback.
+    """
+    try:
+        is_loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback:
+        raise InputError(
+            f"--host {host} is not loopback: the pages show all that was said, to anyone who can reach them; "
+            "from another machine, use a tunnel (ssh -L 8765:127.0.0.1:8765)"
+        )
+
+
+async def serve_pages(
+    folders: Sequence[Path],
+    below: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    ready: Callable[[str], None] | None = None,
+    load_of: LoadOf = measured_load,
+) -> None:
+    """
+    Serve the runs in *folders*, or all *below* a folder, until cancelled; *ready* is told the address.
+
+    Raises:
+        InputError: *host* is not loopback, nobody can listen there, or there is no run.
+    """
+    check_loopback(host)
+    assets.plotly()
+    library = Library(folders, below)
+    runs = await asyncio.to_thread(library.look)
+    if folders and not runs:
+        raise InputError("; ".join(library.problems.values()))
+    viewer = Viewer(library, load_of=load_of)
+    runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
+    try:
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
+        taken = runner.addresses[0][1]
+        shown = f"[{host}]" if ":" in host else host
+        viewer.names = frozenset(f"{name}:{taken}" for name in (shown, "localhost", "127.0.0.1", "[::1]"))
+        if ready is not None:
+            ready(f"http://{shown}:{taken}/")
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,147 @@
+"""
+A run in one file: no network, no server, and no larger than a mail takes.
+
+The chart library and the conversations are in it as gzip in base64, and unpacked by the browser when they
+are looked at. Conversations go in as long as there is room, those with the lowest score first; the page
+says how many were left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from replay.core.errors import InputError
+from replay.report.pages import assets
+from replay.report.pages.catalogue import Catalogue, Listed, Page, Question
+from replay.report.pages.conversation_view import conversation_view
+from replay.report.pages.depth_view import depth_view
+from replay.report.pages.gap_view import gap_view
+from replay.report.pages.load_view import LoadOf, load_charts
+from replay.report.pages.measured_load import measured_load
+from replay.report.pages.overview import overview
+from replay.report.pages.pages import render
+from replay.report.pages.run_numbers import run_numbers
+from replay.report.pages.turn_view import Room
+from replay.report.pages.watched_run import WatchedRun
+from replay.runs.run import Run
+from replay.scorers.scorer import SHARE
+
+LIMIT_BYTES = 5_000_000
+ROW_BYTES = 900
+"""About what a conversation takes in the list, beside its own page."""
+ROOM = Room(first=600, most=3000, passages=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a file holds."""
+
+    bytes: int
+    conversations: int
+    of: int
+
+    def said(self) -> str:
+        """The same in words."""
+        return f"{self.conversations:,} of {self.of:,} conversations, {self.bytes / 1e6:.1f} MB"
+
+
+def write_report(
+    folder: str | Path,
+    path: str | Path,
+    *,
+    resamples: int = 1000,
+    load_of: LoadOf = measured_load,
+    limit_bytes: int = LIMIT_BYTES,
+) -> Written:
+    """
+    Write the run in *folder* as a page to *path*.
+
+    Raises:
+        RunError: there is no such run.
+        InputError: the file can't be written.
+    """
+    watched = WatchedRun("run", Path(folder))
+    try:
+        text, written = _page(watched, resamples, load_of, limit_bytes)
+    finally:
+        watched.close()
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise InputError(f'"{path}" can\'t be written: {error.strerror}') from error
+    return written
+
+
+def _page(watched: WatchedRun, resamples: int, load_of: LoadOf, limit_bytes: int) -> tuple[str, Written]:
+    numbers = run_numbers(Run(watched.run.folder), watched.browser, resamples=resamples, load_of=load_of)
+    shares = [name for name, column in numbers.report.table.columns.items() if column.unit == SHARE]
+    order = shares[0] if shares else "drift"
+    catalogue = watched.catalogue()
+    scripts = [assets.text_of(name) for name in (*assets.SCRIPTS, "static.js")]
+    style = assets.text_of(assets.STYLE)
+    content: dict[str, Any] = {
+        "facts": watched.facts(),
+        "overview": overview(watched.run, numbers),
+        "depth": depth_view(numbers),
+        "gap": gap_view(numbers),
+        "load": load_charts(numbers.load),
+        "scripts": [Markup(script) for script in scripts],
+        "style": Markup(style),
+        "policy": assets.policy_for_file(scripts, style),
+        "plotly": assets.plotly().packed,
+        "score_order": order,
+        "limit_mb": f"{limit_bytes / 1e6:g}",
+        "groups": catalogue.groups,
+    }
+    everything = catalogue.page(Question(order=order), count=10**9)
+    empty = Page(rows=(), found=0, of=everything.of)
+    base = len(render("report.html", **content, page=empty, scores=[], fragments=[]).encode())
+    fragments = dict(_fragments(watched, everything.rows, limit_bytes - base))
+    by_id = _scores(catalogue, list(numbers.report.table.columns), set(fragments))
+    while True:
+        kept = [row for row in everything.rows if row.id in fragments]
+        page = Page(rows=tuple(kept), found=len(kept), of=everything.of)
+        text = render(
+            "report.html",
+            **content,
+            page=page,
+            scores=[by_id[row.id] for row in kept],
+            fragments=[fragments[row.id] for row in kept],
+        )
+        size = len(text.encode())
+        if size < limit_bytes or not fragments:
+            return text, Written(bytes=size, conversations=len(kept), of=everything.of)
+        for row in kept[-max(1, len(kept) // 10) :]:
+            del fragments[row.id]
+
+
+def _fragments(watched: WatchedRun, rows: Iterable[Listed], room: int) -> Iterable[tuple[str, str]]:
+    """The conversations' own pages, packed, as long as there is room."""
+    kinds = watched.score_kinds()
+    for row in rows:
+        view = conversation_view(watched.browser, row.id, kinds, room=ROOM)
+        if view is None:
+            continue
+        html = render("conversation.html", view=view, in_file=True, back="#conversations")
+        packed = b64encode(gzip.compress(html.encode(), 9, mtime=0)).decode()
+        room -= len(packed) + ROW_BYTES
+        if room < 0:
+            return
+        yield row.id, packed
+
+
+def _scores(catalogue: Catalogue, names: list[str], ids: set[str]) -> dict[str, dict[str, float]]:
+    """Each conversation's score by name, to sort by."""
+    found: dict[str, dict[str, float]] = {id: {} for id in ids}
+    for name in names:
+        for row in catalogue.page(Question(order=name), count=10**9).rows:
+            if row.id in found and row.score is not None:
+                found[row.id][name] = round(row.score, 4)
+    return found

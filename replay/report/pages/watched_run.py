@@ -1,0 +1,147 @@
+"""
+A run that pages look at again and again, perhaps while it is being written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep, time
+from typing import Any
+
+from replay.report.pages.catalogue import Catalogue
+from replay.report.pages.conversation_view import ScoreKinds
+from replay.report.pages.overview import Facts, facts
+from replay.report.pages.run_numbers import RunNumbers
+from replay.runs.run import Run
+from replay.scorers.scorer import Scorer, unit_of
+from replay.store.browsing import Progress, RunBrowser
+
+QUIET_S = 15.0
+"""A run that nothing was written to for so long, and that isn't finished, has stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Tells one state of a run from another, as far as its numbers go."""
+
+    turns: int
+    newest: int
+    events: int
+
+
+class WatchedRun:
+    """One run's database and what was computed from it. Methods may be called from any thread."""
+
+    def __init__(self, key: str, folder: Path) -> None:
+        """
+        Raises:
+            RunError: there is no run in *folder*, or it comes from another version.
+        """
+        self.key = key
+        self.run = Run(folder)
+        self.browser = RunBrowser(folder)
+        self.name = str(self.browser.fact("name") or folder.name)
+        self._lock = threading.RLock()
+        # Of its own, so that nobody waits for the list who doesn't want it.
+        self._list_browser = RunBrowser(folder)
+        self._listing = threading.RLock()
+        self._facts: tuple[tuple[int, str], Facts] | None = None
+        self._scorers: tuple[int, Mapping[str, Scorer[Any]]] | None = None
+        self._catalogue: Catalogue | None = None
+        self.numbers: RunNumbers | None = None
+        self.numbers_stamp: Stamp | None = None
+        self._earliest = 0.0
+
+    def close(self) -> None:
+        self.browser.close()
+        self._list_browser.close()
+
+    def progress(self) -> Progress:
+        return self.browser.progress()
+
+    def state(self, progress: Progress) -> str:
+        """``running``, ``scoring``, ``finished`` or ``stopped``."""
+        kinds = {kind for _, kind in self.browser.events()}
+        if progress.finished:
+            return "finished" if "scored" in kinds or self._is_quiet() else "scoring"
+        return "stopped" if self._is_quiet() else "running"
+
+    def _is_quiet(self) -> bool:
+        times = [
+            path.stat().st_mtime
+            for path in (self.browser.path, self.browser.path.with_name(self.browser.path.name + "-wal"))
+            if path.exists()
+        ]
+        return time() - max(times, default=0.0) > QUIET_S
+
+    def facts(self) -> Facts:
+        """What is known without computing anything."""
+        with self._lock:
+            state = self.state(self.progress())
+            key = (self.browser.version(), state)
+            if self._facts is None or self._facts[0] != key:
+                self._facts = (key, facts(self.run, self.browser, state=state))
+            return self._facts[1]
+
+    def scorers(self) -> Mapping[str, Scorer[Any]]:
+        """The run's scorers and its judges' columns."""
+        with self._lock:
+            events = self.progress().events
+            if self._scorers is None or self._scorers[0] != events:
+                self._scorers = (events, self.run.scorers())
+            return self._scorers[1]
+
+    def score_kinds(self) -> ScoreKinds:
+        """Units by score, and judges."""
+        judged = self.browser.fact("judged") or []
+        return ScoreKinds(
+            units={name: unit_of(scorer) for name, scorer in self.scorers().items()},
+            judges=[str(one["name"]) for one in judged],
+        )
+
+    def catalogue(self) -> Catalogue:
+        """The list of conversations, up to date; hold ``looking`` while you use it."""
+        if self._catalogue is None:
+            self._catalogue = Catalogue(self._list_browser, self.scorers())
+        self._catalogue.refresh(self.scorers())
+        return self._catalogue
+
+    def warm_up(self) -> None:
+        """Read what a list and a search need, so that the first who asks need not wait for it."""
+        with self._listing:
+            steps = self.catalogue().warming_up()
+        done = False
+        while not done:
+            sleep(0)  # whoever waits for the list comes first
+            with self._listing:
+                done = next(steps, None) is None
+
+    @property
+    def looking(self) -> threading.RLock:
+        """One thread at a time."""
+        return self._listing
+
+    def stamp(self) -> Stamp:
+        progress = self.progress()
+        return Stamp(turns=progress.turns, newest=progress.newest, events=progress.events)
+
+    def wants_numbers(self) -> bool:
+        """Whether the numbers are missing or out of date, and it isn't too soon to compute them again."""
+        return monotonic() >= self._earliest and self.numbers_stamp != self.stamp()
+
+    def keep(self, numbers: RunNumbers, stamp: Stamp, *, took_s: float) -> None:
+        """
+        Keep *numbers*, which were computed of the run as *stamp* tells it.
+
+        While a run goes on that is done again and again, so most of the time is left to other things.
+        """
+        with self._lock:
+            self.numbers, self.numbers_stamp = numbers, stamp
+            self._earliest = monotonic() + max(0.5, 3 * took_s)
+
+    def put_off(self, wait_s: float) -> None:
+        """Compute nothing for so long; the last time failed, and would again."""
+        self._earliest = monotonic() + wait_s

@@ -1,0 +1,273 @@
+"""
+A run's verdicts: judged, kept in its database, and read again as columns of scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from replay.core.errors import ScenarioError
+from replay.scenario.judge_section import build_panel
+from replay.scorers.judges.cache import VerdictCache
+from replay.scorers.judges.dry_run import Estimate, estimate
+from replay.scorers.judges.judge import Case, HistoryShown, Value
+from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
+from replay.scorers.judges.panel import Panel, Verdict
+from replay.scorers.judges.tally import Judged, Tally, spread_of
+from replay.core.settings.prices import NO_PRICES, read_price_table
+from replay.scenario.sections import Choice
+from replay.scorers.reference_score import mean
+from replay.scorers.scorer import Unscored
+from replay.core.settings.faults import nearest
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredVerdict
+
+if TYPE_CHECKING:
+    from replay.core.record import TurnRecord
+    from replay.runs.run import Run
+
+Told = Callable[[str, int, int], None]
+"""Learns how far a judge is: its name, cases done, cases in all; must return at once."""
+JUDGED = "judged"
+"""The fact of a run that holds a ``Judged`` for each judge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictScores:
+    """One column of a judge, as a scorer: its observations were made by asking, and are read."""
+
+    judged_by: str
+    """The judge's signature."""
+    unit: str
+
+    @property
+    def is_mean(self) -> bool:
+        return True
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """Nothing: a judge has to be asked, with ``replay score --judge``."""
+        return [Unscored(reason="not judged")] * len(records)
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed)
+
+    def signature(self) -> str:
+        return self.judged_by
+
+
+def judged_of(store: RunStore) -> list[Judged]:
+    """What *store* keeps of its judges, in order."""
+    return [msgspec.convert(one, Judged) for one in store.fact(JUDGED) or []]
+
+
+def verdict_scores(store: RunStore) -> dict[str, VerdictScores]:
+    """The judges' columns as scorers, by the column's name."""
+    return {
+        column: VerdictScores(judged_by=one.signature, unit=unit)
+        for one in judged_of(store)
+        for column, unit in one.units.items()
+    }
+
+
+async def judge_into(store: RunStore, panels: Sequence[Panel], *, told: Told | None = None) -> None:
+    """
+    Judge every record in *store* with *panels*, one after another; earlier verdicts of theirs give way.
+
+    Verdicts are written as they come: cancelling keeps them, and what was replied is in the cache.
+    """
+    judged = {one.name: one for one in judged_of(store)}
+    for panel in panels:
+        await _judge_into(store, panel, judged, told)
+
+
+async def _judge_into(store: RunStore, panel: Panel, judged: dict[str, Judged], told: Told | None) -> None:
+    ready, settled = ready_cases(panel, _cases(store, panel))
+    tally = Tally()
+    values: list[list[Mapping[str, Value]]] = []
+
+    def keep(verdict: Verdict) -> None:
+        store.add_verdict(_stored_verdict(panel, verdict))
+        _add_scores(store, panel, verdict)
+        values.append([repeat.values for repeat in verdict.repeats])
+
+    def keep_counts() -> None:
+        judged[panel.name] = _judged(panel, tally, values)
+        store.set_fact(JUDGED, list(judged.values()))
+
+    earlier = judged[panel.name].units if panel.name in judged else {}
+    store.drop_verdicts(panel.name, {**earlier, **panel.columns})
+    keep_counts()
+    for verdict in settled:
+        _add_scores(store, panel, verdict)
+    async with AsyncExitStack() as stack:
+        cache = await stack.enter_async_context(VerdictCache(panel.cache)) if panel.cache else None
+        try:
+            await judge_all(
+                panel,
+                ready,
+                cache=cache,
+                tally=tally,
+                keep=keep,
+                told=(lambda done: told(panel.name, done, len(ready))) if told else None,
+            )
+        finally:
+            tally.problems += [cache.problem] if cache and cache.problem else []
+            keep_counts()
+    store.add_event("judged", {"judge": panel.name, "signature": panel.signature(), "tally": tally})
+
+
+def _cases(store: RunStore, panel: Panel) -> list[Case]:
+    histories: dict[str, dict[str, HistoryShown]] = store.fact("histories") or {}
+    conversations = {one.id: one for one in store.conversations()}
+    return cases(panel.judge.level, store.records(), conversations, histories)
+
+
+def _judged(panel: Panel, tally: Tally, values: Sequence[Sequence[Mapping[str, Value]]]) -> Judged:
+    spreads = {column: spread_of(_numbers(values, o.name)) for column, o in panel.columns.items()}
+    return Judged(
+        name=panel.name,
+        signature=panel.signature(),
+        units={column: output.unit for column, output in panel.columns.items()},
+        tally=tally,
+        spread={column: spread for column, spread in spreads.items() if spread},
+    )
+
+
+def _numbers(values: Sequence[Sequence[Mapping[str, Value]]], output: str) -> list[list[float | None]]:
+    return [
+        [None if isinstance(value := repeat[output], Unscored) else value for repeat in turn]
+        for turn in values
+    ]
+
+
+def _add_scores(store: RunStore, panel: Panel, verdict: Verdict) -> None:
+    for column, output in panel.columns.items():
+        value = verdict.values[output.name]
+        scores = [_stored_score(verdict.case.record, value)]
+        if panel.judge.level == "dialogue":
+            scores += [_stored_score(record, ONCE_PER_DIALOGUE) for record in verdict.case.records[:-1]]
+        store.add_scores(column, scores)
+
+
+def _stored_score(record: TurnRecord, value: Value) -> StoredScore:
+    reason = value.reason if isinstance(value, Unscored) else None
+    number = None if isinstance(value, Unscored) else value
+    return StoredScore(record.conversation, record.system, record.policy, record.depth, number, reason)
+
+
+def _stored_verdict(panel: Panel, verdict: Verdict) -> StoredVerdict:
+    record, asks = verdict.case.record, verdict.asks
+    costs = [ask.cost_usd for ask in asks if ask.cost_usd is not None and not ask.cached]
+    return StoredVerdict(
+        judge=panel.name,
+        conversation=record.conversation,
+        system=record.system,
+        policy=record.policy,
+        depth=record.depth,
+        asks=sum(not ask.cached for ask in asks),
+        cached=sum(ask.cached for ask in asks),
+        cost_usd=sum(costs) if costs else None,
+        data={
+            "values": {column: verdict.values[o.name] for column, o in panel.columns.items()},
+            "repeats": verdict.repeats,
+            "prompts": verdict.prompts,
+        },
+    )
+
+
+# Judging a run that has been played ----------------------------------------------------------------------
+
+
+def run_panels(
+    run: Run, names: Sequence[str], *, repeats: int | None = None, cache: bool = True
+) -> list[Panel]:
+    """
+    The panels that *names* stand for: names of the run's own judges, ``all`` of them, or new ones written
+    as in a scenario. *repeats* and *cache* are in the place of their own settings.
+
+    Raises:
+        ScenarioError: there is no such judge, or one has faults.
+    """
+    from replay.scenario.sections import read_choices
+
+    file = run.scenario()
+    own = {str(choice.settings.get("name", choice.name)): choice for choice in file.scenario.judges}
+    choices: list[Choice] = []
+    for name in names:
+        if name == "all":
+            choices += own.values()
+        elif name in own:
+            choices.append(own[name])
+        else:
+            choices += _as_written(name, own, read_choices([name], "--judge"))
+    table = file.scenario.prices
+    prices = read_price_table(file.folder / table) if table else NO_PRICES
+    panels, faults = [], []
+    for choice in choices:
+        panel, found = build_panel(choice, folder=file.folder, at="--judge", prices=prices)
+        faults += found
+        if panel:
+            panel = replace(panel, repeats=repeats or panel.repeats)
+            panels.append(panel if cache else replace(panel, cache=None))
+    if faults:
+        raise ScenarioError("--judge", faults)
+    return panels
+
+
+def _as_written(name: str, own: Mapping[str, Choice], choices: list[Choice]) -> list[Choice]:
+    from replay.core.errors import Fault
+
+    if any(choice.settings for choice in choices):
+        return choices
+    known = ", ".join(own) or "it has none"
+    message = (
+        f'"{name}" is not a judge of the run\'s scenario{nearest(name, own)} (its judges: {known}); '
+        "a new one is written with its settings, as in '{correctness: {adapter: openai, settings: {...}}}'"
+    )
+    raise ScenarioError("--judge", [Fault(path=name, message=message)])
+
+
+async def judge_run(folder: str | Path, panels: Sequence[Panel], *, told: Told | None = None) -> Run:
+    """
+    Judge the run in *folder* with *panels*.
+
+    Raises:
+        RunError: there is no such run, or another process is writing it.
+    """
+    import asyncio
+
+    from replay.runs.run import Run
+
+    store = RunStore(Path(folder), write=True)
+    try:
+        await judge_into(store, panels, told=told)
+    finally:
+        await asyncio.to_thread(store.close)
+    return Run(folder)
+
+
+async def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[Estimate]:
+    """What judging the run in *folder* with *panels* would take; nothing is asked and nothing written."""
+    store = RunStore(Path(folder))
+    estimates = []
+    try:
+        for panel in panels:
+            ready, settled = ready_cases(panel, _cases(store, panel))
+            async with AsyncExitStack() as stack:
+                # A look must not make the file.
+                exists = panel.cache is not None and panel.cache.is_file()
+                cache = (
+                    await stack.enter_async_context(VerdictCache(panel.cache))
+                    if panel.cache and exists
+                    else None
+                )
+                estimates.append(await estimate(panel, ready, settled=len(settled), cache=cache))
+    finally:
+        store.close()
+    return estimates

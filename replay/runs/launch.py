@@ -1,0 +1,243 @@
+"""
+Starts runs and goes on with interrupted ones: from a scenario to a scored run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from replay import __version__
+from replay.scenario.assembly import Assembly, assemble
+from replay.play.engine import Observer, play_all
+from replay.core.errors import DatasetError, RunError, RunStoppedError
+from replay.core.logs import run_logged, tell
+from replay.runs.new_run import new_store
+from replay.play.player import Play, is_over
+from replay.policies.rewriter import opened
+from replay.runs.rerun_plan import Rerun
+from replay.runs.run import Run, chosen_scorers, score_into
+from replay.scenario.sections import ScenarioFile, parse_scenario, read_scenario
+from replay.scenario.shipped import find_scenario
+from replay.store.store import RunStore
+from replay.runs.stress.levels import check_hosts, play_under_load
+from replay.runs.judging import judge_into
+
+AnyScenario = str | Path | ScenarioFile | Mapping[str, Any]
+"""A path, a shipped scenario's name, a scenario already read, or its content as a mapping."""
+
+
+def load_scenario(scenario: AnyScenario) -> ScenarioFile:
+    """
+    Read *scenario*; the paths in a mapping start from the working directory.
+
+    Raises:
+        InputError: there is no such file, or it has faults.
+    """
+    if isinstance(scenario, ScenarioFile):
+        return scenario
+    if isinstance(scenario, Mapping):
+        import yaml
+
+        text = yaml.safe_dump(dict(scenario), sort_keys=False, allow_unicode=True)
+        return parse_scenario(text, source="scenario", folder=Path.cwd())
+    return read_scenario(scenario if isinstance(scenario, Path) else find_scenario(scenario))
+
+
+async def run_async(
+    scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None
+) -> Run:
+    """
+    Play *scenario* into a new folder below *runs*, score it, and return the run.
+
+    Once, whatever its ``repeats`` says; ``repeat_async`` plays it that often.
+    Cancelling keeps what was answered; ``resume_async`` goes on from there.
+
+    Raises:
+        InputError: the scenario or its data has faults.
+        PluginError: a plug-in can't be used.
+        ResolverError: coreference failed for good; the run can be resumed.
+        RunStoppedError: a system refuses our key, or failed too often in a row; the run can be resumed.
+    """
+    assembly = assemble(load_scenario(scenario))
+    if assembly.load:
+        await asyncio.to_thread(check_hosts, assembly)
+    store = new_store(assembly, Path(runs))
+    try:
+        with run_logged(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
+            if assembly.load:
+                await play_under_load(assembly, store, observer)
+            else:
+                await play_and_score(assembly, store, observer)
+    finally:
+        await asyncio.to_thread(store.close)
+    return Run(store.folder)
+
+
+async def repeat_async(
+    scenario: AnyScenario,
+    times: int | None = None,
+    *,
+    runs: str | Path = "runs",
+    observer: Observer | None = None,
+) -> list[Run]:
+    """
+    Play *scenario* several times, one run after another, each a run of its own in its own folder.
+
+    *times* is the scenario's ``repeats`` when left out. ``replay compare --spread`` and
+    ``replay.statistics.run_spread`` say how far the runs lie apart. Cancelling keeps the runs so far.
+
+    Raises:
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
+    """
+    file = load_scenario(scenario)
+    count = file.scenario.repeats if times is None else times
+    return [await run_async(file, runs=runs, observer=observer) for _ in range(count)]
+
+
+async def resume_async(folder: str | Path, *, observer: Observer | None = None) -> Run:
+    """
+    Go on with the run in *folder*: no finished turn is asked again.
+
+    A half-played conversation goes on after its last durable turn, or starts again from its first
+    where the system kept the history, since that session is gone.
+
+    Raises:
+        RunError: there is no such run, another process is writing it, or its data has changed.
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
+    """
+    assembly = assemble(Run(folder).scenario())
+    if assembly.load:
+        raise RunError(
+            f'"{folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t be '
+            "taken up again where it stopped; begin a new run"
+        )
+    store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
+    try:
+        store.add_event("resumed", {"version": __version__})
+        with run_logged(store.folder.name, scenario=assembly.file.source, resumed=True):
+            await play_and_score(assembly, store, observer)
+    finally:
+        await asyncio.to_thread(store.close)
+    return Run(folder)
+
+
+def run(scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None) -> Run:
+    """``run_async`` for a program without an event loop."""
+    return asyncio.run(run_async(scenario, runs=runs, observer=observer))
+
+
+def repeat(
+    scenario: AnyScenario,
+    times: int | None = None,
+    *,
+    runs: str | Path = "runs",
+    observer: Observer | None = None,
+) -> list[Run]:
+    """``repeat_async`` for a program without an event loop."""
+    return asyncio.run(repeat_async(scenario, times, runs=runs, observer=observer))
+
+
+def resume(folder: str | Path, *, observer: Observer | None = None) -> Run:
+    """``resume_async`` for a program without an event loop."""
+    return asyncio.run(resume_async(folder, observer=observer))
+
+
+async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:
+    """
+    Play what *store* has no record of yet, and what a rerun of it still has to ask; then score all of it.
+
+    Raises:
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
+    """
+    scenario = assembly.file.scenario
+    rerun = Rerun.pending(store, assembly)
+    plays = _Plays(assembly, store, rerun)
+    try:
+        async with assembly.service, opened(assembly.policies.values()):
+            lag = await play_all(
+                plays,
+                systems=assembly.systems,
+                settings=assembly.ask_settings,
+                sink=rerun or store,
+                concurrency=scenario.play.concurrency,
+                observer=observer,
+                keep_raw=partial(store.add_raw, most_bytes=scenario.play.raw_limit_bytes),
+            )
+    except asyncio.CancelledError:
+        store.add_event("interrupted", {})
+        raise
+    except RunStoppedError as error:
+        store.add_event("stopped", {"message": str(error)})
+        next_step = f"once that is mended, go on with: replay resume {store.folder}"
+        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
+    store.add_event("loop-lag", lag)
+    if rerun:
+        rerun.finish()
+    store.set_fact("finished", True)
+    # Scoring reads what was just written: wait for the writer to be through with it.
+    await store.flush()
+    await asyncio.to_thread(score_into, store, chosen_scorers(store) or scenario.scorers)
+    await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
+
+
+class _Plays(Iterator[Play]):
+    """What is still to be played, conversation by conversation, so that their gold side is resolved once."""
+
+    def __init__(self, assembly: Assembly, store: RunStore, rerun: Rerun | None) -> None:
+        self._assembly = assembly
+        self._store = store
+        self._rerun = rerun
+        self._resuming = store.count_records() > 0
+        self._known = store.conversation_lengths()
+        self._plays = self._all()
+
+    def __next__(self) -> Play:
+        return next(self._plays)
+
+    def _all(self) -> Iterator[Play]:
+        on_bad = self._count_bad if self._assembly.file.scenario.data.skip_bad else None
+        count = 0
+        for position, conversation in enumerate(self._assembly.conversations(on_bad)):
+            known = self._known.get(conversation.id)
+            if known is not None and known != len(conversation.turns):
+                raise RunError(
+                    f'conversation "{conversation.id}" had {known} turns when the run began and has '
+                    f"{len(conversation.turns)} now; the data has changed, so begin a new run"
+                )
+            if known is None:
+                self._store.add_conversation(position, conversation)
+            count += 1
+            for system in self._assembly.systems:
+                for name, policy in self._assembly.policies.items():
+                    play = Play(system=system, policy_name=name, policy=policy, conversation=conversation)
+                    if self._resuming:
+                        yield from self._rest(play)
+                    else:
+                        yield play
+        if count == 0:
+            raise DatasetError(
+                "holds no conversation to play", path=", ".join(map(str, self._assembly.paths))
+            )
+
+    def _rest(self, play: Play) -> list[Play]:
+        """What of *play* is still to be done."""
+        place = (play.conversation.id, play.system.name, play.policy_name)
+        records = self._store.records_of(*place)
+        if self._rerun and (again := self._rerun.plays(play, records)):
+            return again
+        if is_over(play.conversation, records, self._assembly.ask_settings.on_failure):
+            return []
+        if records and play.system.adapter.history == "server":
+            self._store.forget(*place)
+            records = ()
+        return [replace(play, records=records)]
+
+    def _count_bad(self, error: DatasetError) -> None:
+        self._store.add_event("bad-conversation", {"message": str(error)})
+        tell(logging.INFO, "conversation skipped", error=str(error))

@@ -1,0 +1,68 @@
+"""
+Asks chosen turns of a finished run again, into the same run: those that failed, or those of one depth.
+
+The turns as they were before stay in the run's table ``superseded``. What a turn's answer was the
+history of is asked again as well; see ``replay.runs.rerun_plan``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from replay.scenario.assembly import assemble
+from replay.play.engine import Observer
+from replay.runs.launch import play_and_score
+from replay.core.logs import run_logged
+from replay.runs.rerun_plan import begin, plan_for
+from replay.runs.run import Run
+from replay.store.store import RunStore
+from replay.runs.turn_conditions import read_conditions
+
+
+def count_chosen(folder: str | Path, only: Sequence[str]) -> int:
+    """
+    How many turns ``rerun_async`` would be about; of one that was interrupted, the number it began with.
+
+    Raises:
+        RunError, InputError: as for ``rerun_async``.
+    """
+    conditions = read_conditions(only)
+    store = RunStore(Path(folder))
+    try:
+        return len(plan_for(store, conditions).turns)
+    finally:
+        store.close()
+
+
+async def rerun_async(
+    folder: str | Path, only: Sequence[str] = ("failed",), *, observer: Observer | None = None
+) -> Run:
+    """
+    Ask again those turns of the run in *folder* for which all conditions in *only* hold; then score it.
+
+    Under a policy whose history holds the system's own answers, all later turns of the conversation are
+    asked again too, and where the system keeps the history, all turns of it. When nothing is chosen,
+    nothing happens. After an interruption the same call goes on, and so does ``resume_async``.
+
+    Raises:
+        RunError: there is no such run, it isn't finished, or another process is writing it.
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
+    """
+    conditions = read_conditions(only)
+    assembly = assemble(Run(folder).scenario())
+    store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
+    try:
+        if await asyncio.to_thread(begin, store, conditions):
+            await store.flush()
+            with run_logged(store.folder.name, scenario=assembly.file.source, rerun=list(only)):
+                await play_and_score(assembly, store, observer)
+    finally:
+        await asyncio.to_thread(store.close)
+    return Run(folder)
+
+
+def rerun(folder: str | Path, only: Sequence[str] = ("failed",), *, observer: Observer | None = None) -> Run:
+    """``rerun_async`` for a program without an event loop."""
+    return asyncio.run(rerun_async(folder, only, observer=observer))

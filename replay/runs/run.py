@@ -1,0 +1,357 @@
+"""
+A run that has been played, or is still being played: its records, its scores, its depth table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from replay.core.conversation import Conversation
+from replay.core.errors import RunError
+from replay.core.settings.plugins import build, load
+from replay.core.raw_reply import RawReply
+from replay.core.record import TurnRecord
+from replay.scenario.sections import Choice, ScenarioFile, parse_scenario
+from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
+from replay.store.store import DATABASE, RunStore
+from replay.store.stored import StoredScore, StoredVerdict
+from replay.store.superseding import Superseded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from replay.scorers.judges.tally import Judged
+    from replay.play.loop_lag import LagSummary
+    from replay.statistics.run_numbers import Report
+    from replay.statistics.depth_table import DepthTable
+    from replay.statistics.interval import IntervalMethod
+    from replay.statistics.load.load_summary import LoadSummary
+    from replay.statistics.score_column import ScoreColumn
+
+
+PART = 5_000
+"""Records that are scored together, at least, unless fewer are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """How far a run has come."""
+
+    records: int
+    skipped_conversations: int
+    """Conversations of the data that could not be read and were skipped."""
+    finished: bool
+    lag: LagSummary | None
+    """The event loop's lag in the run's last session."""
+
+
+class Run:
+    """A run's folder, read afresh at every call, so that a run in progress can be looked at."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """
+        Raises:
+            RunError: there is no run in *folder*, or it comes from another version.
+        """
+        self.folder = Path(folder)
+        with self._opened():
+            pass
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    @contextmanager
+    def _opened(self) -> Iterator[RunStore]:
+        store = RunStore(self.folder)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def _fact(self, key: str) -> Any:
+        with self._opened() as store:
+            return store.fact(key)
+
+    def scenario(self) -> ScenarioFile:
+        """The scenario as it was when the run began."""
+        facts = self._fact("scenario")
+        return parse_scenario(facts["text"], source=facts["source"], folder=Path(facts["folder"]))
+
+    def state(self) -> RunState:
+        """How far the run has come."""
+        from replay.play.loop_lag import LagSummary
+
+        with self._opened() as store:
+            lags = store.events("loop-lag")
+            return RunState(
+                records=store.count_records(),
+                skipped_conversations=len(store.events("bad-conversation")),
+                finished=bool(store.fact("finished")),
+                lag=msgspec.convert(lags[-1], LagSummary) if lags else None,
+            )
+
+    def outcomes(self) -> dict[str, int]:
+        """How many turns came to which outcome."""
+        with self._opened() as store:
+            return store.outcomes()
+
+    def is_load(self) -> bool:
+        """Whether conversations were played again and again, under load."""
+        return self._fact("load") is not None
+
+    def records(self) -> list[TurnRecord]:
+        """Every record, by conversation in the data's order, system, policy and depth."""
+        with self._opened() as store:
+            return list(store.records())
+
+    def raw_replies(self) -> Iterator[RawReply]:
+        """Replies as they came, as far as they were kept, in the order of the asks."""
+        with self._opened() as store:
+            yield from store.raw_replies()
+
+    def conversations(self) -> list[Conversation]:
+        """The conversations as the run met them, in the data's order."""
+        with self._opened() as store:
+            return list(store.conversations())
+
+    def signatures(self) -> dict[str, str]:
+        """Signature by policy label, and under ``data`` the conversations' count and content hash."""
+        digest, count = hashlib.sha256(), 0
+        with self._opened() as store:
+            for data in store.conversation_texts():
+                digest.update(data.encode("utf-8", "surrogatepass"))
+                count += 1
+            policies: Mapping[str, str] = store.fact("policies")
+            version = store.fact("version")
+        data = f"conversations:{count}|sha256:{digest.hexdigest()[:12]}"
+        return {"data": data} | {
+            label: f"policy:{signature}|convreplay:{version}" for label, signature in policies.items()
+        }
+
+    def scorers(self) -> dict[str, Scorer[Any]]:
+        """The scorers whose observations the run holds, by label, in order, and then its judges' columns."""
+        from replay.runs.judging import verdict_scores
+
+        stored = self._fact("scorers") or []
+        folder = Path(self._fact("scenario")["folder"])
+        scorers = build_scorers([msgspec.convert(one, _StoredScorer) for one in stored], folder)
+        with self._opened() as store:
+            return {**scorers, **verdict_scores(store)}
+
+    def judged(self) -> list[Judged]:
+        """What judging took and how far its repeats lie apart, judge by judge."""
+        from replay.runs.judging import judged_of
+
+        with self._opened() as store:
+            return judged_of(store)
+
+    def verdicts(self, judge: str) -> list[StoredVerdict]:
+        """One judge's verdicts with all their evidence, by conversation in the data's order and depth."""
+        with self._opened() as store:
+            return list(store.verdicts(judge))
+
+    def superseded(self) -> list[Superseded]:
+        """Turns as they were before they were asked again, in the order in which they gave way."""
+        with self._opened() as store:
+            return list(store.superseded())
+
+    def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
+        """All records, and the scores of each, by the scorer's label."""
+        from replay.statistics.score_column import ScoreColumn
+
+        scorers = self.scorers()
+        with self._opened() as store:
+            records = list(store.records())
+            columns = {}
+            for label, scorer in scorers.items():
+                stored = {(s.conversation, s.system, s.policy, s.depth): s for s in store.scores(label)}
+                observed = [
+                    _observed(stored.get((r.conversation, r.system, r.policy, r.depth))) for r in records
+                ]
+                columns[label] = ScoreColumn(scorer=scorer, observed=observed)
+        return records, columns
+
+    def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
+        """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
+        from replay.scorers.judges.notes import remarks
+        from replay.report.notes import again_remarks
+        from replay.statistics.run_numbers import Report
+        from replay.statistics.paired import policy_gaps
+
+        records, columns = self.scored()
+        judged = self.judged()
+        lag = self.state().lag
+        with self._opened() as store:
+            again = again_remarks(*store.count_superseded())
+        return Report(
+            table=self._table(records, columns, resamples, method),
+            gaps=tuple(
+                policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"), method=method)
+            ),
+            loop_lag_s=None if lag is None else lag.p99_s,
+            signatures=self.signatures(),
+            remarks=(*again, *remarks(judged)),
+            judges=tuple(msgspec.to_builtins(one) for one in judged),
+        )
+
+    def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
+        """
+        The numbers of a load run, by level, depth and over time; None for a run without load.
+
+        Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
+        """
+        from replay.runs.stress.numbers import read_load_summary
+
+        scorers = self.scorers()
+        with self._opened() as store:
+            return read_load_summary(store, scorers, resamples=resamples)
+
+    def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> pd.DataFrame:
+        """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
+        return self._table(*self.scored(), resamples, method).to_frame()
+
+    def turns(self) -> pd.DataFrame:
+        """One row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
+        from replay.statistics.turn_frame import turns_frame
+
+        return turns_frame(*self.scored())
+
+    def _table(
+        self,
+        records: Sequence[TurnRecord],
+        columns: Mapping[str, ScoreColumn],
+        resamples: int,
+        method: IntervalMethod,
+    ) -> DepthTable:
+        from replay.statistics.depth_table import depth_table
+
+        with self._opened() as store:
+            lengths, seed = store.conversation_lengths(), store.fact("seed")
+            if store.fact("load") is not None:  # not what the data has, but what was begun
+                lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
+        return depth_table(records, columns, lengths, resamples=resamples, seed=seed, method=method)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredScorer:
+    """A scorer as the run keeps it."""
+
+    label: str
+    name: str
+    settings: dict[str, Any]
+
+
+def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Scorer[Any]]:
+    """
+    Build scorers by label.
+
+    Raises:
+        PluginError: a scorer can't be found.
+        ScenarioError: its settings don't fit.
+    """
+    return {
+        one.label: build(load("scorers", one.name, folder), one.settings, folder=folder, key_path=one.label)
+        for one in stored
+    }
+
+
+def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
+    """
+    Score a run's records anew, without asking any system anything.
+
+    With the scorers of its scenario, or with *choices* in their place.
+
+    Raises:
+        RunError: there is no such run, or another process is writing it.
+        PluginError, ScenarioError: a scorer can't be built.
+    """
+    run = Run(folder)
+    if choices is None:
+        choices = run.scenario().scenario.scorers
+    store = RunStore(run.folder, write=True)
+    try:
+        score_into(store, choices)
+    finally:
+        store.close()
+    return run
+
+
+def chosen_scorers(store: RunStore) -> list[Choice]:
+    """The scorers that the run was scored with last; none if it wasn't scored yet."""
+    stored = msgspec.convert(store.fact("scorers") or [], list[_StoredScorer])
+    return [Choice(name=one.name, settings=one.settings) for one in stored]
+
+
+def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
+    """
+    Score every record in *store* with the scorers of *choices*; earlier scores give way.
+
+    Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
+    keeps a scorer from observing the first of them leaves earlier scores as they were.
+    """
+    kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
+    scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
+    if any(isinstance(scorer, SurveyingScorer) for scorer in scorers.values()):
+        for records in _parts(store.records()):
+            scorers = {
+                label: scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
+                for label, scorer in scorers.items()
+            }
+    replaced = False
+    for records in _parts(store.records()):
+        observed = {label: scorer.observe(records) for label, scorer in scorers.items()}
+        for label, values in observed.items():
+            keep = store.add_scores if replaced else store.replace_scores
+            keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])
+        replaced = True
+        store.settle()  # or scores would pile up where they are observed faster than written
+    if not replaced:
+        for label in scorers:
+            store.replace_scores(label, [])
+    store.set_fact("scorers", kept)
+    store.add_event("scored", {label: scorer.signature() for label, scorer in scorers.items()})
+
+
+def _parts(records: Iterator[TurnRecord]) -> Iterator[list[TurnRecord]]:
+    """Some ``PART`` records at a time, all turns of a conversation together."""
+    part: list[TurnRecord] = []
+    for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
+        part += played
+        if len(part) >= PART:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _stored(record: TurnRecord, value: Any) -> StoredScore:
+    unscored = value.reason if isinstance(value, Unscored) else None
+    shown = None if unscored is not None else value
+    return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)
+
+
+def _observed(stored: StoredScore | None) -> Any:
+    if stored is None:
+        return Unscored(reason="not scored yet")
+    return stored.value if stored.unscored is None else Unscored(reason=stored.unscored)
+
+
+def newest_run(runs: Path) -> Path:
+    """
+    The folder of the run in *runs* that was begun last.
+
+    Raises:
+        RunError: there is none.
+    """
+    found = [path.parent for path in runs.glob(f"*/{DATABASE}")]
+    if not found:
+        raise RunError(f'there is no run in "{runs}"; name a run\'s folder, or make one with `replay run`')
+    return max(found, key=lambda folder: (folder / DATABASE).stat().st_ctime)

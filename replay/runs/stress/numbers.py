@@ -1,0 +1,265 @@
+"""
+Reads the numbers of a load run from its database into columns, and has them summed up.
+
+The statistics know nothing of databases, histograms and goals; this brings them together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.play.load.objectives import ask_goals, parse_goals
+from replay.play.load.histogram import DurationHistogram
+from replay.runs.stress.score_numbers import places_of, score_cells
+from replay.scorers.scorer import Scorer, unit_of
+from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
+from replay.statistics.group import Group, groups_in_order
+from replay.statistics.load.load_cell import Tally
+from replay.statistics.load.load_level import LevelPlayed
+from replay.statistics.load.load_summary import FirstErrors, LoadSummary, Scoring, load_summary
+from replay.store import schema
+from replay.store.numbers import NumberReader, Rows
+from replay.store.store import RunStore
+
+_KINDS: dict[str, Any] = {
+    "row": np.int64,
+    "scheduled_s": np.float64,
+    "sent_s": np.float64,
+    "first_token_s": np.float64,
+    "done_s": np.float64,
+    "outcome": np.int8,
+    "depth": np.int32,
+    "attempts": np.int32,
+    "tokens": np.int32,
+    "tokens_are_pieces": np.bool_,
+    "group": np.int16,
+    "recorded": np.int32,
+    "level": np.int16,
+    "measured": np.bool_,
+}
+_CODES = {outcome.encode(): code for code, outcome in enumerate(OUTCOMES)}
+_GAP_BITS = 32
+
+
+def read_load_summary(
+    store: RunStore, scorers: Mapping[str, Scorer[Any]] | None = None, *, resamples: int = 1000
+) -> LoadSummary | None:
+    """
+    The summary of the run in *store*, with what *scorers* observed in it, by label; None unless it was
+    played under load.
+
+    Intervals are percentile intervals from *resamples* bootstrap samples of the data's conversations.
+
+    Raises:
+        RunError: the database can't be read.
+    """
+    load = store.fact("load")
+    if load is None:
+        return None
+    scorers = scorers or {}
+    seed = store.fact("seed") or 0
+    levels = msgspec.convert(store.events("level"), list[LevelPlayed])
+    goals = ask_goals(parse_goals(load.get("slo") or {}))
+    with NumberReader(store.folder) as reader:
+        read = _Columns(reader, levels)
+        scorings: dict[str, Scoring] = {
+            label: partial(
+                score_cells,
+                reader,
+                label,
+                scorer,
+                rows=read.rows,
+                asks=read.asks,
+                resamples=resamples,
+                seed=seed,
+            )
+            for label, scorer in scorers.items()
+        }
+        return load_summary(
+            read.asks,
+            levels,
+            load=load,
+            histogram=DurationHistogram,
+            tallies=_tallies(store, levels, read.asks.groups),
+            limits_s=goals.longest_s if goals else None,
+            first_errors=read.first_errors,
+            scorings=scorings,
+            score_units={label: unit_of(scorer) for label, scorer in scorers.items()},
+            skipped=read.skipped,
+            resamples=resamples,
+            seed=seed,
+        )
+
+
+class _Columns:
+    """The asks of a run, read batch by batch."""
+
+    def __init__(self, reader: NumberReader, levels: Sequence[LevelPlayed]) -> None:
+        self._levels = levels
+        found = groups_in_order(Group(*pair) for pair in reader.groups())
+        self._groups = {
+            (schema.to_bytes(group.system), schema.to_bytes(group.policy)): place
+            for place, group in enumerate(found)
+        }
+        self._recorded: dict[bytes, int] = {}
+        self._gap_counts: Counter[tuple[int, int]] = Counter()
+        self._decoder = msgspec.json.Decoder(list[int])
+        self._first_rows: dict[tuple[int, str], tuple[float, int]] = {}
+        self.skipped = 0
+        batches = [self._batch(rows) for rows in reader.asks()]
+        columns = {
+            name: np.concatenate([np.empty(0, kind), *(batch.pop(name) for batch in batches)])
+            for name, kind in _KINDS.items()
+        }
+        self.rows: NDArray[np.int64] = columns.pop("row")
+        """The row of each ask in the table of turns, rising."""
+        self.asks = Asks(
+            **columns,
+            conversation=_conversations(reader, self.rows),
+            groups=tuple(found),
+            recorded_count=len(self._recorded),
+            gaps=self._gaps(),
+        )
+        self.first_errors: FirstErrors = {
+            key: (due_s, reader.error(row)) for key, (due_s, row) in self._first_rows.items()
+        }
+
+    def _batch(self, rows: Rows) -> dict[str, NDArray[Any]]:
+        asked = [row for row in rows if row[4] is not None]
+        self.skipped += len(rows) - len(asked)
+        if not asked:
+            return {name: np.empty(0, kind) for name, kind in _KINDS.items()}
+        (
+            row,
+            scheduled,
+            sent,
+            first_token,
+            done,
+            outcome,
+            depth,
+            attempts,
+            tokens,
+            gaps,
+            system,
+            policy,
+            ids,
+        ) = zip(*asked, strict=True)
+        pieces = [
+            None if at is None else [] if text is None else self._decoder.decode(text)
+            for at, text in zip(first_token, gaps, strict=True)
+        ]
+        counted = [
+            (given, False) if given is not None else (-1, False) if gap is None else (len(gap) + 1, True)
+            for given, gap in zip(tokens, pieces, strict=True)
+        ]
+        values = {
+            "row": row,
+            "scheduled_s": scheduled,
+            "sent_s": sent,
+            "first_token_s": first_token,
+            "done_s": done,
+            "outcome": [_CODES[one] for one in outcome],
+            "depth": depth,
+            "attempts": attempts,
+            "tokens": [number for number, _ in counted],
+            "tokens_are_pieces": [were_counted for _, were_counted in counted],
+            "group": [self._groups[pair] for pair in zip(system, policy, strict=True)],
+            "recorded": [self._recorded.setdefault(one, len(self._recorded)) for one in ids],
+        }
+        batch = {name: np.array(column, dtype=_KINDS[name]) for name, column in values.items()}
+        batch["level"], batch["measured"] = self._placed(batch["scheduled_s"])
+        self._count_gaps(batch, pieces)
+        self._note_failures(batch)
+        return batch
+
+    def _placed(self, scheduled_s: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The level of each ask, and whether it was due in the measured window."""
+        level = np.full(len(scheduled_s), OUTSIDE, dtype=_KINDS["level"])
+        measured = np.zeros(len(scheduled_s), dtype=np.bool_)
+        for position, played in enumerate(self._levels):
+            inside = (scheduled_s >= played.began_s) & (scheduled_s <= played.ended_s)
+            window = (scheduled_s >= played.measured_from_s) & (scheduled_s < played.measured_to_s)
+            level[inside | window] = position
+            measured |= window
+        return level, measured
+
+    def _count_gaps(self, batch: Mapping[str, NDArray[Any]], pieces: Sequence[list[int] | None]) -> None:
+        answers = np.flatnonzero(batch["measured"] & (batch["outcome"] == ANSWERED))
+        lists = [(place, gaps) for place in answers.tolist() if (gaps := pieces[place])]
+        if not lists:
+            return
+        lengths = [len(gaps) for _, gaps in lists]
+        flat = np.fromiter(chain.from_iterable(gaps for _, gaps in lists), np.int64, sum(lengths))
+        places = [place for place, _ in lists]
+        keys = self._key(*(batch[name][places] for name in ("level", "group", "depth")))
+        both = np.repeat(keys, lengths) << _GAP_BITS | flat.clip(0, 2**_GAP_BITS - 1)
+        values, counts = np.unique(both, return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            self._gap_counts[value >> _GAP_BITS, value & (2**_GAP_BITS - 1)] += count
+
+    @staticmethod
+    def _key(level: NDArray[Any], group: NDArray[Any], depth: NDArray[Any]) -> NDArray[np.int64]:
+        """Level, group and depth in 31 bits."""
+        key: NDArray[np.int64] = (
+            (level.astype(np.int64) << 22) | (group.astype(np.int64) << 14) | depth.clip(0, 2**14 - 1)
+        )
+        return key
+
+    def _gaps(self) -> dict[tuple[int, int, int], dict[int, int]]:
+        gaps: dict[tuple[int, int, int], dict[int, int]] = {}
+        for (key, gap), count in self._gap_counts.items():
+            gaps.setdefault((key >> 22, key >> 14 & 0xFF, key & 0x3FFF), {})[gap] = count
+        return gaps
+
+    def _note_failures(self, batch: Mapping[str, NDArray[Any]]) -> None:
+        failed = np.flatnonzero(batch["measured"] & (batch["outcome"] != ANSWERED))
+        for place in failed[np.argsort(batch["scheduled_s"][failed], kind="stable")].tolist():
+            key = (int(batch["level"][place]), OUTCOMES[batch["outcome"][place]])
+            found = (float(batch["scheduled_s"][place]), int(batch["row"][place]))
+            self._first_rows[key] = min(found, self._first_rows.get(key, found))
+
+
+def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    """One number for each conversation as played by one system under one policy, ask by ask."""
+    numbers = np.full(len(rows), -1, dtype=np.int32)
+    before: list[Any] = []
+    number = -1
+    for batch in reader.plays():
+        found = []
+        for _, *who in batch:
+            if who != before:
+                before, number = who, number + 1
+            found.append(number)
+        places, known = places_of(rows, np.array([row for row, *_ in batch]))
+        numbers[places] = np.array(found, dtype=np.int32)[known]
+    return numbers
+
+
+def _tallies(store: RunStore, levels: Sequence[LevelPlayed], groups: Sequence[Group]) -> list[Tally]:
+    positions = {played.index: position for position, played in enumerate(levels)}
+    numbers = {group: number for number, group in enumerate(groups)}
+    found = []
+    for stored in store.tallies():
+        if stored.level not in positions:
+            continue
+        outcomes = {name: n for name, n in stored.data["outcomes"].items() if name != "skipped"}
+        histograms = {name: stored.data.get(name) for name in ("latency", "response", "ttft")}
+        found.append(
+            Tally(
+                level=positions[stored.level],
+                group=numbers[Group(stored.system, stored.policy)],
+                depth=stored.depth,
+                turns=sum(outcomes.values()),
+                outcomes=outcomes,
+                durations={name: DurationHistogram.decode(text) for name, text in histograms.items() if text},
+            )
+        )
+    return found

@@ -1,0 +1,117 @@
+"""
+Who visits: which conversation is played when, with which system and policy, in one worker's share.
+
+Everything follows from the scenario, the seed and a visit's number, so that the workers of a run share it
+out without a word between them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+from replay.scenario.assembly import Assembly
+from replay.core.conversation import Conversation
+from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped, share, trace_arrivals
+from replay.play.load.sampling import draw, played_again, repetition_mark
+from replay.play.load.generator import Visit
+from replay.play.load.level import Level
+from replay.play.turn_schedule import Pace
+from replay.play.load.section import LoadSection
+from replay.play.load.think import NoThinkTime, gaps_s, think_rng
+from replay.play.load.trace import Arrival
+from replay.play.player import Play
+
+PlayIt = Callable[[Play, Pace], Coroutine[object, object, None]]
+
+
+class Visits:
+    """The visits of one worker, level after level; a conversation drawn once more gets an id of its own."""
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        load: LoadSection,
+        conversations: Sequence[Conversation],
+        play: PlayIt,
+        *,
+        trace: Sequence[Arrival] = (),
+        worker: int = 0,
+        workers: int = 1,
+    ) -> None:
+        self._load = load
+        self._seed = assembly.file.scenario.seed
+        self._assembly = assembly
+        self._play = play
+        self._trace = trace
+        self._worker = worker
+        self._workers = workers
+        self._conversations = {conversation.id: conversation for conversation in conversations}
+        self._mark = repetition_mark(self._conversations)
+        self._repetitions: Counter[str] = Counter()
+        self._think = load.think.time()
+        self._thinks = not isinstance(self._think, NoThinkTime)
+        self._drawn = self._draw()
+        self._mine = islice(enumerate(self._drawn), worker, None, workers)
+
+    def of(self, level: Level) -> Iterator[Visit]:
+        """The visits of *level*: without end, or as long as the trace is."""
+        if not level.is_open:
+            return (self._visit(number, play) for number, play in self._mine)
+        if level.value is None:
+            return self._of_trace()
+        arrivals = share(self._arrivals(level, level.value), self._worker, self._workers)
+        return (
+            self._visit(number, play, at_s)
+            for (_, at_s), (number, play) in zip(arrivals, self._mine, strict=False)
+        )
+
+    def _arrivals(self, level: Level, rate: float) -> Iterator[float]:
+        if self._load.profile == "constant":
+            arrivals = constant_arrivals(rate)
+        else:
+            arrivals = poisson_arrivals(rate, random.Random(f"{self._seed}|arrivals|{level.index}"))
+        return ramped(arrivals, level.ramp_s)
+
+    def _of_trace(self) -> Iterator[Visit]:
+        times = trace_arrivals((arrival.at_s for arrival in self._trace), self._load.speed)
+        for number, (arrival, at_s) in enumerate(zip(self._trace, times, strict=True)):
+            if arrival.conversation is None:
+                play = next(self._drawn)
+            else:
+                plays = self._plays_of(self._conversations[arrival.conversation])
+                play = plays[number % len(plays)]
+            if number % self._workers == self._worker:
+                yield self._visit(number, play, at_s, arrival.gaps_s)
+
+    def _visit(
+        self, number: int, play: Play, at_s: float | None = None, gaps: tuple[float, ...] | None = None
+    ) -> Visit:
+        waits = len(play.conversation.turns) - 1
+        gaps = (gaps or ())[:waits]
+        if len(gaps) < waits and (gaps or self._thinks):
+            gaps += gaps_s(self._think, play.conversation, think_rng(self._seed, number))[len(gaps) :]
+        return Visit(play=partial(self._play, play), at_s=at_s, gaps_s=gaps)
+
+    def _draw(self) -> Iterator[Play]:
+        """Without end: each conversation drawn, with each system under each policy."""
+        for drawn in draw(list(self._conversations.values()), self._load.draw, self._seed):
+            yield from self._plays_of(drawn.conversation)
+
+    def _plays_of(self, conversation: Conversation) -> list[Play]:
+        self._repetitions[conversation.id] += 1
+        repetition = self._repetitions[conversation.id]
+        return [
+            Play(
+                system=system,
+                policy_name=name,
+                policy=policy,
+                conversation=played_again(conversation, repetition, self._mark),
+                source=conversation.id if repetition > 1 else None,
+            )
+            for system in self._assembly.systems
+            for name, policy in self._assembly.policies.items()
+        ]

@@ -1,0 +1,238 @@
+"""
+A load run on several processes, each with its own event loop and its share of the load.
+
+Their records are written here, by the run's one writer. An asking process never waits for another one:
+who visits when follows from the scenario and the seed (``replay.runs.stress.planned_visits``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from replay.core.errors import InputError, ReplayError, RunError, RunStoppedError
+from replay.play.load.level import Level, LevelOutcome, together
+from replay.play.load.section import LoadSection
+from replay.core.logs import handed_on
+from replay.scenario.sections import ScenarioFile
+from replay.store.store import RunStore
+from replay.runs.stress.counting import Count, Tally, TallyKey
+from replay.runs.stress.worker_messages import (
+    Begin,
+    Counted,
+    Durable,
+    Failed,
+    Job,
+    LevelDone,
+    Ready,
+    Records,
+    Stop,
+    Stopped,
+    receive,
+    send,
+)
+
+STOPPING_S = 10.0
+"""How long a worker may take to send what it has."""
+FAILURES = {"input": InputError, "system": RunStoppedError, "other": ReplayError}
+
+
+class ProcessCrew:
+    """Plays in ``load.workers`` other processes."""
+
+    def __init__(self, file: ScenarioFile, load: LoadSection, store: RunStore, *, start: float) -> None:
+        """*start* is the reading of ``perf_counter`` when the run started."""
+        self._workers = [
+            _Worker(
+                Job(
+                    text=file.text,
+                    source=file.source,
+                    folder=str(file.folder),
+                    worker=number,
+                    workers=load.workers,
+                    start=start,
+                ),
+                store,
+            )
+            for number in range(load.workers)
+        ]
+
+    async def __aenter__(self) -> Self:
+        try:
+            await asyncio.gather(*(worker.start() for worker in self._workers))
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(worker.close() for worker in self._workers))
+
+    async def play(self, level: Level) -> LevelOutcome:
+        try:
+            return together(await asyncio.gather(*(worker.play(level) for worker in self._workers)))
+        except BaseException:
+            # What was answered until now is still to be stored.
+            await asyncio.gather(*(worker.stop() for worker in self._workers))
+            raise
+
+    def taken_count(self) -> Count:
+        count = Count()
+        for worker in self._workers:
+            count.merge(worker.count)
+            worker.count = Count()
+        return count
+
+    def taken_tallies(self) -> Mapping[TallyKey, Tally]:
+        tallies: dict[TallyKey, Tally] = {}
+        for worker in self._workers:
+            for key, tally in worker.tallies.items():
+                tallies.setdefault(key, Tally()).merge(tally)
+            worker.tallies = {}
+        return tallies
+
+
+class _Worker:
+    """One process, seen from here."""
+
+    def __init__(self, job: Job, store: RunStore) -> None:
+        self.count = Count()
+        self.tallies: dict[TallyKey, Tally] = {}
+        self._job = job
+        self._store = store
+        self._process: asyncio.subprocess.Process | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._awaited: asyncio.Future[LevelOutcome | None] | None = None
+
+    async def start(self) -> None:
+        """
+        Raises:
+            ReplayError: it could not begin.
+        """
+        if sys.platform == "win32":
+            raise InputError("load.workers: several processes need Linux or macOS; use 1 here")
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # They find the same modules, wherever this program was started from.
+            modules = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "replay.runs.stress.worker_main",
+                str(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, **modules, **handed_on()},
+                start_new_session=True,  # Ctrl-C is the parent's to handle, from the first moment on
+            )
+        reader, self._writer = await asyncio.open_connection(sock=ours)
+        ready = self._expect()
+        self._listening = asyncio.create_task(self._listen(reader))
+        send(self._writer, self._job)
+        await ready
+
+    def _expect(self) -> asyncio.Future[LevelOutcome | None]:
+        self._awaited = asyncio.get_running_loop().create_future()
+        return self._awaited
+
+    async def play(self, level: Level) -> LevelOutcome:
+        """
+        Raises:
+            ReplayError: it could not go on.
+        """
+        assert self._writer is not None
+        done = self._expect()
+        send(self._writer, Begin(level))
+        outcome = await done
+        assert outcome is not None
+        return outcome
+
+    async def stop(self) -> None:
+        """Let it send what it has, and store that."""
+        if self._writer is None or self._listening is None or self._listening.done():
+            return
+        stopped = self._expect()
+        send(self._writer, Stop())
+        with contextlib.suppress(TimeoutError, ReplayError):
+            async with asyncio.timeout(STOPPING_S):
+                await stopped
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._process is not None:
+            try:
+                async with asyncio.timeout(STOPPING_S):
+                    await self._process.wait()
+            except TimeoutError:
+                self._process.kill()
+                await self._process.wait()
+        if self._listening is not None:
+            self._listening.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._listening
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        """Take in what it says, until it is gone."""
+        while (message := await receive(reader)) is not None:
+            match message:
+                case Records():
+                    self._store_rows(message)
+                case Counted():
+                    self.count.merge(message.count)
+                case LevelDone():
+                    self.tallies = message.tallies
+                    self._settle(message.outcome)
+                case Ready():
+                    self._settle(None)
+                case Stopped():
+                    self.count.merge(message.count)
+                    for key, tally in message.tallies.items():
+                        self.tallies.setdefault(key, Tally()).merge(tally)
+                    self._settle(None)
+                case Failed():
+                    self._fail(FAILURES[message.fault](message.message))
+        self._fail(
+            ReplayError(
+                f"worker {self._job.worker + 1} of the load ended before it was done; what was answered "
+                "until then is kept (was it killed, or out of memory?)"
+            )
+        )
+
+    def _store_rows(self, message: Records) -> None:
+        try:
+            durable = self._store.write_rows(message.rows)
+        except RunError as error:
+            self._fail(error)
+            return
+        durable.add_done_callback(lambda stored: self._tell_durable(stored, len(message.rows)))
+
+    def _tell_durable(self, stored: asyncio.Future[None], records: int) -> None:
+        if stored.cancelled():
+            return
+        error = stored.exception()
+        if error is not None:
+            self._fail(error)
+        elif self._writer is not None and not self._writer.is_closing():
+            send(self._writer, Durable(records))
+
+    def _settle(self, outcome: LevelOutcome | None) -> None:
+        if self._awaited is not None and not self._awaited.done():
+            self._awaited.set_result(outcome)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._awaited is not None and not self._awaited.done():
+            self._awaited.set_exception(error)
+            self._awaited.exception()  # whoever waits gets it; nobody waiting is no news

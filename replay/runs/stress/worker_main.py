@@ -1,0 +1,157 @@
+"""
+One of several processes that play a load run: ``python -m replay.runs.stress.worker_main FD``.
+
+It has an event loop and a coreference service of its own, and no database: records go to the parent, which
+says when they are durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+from collections import deque
+from pathlib import Path
+
+from replay.scenario.assembly import assemble
+from replay.core.errors import InputError, PluginError, ReplayError, RunStoppedError
+from replay.play.event_loop import run_on_loop
+from replay.play.first_failure import first_failure
+from replay.play.load.level import Level
+from replay.core.logs import take_over
+from replay.core.record import TurnRecord
+from replay.scenario.sections import parse_scenario
+from replay.store.schema import Row, record_row
+from replay.runs.stress.level_players import LocalCrew
+from replay.runs.stress.worker_messages import (
+    Begin,
+    Counted,
+    Durable,
+    Failed,
+    Job,
+    LevelDone,
+    Ready,
+    Records,
+    Stop,
+    Stopped,
+    receive,
+    send,
+)
+from replay.runs.stress.inputs import read_conversations, read_trace_of
+
+COUNTED_EVERY_S = 0.5
+
+
+class _Sent:
+    """A sink that sends records on, those of one turn of the loop together."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        self._gathered: list[Row] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def write(self, record: TurnRecord) -> None:
+        if not self._gathered:
+            self._loop.call_soon(self.send)
+        self._gathered.append(record_row(record))
+        durable: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append(durable)
+        await durable
+
+    def send(self) -> None:
+        """Send what there is."""
+        rows, self._gathered = self._gathered, []
+        if rows:
+            send(self._writer, Records(rows))
+
+    def durable(self, records: int) -> None:
+        for _ in range(records):
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+async def work(end: socket.socket) -> None:
+    """Do what the parent at the other *end* says, until it says no more."""
+    reader, writer = await asyncio.open_connection(sock=end)
+    job = await receive(reader)
+    if not isinstance(job, Job):
+        return
+    try:
+        with first_failure():
+            await _work(job, reader, writer)
+    except ReplayError as error:
+        is_input = isinstance(error, InputError | PluginError)
+        is_system = isinstance(error, RunStoppedError)
+        send(writer, Failed(str(error), "input" if is_input else "system" if is_system else "other"))
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    sink = _Sent(writer)
+    async with _crew(job, sink) as crew, asyncio.TaskGroup() as tasks:
+        send(writer, Ready())
+        counting = tasks.create_task(_keep_counting(crew, writer))
+        playing: asyncio.Task[None] | None = None
+        while (message := await receive(reader)) is not None:
+            match message:
+                case Durable():
+                    sink.durable(message.records)
+                case Begin():
+                    level = message.level.share(job.worker, job.workers)
+                    playing = tasks.create_task(_play(crew, level, writer))
+                case Stop():
+                    if playing is not None:
+                        playing.cancel()
+                        await asyncio.wait([playing])
+                    sink.send()
+                    send(writer, Stopped(crew.taken_count(), dict(crew.taken_tallies())))
+        counting.cancel()
+        if playing is not None:
+            playing.cancel()
+
+
+def _crew(job: Job, sink: _Sent) -> LocalCrew:
+    """Everything the scenario names, built once more."""
+    assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
+    assert assembly.load is not None
+    conversations = read_conversations(assembly, lambda error: None)
+    return LocalCrew(
+        assembly,
+        assembly.load,
+        conversations,
+        sink,
+        start=job.start,
+        trace=read_trace_of(assembly, conversations),
+        worker=job.worker,
+        workers=job.workers,
+    )
+
+
+async def _play(crew: LocalCrew, level: Level, writer: asyncio.StreamWriter) -> None:
+    outcome = await crew.play(level)
+    send(writer, Counted(crew.taken_count()))
+    send(writer, LevelDone(outcome, dict(crew.taken_tallies())))
+
+
+async def _keep_counting(crew: LocalCrew, writer: asyncio.StreamWriter) -> None:
+    while True:
+        await asyncio.sleep(COUNTED_EVERY_S)
+        send(writer, Counted(crew.taken_count()))
+
+
+def main() -> None:
+    """Entry point."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    take_over()
+    run_on_loop(work(socket.socket(fileno=int(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    main()

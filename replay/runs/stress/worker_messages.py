@@ -1,0 +1,111 @@
+"""
+What the processes of a load run say to each other, over a socket between parent and child.
+
+Pickled, since both ends are the same program on the same machine, and nobody else can reach the socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, Literal
+
+from replay.play.load.level import Level, LevelOutcome
+from replay.store.schema import Row
+from replay.runs.stress.counting import Count, Tally, TallyKey
+
+_LENGTH = Struct("!I")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a worker is to do; the first it is told."""
+
+    text: str
+    source: str
+    folder: str
+    """The scenario."""
+    worker: int
+    workers: int
+    start: float
+    """Reading of ``perf_counter`` when the run started; one clock for all processes of a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """To a worker: play this level's share of yours."""
+
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Durable:
+    """To a worker: so many more of your records, in order, are durable."""
+
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """To a worker: ask nothing more, and say when you have sent all you have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """From a worker: it can begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """From a worker: rows to be stored."""
+
+    rows: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """From a worker: what came since the last time."""
+
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class LevelDone:
+    """From a worker: a level is over."""
+
+    outcome: LevelOutcome
+    tallies: dict[TallyKey, Tally]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """From a worker: all it had was sent, and this is what it only counted."""
+
+    count: Count
+    tallies: dict[TallyKey, Tally]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """From a worker: it can't go on."""
+
+    message: str
+    fault: Literal["input", "system", "other"]
+    """Whether somebody's input is at fault, or a system that was asked (``RunStoppedError``)."""
+
+
+def send(writer: asyncio.StreamWriter, message: Any) -> None:
+    """Queue *message*; nobody waits for it to be read."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    writer.write(_LENGTH.pack(len(data)) + data)
+
+
+async def receive(reader: asyncio.StreamReader) -> Any:
+    """The next message; None when the other end is gone."""
+    try:
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        return pickle.loads(await reader.readexactly(length))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None

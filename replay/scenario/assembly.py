@@ -1,0 +1,254 @@
+"""
+Builds what a scenario names: readers, systems, policies, scorers, the coreference service.
+
+Everything is built before anything is asked, so that every fault of a scenario is known at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError, Fault, ScenarioError
+from replay.core.settings.confinement import confined_to, outside
+from replay.coreference.drift import DriftDetector
+from replay.coreference.service import CoreferenceService
+from replay.datasets.loading import read_conversations
+from replay.datasets.reader import Reader
+from replay.play.load.objectives import Goal, parse_goals
+from replay.play.load.section import LoadSection
+from replay.play.player import AskSettings, System
+from replay.policies.policy import Policy
+from replay.scenario.assertions.faults import assertion_faults, score_units
+from replay.scenario.assertions.section import Assertion
+from replay.scenario.part_builder import PartBuilder
+from replay.scenario.sections import (
+    DataSection,
+    DriftSection,
+    PluginChoice,
+    Scenario,
+    ScenarioFile,
+    SystemSection,
+    located,
+)
+from replay.scorers.judges.panel import Panel
+from replay.scorers.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """A scenario's parts, ready to play."""
+
+    file: ScenarioFile
+    reader: Reader | None
+    """None where each file's format is to be found out."""
+    paths: tuple[Path, ...]
+    systems: tuple[System, ...]
+    service: CoreferenceService
+    policies: Mapping[str, Policy]
+    """By label, in the scenario's order."""
+    scorers: Mapping[str, Scorer[Any]]
+    """By label, in the scenario's order."""
+    judges: tuple[Panel, ...] = ()
+
+    @property
+    def load(self) -> LoadSection | None:
+        return self.file.scenario.load
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The objectives of a load run."""
+        return parse_goals(self.load.slo, scorers=self.scorers) if self.load else ()
+
+    @property
+    def ask_settings(self) -> AskSettings:
+        play = self.file.scenario.play
+        return AskSettings(
+            timeout_s=play.timeout_s,
+            # Under load a retry would hide a failure and add to the load that made it.
+            attempts=1 if self.load and "attempts" not in play.model_fields_set else play.attempts,
+            backoff_s=play.backoff_s,
+            retry_budget_s=play.retry_budget_s,
+            on_failure=play.on_failure,
+            stop_after=play.stop_after,
+            fail_fast=play.fail_fast,
+            seed=self.file.scenario.seed,
+        )
+
+    def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
+        """The scenario's conversations, read as they are needed."""
+        limit = self.file.scenario.data.limit
+        return read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=limit)
+
+
+def assemble(file: ScenarioFile) -> Assembly:
+    """
+    Build everything *file* names.
+
+    Raises:
+        ScenarioError: something can't be built, or two parts don't go together; all faults at once.
+    """
+    with confined_to(file.folder if file.confined else None):
+        return _assemble(file)
+
+
+def _assemble(file: ScenarioFile) -> Assembly:
+    scenario = file.scenario
+    builder = PartBuilder(file.folder)
+    builder.prices(scenario.prices)
+    keep_raw = scenario.play.keep_raw
+    systems = [builder.system(s, f"systems[{i}]", keep_raw=keep_raw) for i, s in enumerate(scenario.systems)]
+    if scenario.load and any(system and system.keep_raw for system in systems):
+        builder.fault("load", "replies can't be kept under load; leave keep_raw out of this scenario")
+    builder.unlike([s.name for s in scenario.systems], "systems")
+    service = builder.service(scenario.drift)
+    policies: dict[str, Policy] = {}
+    if service:
+        drift = scenario.drift
+        detector = DriftDetector(
+            service=service,
+            window=drift.window,
+            background=drift.background,
+            mode=drift.mode,
+            threshold=drift.threshold,
+            min_similarity=drift.semantic.min_similarity if drift.semantic else None,
+            match=drift.match,
+        )
+        if drift.match != "f1" and drift.mode != "evalconvqa":
+            builder.fault("drift.match", f'"{drift.match}" needs mode: evalconvqa, whose setting it is')
+        for index, choice in enumerate(scenario.policies):
+            policy = builder.choice("policies", choice, Policy, f"policies[{index}]", detector=detector)  # type: ignore[type-abstract]
+            if policy:
+                policies[choice.label] = policy
+    builder.unlike([c.label for c in scenario.policies], "policies")
+    scorers: dict[str, Scorer[Any]] = {}
+    for index, choice in enumerate(scenario.scorers):
+        scorer = builder.choice("scorers", choice, Scorer, f"scorers[{index}]")  # type: ignore[type-abstract]
+        if scorer:
+            scorers[choice.label] = scorer
+            builder.installed(scorer, f"scorers[{index}]")
+    builder.unlike([c.label for c in scenario.scorers], "scorers")
+    judges = [builder.judge(choice, f"judges[{i}]") for i, choice in enumerate(scenario.judges)]
+    _check_judge_names(builder, judges, scorers)
+    builder.faults += assertion_faults(
+        scenario.assertions,
+        systems=[s.name for s in scenario.systems],
+        policies=[c.label for c in scenario.policies],
+        metrics=score_units(scorers, judges) if len(scorers) == len(scenario.scorers) else None,
+        folder=file.folder,
+    )
+    reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
+    _check_history(builder, file, systems, policies)
+    trace = file.folder / scenario.load.trace if scenario.load and scenario.load.trace else None
+    if trace and trace not in file.allowed and (said := outside(trace)):
+        builder.fault("load.trace", said)
+    if scenario.load and len(scorers) == len(scenario.scorers):
+        try:
+            parse_goals(scenario.load.slo, scorers=scorers)
+        except ValueError as error:
+            builder.fault("load.slo", str(error))
+    if builder.faults or service is None:
+        raise ScenarioError(file.source, located(builder.faults, file.lines))
+    return Assembly(
+        file=file,
+        reader=reader,
+        paths=paths,
+        systems=tuple(system for system in systems if system),
+        service=service,
+        policies=policies,
+        scorers=scorers,
+        judges=tuple(panel for panel in judges if panel),
+    )
+
+
+def _check_judge_names(
+    builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, Scorer[Any]]
+) -> None:
+    """Results are kept by name, those of scorers and judges side by side."""
+    taken = dict.fromkeys(scorers, "a scorer")
+    for index, panel in enumerate(judges):
+        for column in panel.columns if panel else ():
+            if column in taken:
+                message = f'"{column}" is what {taken[column]} is called as well; give the judge a name'
+                builder.fault(f"judges[{index}]", message)
+            taken[column] = "another judge"
+
+
+def _check_history(
+    builder: PartBuilder, file: ScenarioFile, systems: list[System | None], policies: Mapping[str, Policy]
+) -> None:
+    """A history that the system keeps can't be chosen by anyone else."""
+    keepers = [s.name for s in systems if s and s.adapter.history == "server"]
+    for name in keepers:
+        for index, choice in enumerate(file.scenario.policies):
+            policy = policies.get(choice.label)
+            if policy and policy.history == "gold":
+                builder.fault(
+                    f"policies[{index}]",
+                    f'"{choice.label}" shows the system gold answers as its history, but "{name}" keeps its '
+                    'own history; leave the policy out or use "augment", which puts the gold information '
+                    "into the question",
+                )
+        if file.scenario.play.on_failure == "gold":
+            builder.fault(
+                "play.on_failure",
+                f'"gold" puts the gold answer in a failed one\'s place, but "{name}" keeps its own history; '
+                'use "stop"',
+            )
+
+
+def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
+    """
+    What is wrong with the plug-ins and their settings in a scenario that has other faults as well.
+
+    Only sections that are sound but for unknown keys are looked at; the others are reported already.
+    """
+    builder = PartBuilder(folder)
+    for index, item in enumerate(_list(raw.get("systems"))):
+        if system := _sound(SystemSection, item):
+            builder.system(system, f"systems[{index}]")
+    if (data := _sound(DataSection, raw.get("data"))) is not None:
+        builder.reader(data)
+        builder.paths(data)
+    if "drift" in raw and (drift := _sound(DriftSection, raw["drift"])):
+        builder.service(drift)
+    for index, item in enumerate(_list(raw.get("policies"))):
+        if choice := _sound(PluginChoice, item):
+            builder.choice("policies", choice, object, f"policies[{index}]", detector=None)
+    scorers: dict[str, Any] = {}
+    for index, item in enumerate(_list(raw.get("scorers", Scenario.model_fields["scorers"].default))):
+        if choice := _sound(PluginChoice, item):
+            scorers[choice.label] = builder.choice("scorers", choice, object, f"scorers[{index}]")
+    judges = []
+    for index, item in enumerate(_list(raw.get("judges"))):
+        choice = _sound(PluginChoice, item)
+        judges.append(builder.judge(choice, f"judges[{index}]") if choice else None)
+    systems = [_sound(SystemSection, item) for item in _list(raw.get("systems"))]
+    policies = [_sound(PluginChoice, item) for item in _list(raw.get("policies"))]
+    builder.faults += assertion_faults(
+        [_sound(Assertion, item) for item in _list(raw.get("assert"))],
+        systems=[system.name for system in systems] if all(systems) else None,
+        policies=[choice.label for choice in policies] if all(policies) else None,
+        metrics=score_units(scorers, judges),
+        folder=folder,
+    )
+    return builder.faults
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _sound(kind: Any, value: Any) -> Any:
+    """*value* as *kind*, unknown keys aside; None where it is not sound in itself."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, Mapping):
+        value = {key: value[key] for key in kind.model_fields if key in value}
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None

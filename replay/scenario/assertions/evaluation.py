@@ -1,0 +1,243 @@
+"""
+Holds a run's numbers against a scenario's assertions.
+
+A bound is held against the number itself, not against an end of its interval, which is shown beside it.
+A change is that of ``replay compare``: on the turns that both runs have a number for and whose question
+and gold answers are the same, with its paired permutation test. ``significant: true`` fails a change only
+if the test's p is at most 0.05 as well; p is not corrected for other assertions.
+
+What can't be evaluated fails, with the reason: a check that silently didn't run is worse than none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from replay.core.errors import ReplayError
+from replay.core.settings.faults import nearest
+from replay.scenario.assertions.depth_range import DepthRange
+from replay.scenario.assertions.findings import Finding, Judgement
+from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
+from replay.scenario.assertions.section import Assertion
+from replay.statistics.bootstrap import Matrix, cluster_weights
+from replay.statistics.comparison import Side, compare_sides
+from replay.statistics.estimate import conversation_clusters, estimate_cells
+from replay.statistics.group import Group, group_of
+from replay.statistics.run_comparison import ScoredRun
+from replay.statistics.score_column import ScoreColumn
+
+SIGNIFICANT = 0.05
+
+
+class _NotEvaluatedError(Exception):
+    """Why an assertion can't be held against a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How intervals and tests are drawn; the run's own, so that its report shows the same."""
+
+    seed: int
+    resamples: int = 1000
+
+
+def evaluate(
+    run: ScoredRun,
+    assertions: Sequence[Assertion],
+    *,
+    groups: Sequence[Group],
+    baseline: Callable[[str], ScoredRun],
+    sampling: Sampling,
+) -> list[Judgement]:
+    """
+    Each of *assertions* with what *run* says to it.
+
+    *groups* are the systems and policies that were to be played, also those without a record;
+    *baseline* opens the run that a ``compare`` names and may raise any ``ReplayError``.
+    """
+    held = _Held(run, groups, cache(baseline), sampling)
+    return [
+        Judgement(
+            assertion=one,
+            findings=tuple(
+                held.finding(one, group)
+                for group in groups
+                if one.system in (None, group.system) and one.policy in (None, group.policy)
+            )
+            or (_nobody(one),),
+        )
+        for one in assertions
+    ]
+
+
+def _nobody(one: Assertion) -> Finding:
+    reason = "the scenario has no such system and policy"
+    return Finding(group=Group(one.system or "-", one.policy or "-"), holds=False, reason=reason)
+
+
+class _Held:
+    """A run that is held against one assertion after another; what is costly is done once."""
+
+    def __init__(
+        self,
+        run: ScoredRun,
+        groups: Sequence[Group],
+        baseline: Callable[[str], ScoredRun],
+        sampling: Sampling,
+    ) -> None:
+        self.run = run
+        self.groups = groups
+        self.baseline = baseline
+        self.sampling = sampling
+
+    @cached_property
+    def drawn(self) -> tuple[list[int], Matrix]:
+        """Each record's conversation, and the resampled conversations: those of the depth table."""
+        clusters, count = conversation_clusters(self.run.records)
+        sampling = self.sampling
+        return clusters, cluster_weights(count, resamples=sampling.resamples, seed=sampling.seed)
+
+    def finding(self, one: Assertion, group: Group) -> Finding:
+        try:
+            return self.bounded(one, group) if one.compare is None else self.changed(one, group, one.compare)
+        except _NotEvaluatedError as error:
+            return Finding(group=group, holds=False, reason=str(error))
+        except ReplayError as error:
+            return Finding(group=group, holds=False, reason=str(error).replace("\n", " "))
+
+    def bounded(self, one: Assertion, group: Group) -> Finding:
+        column = _column(self.run, one.metric)
+        cell = _cell(self.run, column, one.depth, group)
+        clusters, weights = self.drawn
+        (found,) = estimate_cells(column, [cell], clusters=clusters, weights=weights, confidence=0.95)
+        if found.value is None:
+            raise _NotEvaluatedError(f"{one.metric} is not defined over these turns")
+        below = one.min is not None and found.value < one.min
+        above = one.max is not None and found.value > one.max
+        return Finding(
+            group=group,
+            holds=not (below or above),
+            value=found.value,
+            low=found.low,
+            high=found.high,
+            bound=_nearer(found.value, one.min, one.max),
+            turns=found.scored,
+            conversations=found.conversations,
+        )
+
+    def changed(self, one: Assertion, group: Group, folder: str) -> Finding:
+        other = self.baseline(folder)
+        column, before = _column(self.run, one.metric), _column(other, one.metric)
+        if (now := column.scorer.signature()) != (then := before.scorer.signature()):
+            raise _NotEvaluatedError(
+                f"{one.metric} means two things: {then} in {other.name}, {now} here; score one of the runs "
+                "anew with `replay score`"
+            )
+        sides = (
+            _side(other, one.metric, before, one.depth, _counterpart(group, self.groups, other)),
+            _side(self.run, one.metric, column, one.depth, group),
+        )
+        sampling = self.sampling
+        (found,) = compare_sides(
+            *sides, [one.metric], by_depth=False, resamples=sampling.resamples, seed=sampling.seed
+        )
+        row = found.total
+        change = row.difference
+        if change.value is None or row.test is None:
+            raise _NotEvaluatedError(f"no turn at {one.depth} has a {one.metric} in both runs")
+        fall = one.max_drop is not None
+        bound = -(one.max_drop or 0.0) if fall else one.max_rise or 0.0
+        beyond = change.value < bound if fall else change.value > bound
+        by_chance = one.significant and row.test.p > SIGNIFICANT
+        return Finding(
+            group=group,
+            holds=not beyond or by_chance,
+            value=change.value,
+            low=change.low,
+            high=change.high,
+            bound=bound,
+            turns=change.turns,
+            conversations=change.conversations,
+            before=row.first,
+            after=row.second,
+            p=row.test.p,
+            remark=_remark(beyond and by_chance, row.test.conversations, found.one_sided + found.unlike),
+        )
+
+
+def _nearer(value: float, least: float | None, most: float | None) -> float | None:
+    """The bound that *value* breaks, or comes closest to."""
+    bounds = [bound for bound in (least, most) if bound is not None]
+    if least is not None and value < least:
+        return least
+    if most is not None and value > most:
+        return most
+    return min(bounds, key=lambda bound: abs(value - bound))
+
+
+def _remark(excused: bool, differing: int, left_out: int) -> str | None:
+    said = []
+    if excused:
+        said.append("not significant")
+        if (least := 2 / 2**differing) > SIGNIFICANT:
+            said.append(f"{differing} conversations that differ can't give a p below {min(1.0, least):.2g}")
+    if left_out:
+        said.append(f"{left_out:,} turn{'' if left_out == 1 else 's'} left out that only one run has so")
+    return "; ".join(said) or None
+
+
+def _counterpart(group: Group, groups: Sequence[Group], other: ScoredRun) -> Group:
+    """The group of *other* to compare with; a lone system may have been called otherwise there."""
+    theirs = other.groups()
+    if group in theirs:
+        return group
+    lone = len({one.system for one in groups}) == 1 == len({one.system for one in theirs})
+    found = [one for one in theirs if lone and one.policy == group.policy]
+    if not found:
+        listed = "; ".join(map(str, theirs)) or "no record"
+        raise _NotEvaluatedError(f"{other.name} has nothing to compare with {group} (it has {listed})")
+    return found[0]
+
+
+def _column(run: ScoredRun, metric: str) -> ScoreColumn:
+    if metric in run.scores:
+        return run.scores[metric]
+    scorer = OPERATIONAL_METRICS.get(metric)
+    if scorer is None:
+        known = ", ".join([*run.scores, *OPERATIONAL_METRICS])
+        raise _NotEvaluatedError(
+            f'{run.name} has no "{metric}"{nearest(metric, run.scores)} (known: {known}); '
+            "`replay score` adds a score"
+        )
+    return ScoreColumn(scorer=scorer, observed=tuple(scorer.observe(run.records)))
+
+
+def _cell(run: ScoredRun, column: ScoreColumn, depths: DepthRange, group: Group) -> list[int]:
+    """
+    The group's records at *depths*.
+
+    Raises:
+        _NotEvaluatedError: none of them has an observation, or a sum would lack some.
+    """
+    records = run.records
+    cell = [i for i, r in enumerate(records) if r.depth in depths and group_of(r) == group]
+    if not cell:
+        raise _NotEvaluatedError(f"no turn was asked at {depths}")
+    scored = [i for i in cell if column.is_scored(i)]
+    if not scored:
+        reasons = dict.fromkeys(column.observed[i].reason for i in cell)
+        raise _NotEvaluatedError(f"none of the {len(cell):,} turns at {depths} counts ({', '.join(reasons)})")
+    if isinstance(column.scorer, TotalCost):
+        unknown = sum(records[i].outcome == "answered" and not column.is_scored(i) for i in cell)
+        if unknown:
+            raise _NotEvaluatedError(f"{unknown:,} of {len(cell):,} turns were answered without a cost")
+    return cell
+
+
+def _side(run: ScoredRun, metric: str, column: ScoreColumn, depths: DepthRange, group: Group) -> Side:
+    cell = _cell(run, column, depths, group)
+    observed = [column.observed[i] for i in cell]
+    scores: Mapping[str, ScoreColumn] = {metric: ScoreColumn(scorer=column.scorer, observed=observed)}
+    return Side(records=[run.records[i] for i in cell], scores=scores)

@@ -1,0 +1,85 @@
+"""
+What is wrong with a scenario's assertions, as far as that can be known before anything is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from replay.core.errors import Fault
+from replay.core.settings.confinement import outside
+from replay.core.settings.faults import nearest
+from replay.scenario.assertions.operational_metrics import UNITS
+from replay.scenario.assertions.section import Assertion
+from replay.scorers.judges.panel import Panel
+from replay.scorers.scorer import SHARE, unit_of
+from replay.store.store import DATABASE
+
+
+def assertion_faults(
+    assertions: Sequence[Assertion | None],
+    *,
+    systems: Collection[str] | None,
+    policies: Collection[str] | None,
+    metrics: Mapping[str, str] | None,
+    folder: Path,
+) -> list[Fault]:
+    """
+    Names that the scenario doesn't have, bounds that no number can pass, runs that are not there.
+
+    *metrics* are ``score_units``. None for what is not known since that part of the scenario has faults
+    itself, and for an assertion that has.
+    """
+    faults = []
+    for index, one in enumerate(assertions):
+        if one is None:
+            continue
+        at = f"assert[{index}]"
+        known = (
+            None if metrics is None else {**metrics, **{n: u for n, u in UNITS.items() if n not in metrics}}
+        )
+        for key, name, names in (
+            ("metric", one.metric, known),
+            ("policy", one.policy, policies),
+            ("system", one.system, systems),
+        ):
+            if name is not None and names is not None and name not in names:
+                faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
+        if known is not None and known.get(one.metric) == SHARE:
+            faults += _beyond_a_share(one, at)
+        if one.compare is not None and (complaint := outside(folder / one.compare)):
+            faults.append(Fault(path=f"{at}.compare", message=complaint))
+        elif one.compare is not None and not (folder / one.compare / DATABASE).is_file():
+            message = (
+                f'there is no run in "{folder / one.compare}"; name the folder of a run, relative to '
+                "the scenario's"
+            )
+            faults.append(Fault(path=f"{at}.compare", message=message))
+    return faults
+
+
+def score_units(scorers: Mapping[str, object], judges: Sequence[Panel | None]) -> dict[str, str] | None:
+    """What the scores of *scorers* and *judges* count in, by name; None if one of them can't be built."""
+    if any(one is None for one in (*scorers.values(), *judges)):
+        return None
+    units = {label: unit_of(scorer) for label, scorer in scorers.items()}
+    for panel in judges:
+        units |= {name: output.unit for name, output in panel.columns.items()} if panel else {}
+    return units
+
+
+def _unknown(kind: str, name: str, names: Collection[str]) -> str:
+    listed = ", ".join(names)
+    hint = nearest(name, names)
+    article = "no metric" if kind == "metric" else f"no {kind}"
+    return f'"{name}" is {article} of this scenario{hint} (known: {listed})'
+
+
+def _beyond_a_share(one: Assertion, at: str) -> Iterator[Fault]:
+    for key in ("min", "max", "max_drop", "max_rise"):
+        bound: float | None = getattr(one, key)
+        if bound is not None and not 0 <= bound <= 1:
+            hint = f"; {bound:g} % is {bound / 100:g}" if 1 < bound <= 100 else ""
+            message = f"{bound:g} is no share; {one.metric} is kept as a share from 0 to 1{hint}"
+            yield Fault(path=f"{at}.{key}", message=message)

@@ -1,0 +1,166 @@
+"""
+``claims``: which of the gold answer's claims the answer makes, and which of its own are in the gold one.
+
+The judge of the Dataworkz evaluation framework: it lists the claims of both answers, leaves out those
+that follow from the question alone, and lists the common ones, figures, names and dates being equal only
+if they are exactly so. It answers with JSON lists; what the lists hold is counted here, and counts that
+the judge reports are kept as evidence but never used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.errors import AdapterError
+from replay.scorers.judges.claim_scores import ClaimCounts, count_claims
+from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
+from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.prompt import Prompt
+from replay.scorers.judges.reading import first_object, json_problem
+from replay.scorers.judges.variables import case_variables
+from replay.scorers.reference_score import why_unscored
+from replay.scorers.scorer import Unscored
+
+DEFAULTS: Mapping[str, Any] = {"temperature": 0}
+LISTS = ("golden_claims", "candidate_claims", "common_claims")
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {name: {"type": "array", "items": {"type": "string"}} for name in LISTS},
+    "required": list(LISTS),
+    "additionalProperties": False,
+}
+COMPLETION_TOKENS = 200
+NO_GOLDEN = Unscored(reason="no claims in the gold answer")
+NO_CANDIDATE = Unscored(reason="no claims in the answer")
+INVALID = Unscored(reason="the judge's claims can't be read as JSON")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsJudge:
+    """Recall, precision and F1 of claims, each in [0, 1]; of many turns, the mean."""
+
+    response_format: Literal["none", "json_object", "json_schema"] = "none"
+    """Ask the endpoint to keep to JSON, where it can; ``none`` finds the object among other text."""
+    tries: int = 3
+    """Replies that are read at most: after one that can't be, the judge is shown it and the error."""
+    prompt: Path | None = None
+    retry_prompt: Path | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
+
+    _first: Prompt = field(init=False, repr=False, compare=False)
+    _again: Prompt = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.tries < 1:
+            raise ValueError(f"tries {self.tries} is not a positive whole number")
+        again = Prompt("claims_retry", self.retry_prompt, extra=("prompt", "reply", "error"))
+        object.__setattr__(self, "_first", Prompt("claims", self.prompt, needs=("predicted", "response")))
+        object.__setattr__(self, "_again", again)
+
+    @property
+    def level(self) -> Level:
+        return "turn"
+
+    @property
+    def outputs(self) -> Sequence[Output]:
+        return tuple(Output(name=n, voting="mean") for n in ("recall", "precision", "f1"))
+
+    @property
+    def needed_parameters(self) -> Sequence[str]:
+        formatted = ("response_format",) if self.response_format != "none" else ()
+        return (*given(self.parameters), *formatted)
+
+    def why_not(self, case: Case) -> Unscored | None:
+        why = why_unscored(case.record)
+        return NO_GOLDEN if why is None and case.record.gold_answers[0] == CANNOT_ANSWER else why
+
+    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+        prompt = self._first.render(case_variables(case))
+        return tuple(
+            PlannedAsk(
+                prompt=prompt,
+                parameters=self._parameters,
+                sample=number,
+                completion_tokens=COMPLETION_TOKENS,
+                certain=number == 0,
+            )
+            for number in range(self.tries)
+        )
+
+    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+        variables = case_variables(case)
+        first = prompt = self._first.render(variables)
+        problems: list[str] = []
+        for number in range(self.tries):
+            step = "claims" if number == 0 else "claims.retry"
+            try:
+                text = (await ask(step, prompt, parameters=self._parameters, sample=number)).text
+            except AdapterError as error:
+                return _same(failed(error), {"problems": problems})
+            try:
+                return self._opinion(text, problems)
+            except _UnreadableClaims as error:
+                problems.append(str(error))
+            prompt = self._again.render({**variables, "prompt": first, "reply": text, "error": problems[-1]})
+        return _same(INVALID, {"problems": problems})
+
+    def signature(self) -> str:
+        return (
+            f"claims:format={self.response_format}+tries={self.tries}"
+            f"|prompt={self._first.hash}+{self._again.hash}|{shown(merged(DEFAULTS, self.parameters))}"
+        )
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        parameters = merged(DEFAULTS, self.parameters)
+        if self.response_format == "json_object":
+            parameters["response_format"] = {"type": "json_object"}
+        elif self.response_format == "json_schema":
+            named = {"name": "claims", "strict": True, "schema": dict(SCHEMA)}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": named}
+        return parameters
+
+    def _opinion(self, text: str, problems: Sequence[str]) -> Opinion:
+        found = first_object(text, LISTS)
+        if found is None:
+            raise _UnreadableClaims(json_problem(text))
+        golden, candidate, common = (_claims(found, name) for name in LISTS)
+        counts = count_claims(golden, candidate, common)
+        evidence = {
+            **dict(zip(LISTS, (golden, candidate, common), strict=True)),
+            "counts": {"golden": counts.golden, "candidate": counts.candidate, "common": counts.common},
+            "clamped": counts.common > min(counts.golden, counts.candidate),
+            "reported": {k: v for k, v in found.items() if k not in LISTS},
+            "problems": list(problems),
+        }
+        return Opinion(values=_values(counts), evidence=evidence)
+
+
+class _UnreadableClaims(ValueError):
+    """Why a reply holds no claim lists, in words for the judge."""
+
+
+def _claims(found: Mapping[str, Any], name: str) -> list[str]:
+    value = found.get(name)
+    if not isinstance(value, list):
+        raise _UnreadableClaims(f'"{name}" is {"missing" if name not in found else "not a list"}')
+    for item in value:
+        if not isinstance(item, str):
+            raise _UnreadableClaims(f'"{name}" holds something that is not a text: {str(item)[:60]}')
+    return value
+
+
+def _values(counts: ClaimCounts) -> dict[str, Value]:
+    if counts.recall is None or counts.f1 is None:
+        return {"recall": NO_GOLDEN, "precision": NO_GOLDEN, "f1": NO_GOLDEN}
+    precision = NO_CANDIDATE if counts.precision is None else counts.precision
+    return {"recall": counts.recall, "precision": precision, "f1": counts.f1}
+
+
+def _same(why: Unscored, evidence: Mapping[str, Any]) -> Opinion:
+    return Opinion(values={"recall": why, "precision": why, "f1": why}, evidence=evidence)

@@ -1,0 +1,77 @@
+"""
+``correctness``: is the predicted answer correct, given the gold answer? Yes is 1, no is 0.
+
+The judge of a thesis on conversational QA (accuracy by an LLM, compared there with human raters who mark
+an answer 1 if it covers the gold answer's information).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from replay.core.errors import AdapterError
+from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
+from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.prompt import Prompt
+from replay.scorers.judges.reading import read_yes_no
+from replay.scorers.judges.variables import case_variables
+from replay.scorers.reference_score import why_unscored
+from replay.scorers.scorer import Unscored
+
+DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 16}
+UNREADABLE = Unscored(reason="the judge said neither yes nor no")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectnessJudge:
+    """Share of answers that the judge calls correct, in [0, 1]."""
+
+    prompt: Path | None = None
+    """A prompt file instead of ours."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
+
+    _prompt: Prompt = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        prompt = Prompt("correctness", self.prompt, needs=("predicted", "response"))
+        object.__setattr__(self, "_prompt", prompt)
+
+    @property
+    def level(self) -> Level:
+        return "turn"
+
+    @property
+    def outputs(self) -> Sequence[Output]:
+        return (Output(voting="majority"),)
+
+    @property
+    def needed_parameters(self) -> Sequence[str]:
+        return given(self.parameters)
+
+    def why_not(self, case: Case) -> Unscored | None:
+        return why_unscored(case.record)
+
+    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+        return (PlannedAsk(prompt=self._question(case), parameters=self._parameters, completion_tokens=1),)
+
+    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+        try:
+            reply = await ask("correctness", self._question(case), parameters=self._parameters)
+        except AdapterError as error:
+            return Opinion(values={"": failed(error)})
+        said = read_yes_no(reply.text)
+        return Opinion(values={"": UNREADABLE if said is None else float(said)})
+
+    def signature(self) -> str:
+        return f"correctness:prompt={self._prompt.hash}|{shown(self._parameters)}"
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return merged(DEFAULTS, self.parameters)
+
+    def _question(self, case: Case) -> str:
+        return self._prompt.render(case_variables(case))

@@ -1,0 +1,89 @@
+"""
+What judging would take, without asking anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from replay.scorers.judges.asking import Voter, sample_name
+from replay.scorers.judges.cache import VerdictCache, cache_key
+from replay.scorers.judges.judge import Case, PlannedAsk
+from replay.scorers.judges.panel import Panel
+from replay.scorers.judges.prompt import PromptError
+
+CHARACTERS_PER_TOKEN = 4
+"""Of English text in the vocabularies of common models; other languages take more tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What one judge would take; tokens and cost are guesses, counts of asks are not."""
+
+    name: str
+    cases: int
+    """Turns or conversations to be judged."""
+    settled: int
+    """Those that can't be judged at all, which is known without asking."""
+    asks: int
+    """Asks that are sure to be sent, retries aside."""
+    asks_at_most: int
+    """With all that a reply could lead to: verifications, or JSON that can't be read."""
+    cached: int
+    """Asks that the cache would answer."""
+    prompt_tokens: int
+    completion_tokens: int
+    """Of the asks that are sure."""
+    cost_usd: float | None
+    """Of the asks that are sure; None where a voter has no prices."""
+
+
+async def estimate(
+    panel: Panel, ready: Sequence[Case], *, settled: int, cache: VerdictCache | None
+) -> Estimate:
+    """What judging the cases in *ready* would take, with *settled* more that need no asking."""
+    seen: set[str] = set()
+    asks = at_most = cached = prompt_tokens = completion_tokens = 0
+    cost = 0.0
+    for voter, repeat, planned in _planned(panel, ready):
+        sample = sample_name(repeat, planned.sample, once=planned.once)
+        key = cache_key(planned.prompt, voter.identity, voter.sent(planned.parameters), sample)
+        if (panel.cache or planned.once) and planned.certain:
+            if key in seen:
+                cached += not planned.once
+                continue
+            seen.add(key)
+            if cache and await cache.has(key):
+                cached += 1
+                continue
+        at_most += 1
+        if planned.certain:
+            asks += 1
+            prompt = round(len(planned.prompt) / CHARACTERS_PER_TOKEN)
+            prompt_tokens += prompt
+            completion_tokens += planned.completion_tokens
+            cost += voter.prices.cost_usd(prompt, planned.completion_tokens) if voter.prices else 0.0
+    return Estimate(
+        name=panel.name,
+        cases=len(ready),
+        settled=settled,
+        asks=asks,
+        asks_at_most=at_most,
+        cached=cached,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost_usd=cost if all(voter.prices for voter in panel.voters) else None,
+    )
+
+
+def _planned(panel: Panel, ready: Sequence[Case]) -> Iterator[tuple[Voter, int, PlannedAsk]]:
+    for case in ready:
+        try:
+            planned = panel.judge.plan(case)
+        except PromptError:  # nothing is asked about a case whose prompt can't be filled in
+            continue
+        for repeat in range(panel.repeats):
+            for voter in panel.voters:
+                for ask in planned:
+                    yield voter, repeat, ask

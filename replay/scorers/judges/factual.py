@@ -1,0 +1,148 @@
+"""
+``factual``: does the answer state the facts of the gold answer? 1 factually matching, 0 contradicting.
+
+A fuzzy match of the gold answer in the predicted one comes first; a model then judges by five criteria
+(key topics, central fact, no contradiction, figures, direction of indicators). Where the two disagree, a
+second prompt that sees both decides. Every step is kept with the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from replay.core.errors import AdapterError
+from replay.scorers.fuzzy import fuzzy_ratio
+from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
+from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.prompt import Prompt
+from replay.scorers.judges.reading import first_object, read_match
+from replay.scorers.judges.variables import case_variables
+from replay.scorers.reference_score import why_unscored
+from replay.scorers.scorer import Unscored
+
+DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 400}
+COMPLETION_TOKENS = 120
+UNREADABLE = Unscored(reason="the judge's verdict can't be read")
+UNREADABLE_CHECK = Unscored(reason="the judge's verification can't be read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactualJudge:
+    """Share of answers that match the gold answer's facts, in [0, 1]."""
+
+    threshold: float = 0.8
+    """Partial ratio in [0, 1] from which on the gold answer counts as found in the predicted one."""
+    ask: Literal["always", "unmatched"] = "always"
+    """``always``: the model judges every answer, and is checked where it contradicts a fuzzy match.
+    ``unmatched``: a fuzzy match settles it without asking."""
+    prompt: Path | None = None
+    verification_prompt: Path | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
+
+    _first: Prompt = field(init=False, repr=False, compare=False)
+    _second: Prompt = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold: {self.threshold:g} is not between 0 and 1")
+        answer = ("predicted", "response")
+        second = Prompt(
+            "factual_verification", self.verification_prompt, extra=("first", "fuzzy"), needs=answer
+        )
+        object.__setattr__(self, "_first", Prompt("factual", self.prompt, needs=answer))
+        object.__setattr__(self, "_second", second)
+
+    @property
+    def level(self) -> Level:
+        return "turn"
+
+    @property
+    def outputs(self) -> Sequence[Output]:
+        return (Output(voting="majority"),)
+
+    @property
+    def needed_parameters(self) -> Sequence[str]:
+        return given(self.parameters)
+
+    def why_not(self, case: Case) -> Unscored | None:
+        return why_unscored(case.record)
+
+    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+        matched = self._ratio(case) >= self.threshold
+        if matched and self.ask == "unmatched":
+            return ()
+        first = self._first.render(case_variables(case))
+        second = self._second.render(self._checked(case, matched=matched, said=not matched, text=""))
+        return tuple(
+            PlannedAsk(
+                prompt=prompt,
+                parameters=self._parameters,
+                completion_tokens=COMPLETION_TOKENS,
+                certain=certain,
+            )
+            for prompt, certain in ((first, True), (second, False))
+        )
+
+    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+        ratio = self._ratio(case)
+        matched = ratio >= self.threshold
+        evidence: dict[str, Any] = {
+            "fuzzy": {"ratio": ratio, "matching": matched},
+            "first": None,
+            "verification": None,
+            "disagreement": False,
+        }
+        if matched and self.ask == "unmatched":
+            return Opinion(values={"": 1.0}, evidence=evidence)
+        try:
+            text = (
+                await ask("factual", self._first.render(case_variables(case)), parameters=self._parameters)
+            ).text
+            said = read_match(text)
+            evidence["first"] = _read(text, said)
+            if said is None:
+                return Opinion(values={"": UNREADABLE}, evidence=evidence)
+            if said == matched:
+                return Opinion(values={"": float(said)}, evidence=evidence)
+            evidence["disagreement"] = True
+            check = self._second.render(self._checked(case, matched=matched, said=said, text=text))
+            text = (await ask("factual.verification", check, parameters=self._parameters)).text
+            decided = read_match(text)
+            evidence["verification"] = _read(text, decided)
+        except AdapterError as error:
+            return Opinion(values={"": failed(error)}, evidence=evidence)
+        value = UNREADABLE_CHECK if decided is None else float(decided)
+        return Opinion(values={"": value}, evidence=evidence)
+
+    def signature(self) -> str:
+        return (
+            f"factual:fuzzy>={self.threshold:g}+ask={self.ask}"
+            f"|prompt={self._first.hash}+{self._second.hash}|{shown(self._parameters)}"
+        )
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return merged(DEFAULTS, self.parameters)
+
+    def _ratio(self, case: Case) -> float:
+        """The best partial ratio of any gold answer in the predicted one, in [0, 1]."""
+        answer = case.record.answer or ""
+        return max(fuzzy_ratio(answer, gold) for gold in case.record.gold_answers)
+
+    def _checked(self, case: Case, *, matched: bool, said: bool, text: str) -> dict[str, Any]:
+        return {
+            **case_variables(case),
+            "fuzzy": {"matching": matched, "ratio": self._ratio(case), "threshold": self.threshold},
+            "first": {"matching": said, "text": text},
+        }
+
+
+def _read(text: str, said: bool | None) -> dict[str, Any]:
+    """What was made of a reply: the verdict, and criteria and reason where the judge gave them."""
+    found = first_object(text, ("verdict",)) or {}
+    kept: dict[str, Any] = {key: found[key] for key in ("criteria", "reason") if key in found}
+    return {"matching": said, **kept}

@@ -1,0 +1,228 @@
+"""
+``geval``: ratings by criteria, such as naturalness and coherence, of answers or of whole conversations.
+
+G-Eval (Liu et al., *G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment*, EMNLP 2023): the
+judge gets a criterion with evaluation steps and fills in a form with the rating alone. How the rating is
+taken is said by ``mode`` and never changes by itself: the probability-weighted mean over the scale's
+tokens, the mean of n samples, or a single reply. Prompts, criteria and steps are ours, and each criterion
+is rated by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from replay.core.errors import AdapterError
+from replay.scorers.judges.criteria import Criterion, chosen_criteria
+from replay.scorers.judges.judge import (
+    Ask,
+    Case,
+    Level,
+    Opinion,
+    Output,
+    PlannedAsk,
+    UnfitVoterError,
+    Value,
+    failed,
+)
+from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.prompt import Prompt, short_hash
+from replay.scorers.judges.rating import SampledRating, WeightedRating, weighted_rating
+from replay.scorers.judges.reading import read_rating
+from replay.scorers.judges.variables import case_variables, dialogue_fact, fact_of
+from replay.scorers.reference_score import why_unscored
+from replay.scorers.scorer import Unscored
+
+Mode = Literal["logprobs", "samples", "single"]
+
+DEFAULTS: Mapping[Mode, Mapping[str, Any]] = {
+    "logprobs": {"temperature": 0, "max_tokens": 10, "logprobs": True, "top_logprobs": 20},
+    "samples": {"temperature": 2, "top_p": 1, "max_tokens": 5},
+    "single": {"temperature": 0, "max_tokens": 10},
+}
+STEPS_DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 400}
+STEPS_TOKENS = 120
+NO_FACT = Unscored(reason="no fact to rest on in the data")
+NO_ANSWER = Unscored(reason="no turn of the conversation was answered")
+NO_LOGPROBS = 'no log-probabilities in the reply; use mode "samples" or "single"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GEvalJudge:
+    """A rating for each criterion, by default from 1 to 5, and ``mean`` where there are several."""
+
+    mode: Mode
+    """``logprobs``: one reply, weighted by the log-probabilities that come with it. ``samples``: the mean
+    of several replies. ``single``: one reply, taken at its word."""
+    level: Level = "turn"
+    criteria: tuple[str, ...] | None = None
+    """Names of criteria; left out, all of the file's, or naturalness, coherence, engagingness and
+    groundedness."""
+    criteria_file: Path | None = None
+    """YAML list with the name, definition, scale and steps of own criteria."""
+    samples: int = 20
+    """Replies per rating in mode ``samples``."""
+    prompt: Path | None = None
+    steps_prompt: Path | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the model, over the mode's ``DEFAULTS``; one that is null isn't sent."""
+
+    _criteria: tuple[Criterion, ...] = field(init=False, repr=False, compare=False)
+    _prompt: Prompt = field(init=False, repr=False, compare=False)
+    _steps: Prompt = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise ValueError(f"samples {self.samples} is not a positive whole number")
+        criteria = chosen_criteria(self.criteria, self.criteria_file)
+        if self.mode == "logprobs":
+            for one in criteria:
+                if one.scale[1] > 9:
+                    raise ValueError(
+                        f"the scale of {one.name} ends at {one.scale[1]}; mode logprobs reads single digits, "
+                        "so let it end at 9, or use mode samples or single"
+                    )
+        wanted = ("predicted", "response") if self.level == "turn" else ("dialogue",)
+        prompt = Prompt(f"geval_{self.level}", self.prompt, extra=("criterion",), needs=wanted)
+        steps = Prompt("geval_steps", self.steps_prompt, extra=("criterion", "level"), needs=("criterion",))
+        for name, value in (("_criteria", criteria), ("_prompt", prompt), ("_steps", steps)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def outputs(self) -> Sequence[Output]:
+        names = [criterion.name for criterion in self._criteria]
+        names += ["mean"] if len(names) > 1 else []
+        return tuple(Output(name=name, voting="mean", unit="") for name in names)
+
+    @property
+    def needed_parameters(self) -> Sequence[str]:
+        by_mode = {"logprobs": ("logprobs", "top_logprobs"), "samples": ("temperature",), "single": ()}
+        needed = [name for name in by_mode[self.mode] if name in self._parameters]
+        return tuple(dict.fromkeys([*needed, *given(self.parameters)]))
+
+    def why_not(self, case: Case) -> Unscored | None:
+        if self.level == "dialogue":
+            return None if any(r.answer is not None for r in case.records) else NO_ANSWER
+        return why_unscored(case.record) if case.record.answer is None else None
+
+    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+        planned = []
+        for criterion in self._criteria:
+            if criterion.needs_fact and not self._fact(case):
+                continue
+            if not criterion.steps:
+                planned.append(
+                    PlannedAsk(
+                        prompt=self._steps_question(criterion),
+                        parameters=self._steps_parameters,
+                        completion_tokens=STEPS_TOKENS,
+                        once=True,
+                    )
+                )
+            prompt = self._question(case, criterion, criterion.steps)
+            planned += [
+                PlannedAsk(prompt=prompt, parameters=self._parameters, sample=number, completion_tokens=3)
+                for number in range(self._asks)
+            ]
+        return planned
+
+    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+        values: dict[str, Value] = {}
+        evidence: dict[str, Any] = {}
+        for criterion in self._criteria:
+            if criterion.needs_fact and not self._fact(case):
+                values[criterion.name] = NO_FACT
+                continue
+            try:
+                steps = criterion.steps or await self._generated_steps(criterion, ask)
+                prompt = self._question(case, criterion, steps)
+                values[criterion.name], how = await self._rated(criterion, prompt, ask)
+            except AdapterError as error:
+                values[criterion.name] = failed(error)
+                continue
+            origin = "given" if criterion.steps else "generated"
+            evidence[criterion.name] = {"steps": list(steps), "steps_origin": origin, **how}
+        if len(self._criteria) > 1:
+            values["mean"] = _mean([values[criterion.name] for criterion in self._criteria])
+        return Opinion(values=values, evidence=evidence)
+
+    def signature(self) -> str:
+        names = "+".join(criterion.name for criterion in self._criteria)
+        content = repr([(c.name, c.definition, c.scale, c.steps) for c in self._criteria])
+        generated = f"|steps=generated@{self._steps.hash}" if any(not c.steps for c in self._criteria) else ""
+        n = f"|n={self.samples}" if self.mode == "samples" else ""
+        return (
+            f"geval:mode={self.mode}|level={self.level}|criteria={names}@{short_hash(content)}"
+            f"|prompt={self._prompt.hash}{generated}{n}|{shown(self._parameters)}"
+        )
+
+    @property
+    def _asks(self) -> int:
+        return self.samples if self.mode == "samples" else 1
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return merged(DEFAULTS[self.mode], self.parameters)
+
+    @property
+    def _steps_parameters(self) -> dict[str, Any]:
+        refused = {name: value for name, value in self.parameters.items() if value is None}
+        return merged(STEPS_DEFAULTS, refused)
+
+    def _fact(self, case: Case) -> str:
+        return dialogue_fact(case) if self.level == "dialogue" else fact_of(case)
+
+    def _question(self, case: Case, criterion: Criterion, steps: Sequence[str]) -> str:
+        described = {**_described(criterion), "steps": list(steps)}
+        return self._prompt.render({**case_variables(case), "fact": self._fact(case), "criterion": described})
+
+    def _steps_question(self, criterion: Criterion) -> str:
+        return self._steps.render({"criterion": _described(criterion), "level": self.level})
+
+    async def _generated_steps(self, criterion: Criterion, ask: Ask) -> tuple[str, ...]:
+        step = f"geval.{criterion.name}.steps"
+        reply = await ask(step, self._steps_question(criterion), parameters=self._steps_parameters, once=True)
+        lines = (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", line).strip() for line in reply.text.splitlines())
+        return tuple(line for line in lines if line)
+
+    async def _rated(self, criterion: Criterion, prompt: str, ask: Ask) -> tuple[Value, dict[str, Any]]:
+        """The rating and how it came about."""
+        step, (low, high) = f"geval.{criterion.name}", criterion.scale
+        if self.mode == "logprobs":
+            reply = await ask(step, prompt, parameters=self._parameters)
+            if not reply.logprobs or not any(token.top for token in reply.logprobs):
+                raise UnfitVoterError(NO_LOGPROBS)
+            found = weighted_rating(reply.logprobs, low, high, label=criterion.name)
+            if isinstance(found, WeightedRating):
+                return found.value, {"probabilities": found.probabilities, "mass": found.mass}
+            return found, {}
+        ratings: list[float | None] = []
+        for number in range(self._asks):
+            reply = await ask(step, prompt, parameters=self._parameters, sample=number)
+            read = read_rating(reply.text, low, high, label=criterion.name)
+            ratings.append(None if read is None else read.value)
+        sampled = SampledRating(ratings=tuple(ratings))
+        counts = {"unreadable": sampled.unreadable, "zeros": sampled.zeros}
+        return sampled.value, {"ratings": ratings, **counts}
+
+
+def _described(criterion: Criterion) -> dict[str, Any]:
+    return {
+        "name": criterion.name,
+        "definition": criterion.definition,
+        "low": criterion.scale[0],
+        "high": criterion.scale[1],
+        "needs_fact": criterion.needs_fact,
+    }
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    """The mean of all criteria; unscored for the first reason if one has no rating."""
+    missing = next((value for value in values if isinstance(value, Unscored)), None)
+    if missing is not None:
+        return missing
+    return sum(value for value in values if not isinstance(value, Unscored)) / len(values)

@@ -1,0 +1,119 @@
+"""
+Judges a run's turns: which cases there are, and all of them side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterError
+from replay.core.record import TurnRecord
+from replay.scorers.judges.asking import Asker
+from replay.scorers.judges.cache import VerdictCache
+from replay.scorers.judges.judge import Case, HistoryShown, Level, failed
+from replay.scorers.judges.panel import Panel, Verdict, judge_case
+from replay.scorers.judges.tally import Tally
+from replay.scorers.scorer import Unscored
+
+ONCE_PER_DIALOGUE = Unscored(reason="judged once, at the conversation's last turn")
+
+
+def cases(
+    level: Level,
+    records: Iterable[TurnRecord],
+    conversations: Mapping[str, Conversation],
+    histories: Mapping[str, Mapping[str, HistoryShown]],
+) -> list[Case]:
+    """
+    The cases in *records*, in their order.
+
+    *histories* says by system and policy what the system was shown; its own answers where that is missing.
+    """
+    plays: dict[tuple[str, str, str], list[TurnRecord]] = {}
+    for record in records:
+        plays.setdefault((record.conversation, record.system, record.policy), []).append(record)
+    found = []
+    for (conversation, system, policy), played in plays.items():
+        played.sort(key=lambda record: record.depth)
+        for count in range(1 if level == "turn" else len(played), len(played) + 1):
+            found.append(
+                Case(
+                    conversation=conversations[conversation],
+                    records=tuple(played[:count]),
+                    history_shown=histories.get(system, {}).get(policy, "own"),
+                )
+            )
+    return found
+
+
+def ready_cases(panel: Panel, found: Sequence[Case]) -> tuple[list[Case], list[Verdict]]:
+    """Those of *found* that are worth asking about, and verdicts on the others."""
+    ready, settled = [], []
+    for case in found:
+        why = panel.judge.why_not(case)
+        if why is None:
+            ready.append(case)
+        else:
+            settled.append(_unscored(panel, case, why))
+    return ready, settled
+
+
+async def judge_all(
+    panel: Panel,
+    ready: Sequence[Case],
+    *,
+    cache: VerdictCache | None,
+    tally: Tally,
+    keep: Callable[[Verdict], None],
+    told: Callable[[int], None] | None = None,
+) -> None:
+    """
+    Judge every case of *ready* and hand each verdict to *keep* as soon as it is there.
+
+    Failures of the endpoints become reasons in the verdicts. *told* learns how many cases are done.
+    """
+    source: Iterator[Case] = iter(ready)
+    asker = Asker(panel.patience, cache, tally)
+
+    def count(verdict: Verdict) -> None:
+        keep(verdict)
+        tally.verdicts += 1
+        tally.unscored += all(isinstance(value, Unscored) for value in verdict.values.values())
+        if told:
+            told(tally.verdicts)
+
+    async def keep_judging() -> None:
+        for case in source:
+            count(await judge_case(panel, case, asker))
+
+    async with AsyncExitStack() as stack:
+        try:
+            await _enter(panel, stack)
+        except AdapterError as error:
+            tally.failed(str(error))
+            for case in source:
+                count(_unscored(panel, case, failed(error)))
+            return
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(min(panel.concurrency, len(ready))):
+                    tasks.create_task(keep_judging())
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from group
+
+
+async def _enter(panel: Panel, stack: AsyncExitStack) -> None:
+    entered: list[object] = []
+    for voter in panel.voters:
+        for managed in (voter.limit, voter.adapter):
+            # Voters may share a limit.
+            if hasattr(managed, "__aenter__") and not any(managed is other for other in entered):
+                entered.append(managed)
+                await stack.enter_async_context(managed)  # type: ignore[arg-type]
+
+
+def _unscored(panel: Panel, case: Case, why: Unscored) -> Verdict:
+    return Verdict(case=case, values={output.name: why for output in panel.judge.outputs})

@@ -1,0 +1,144 @@
+"""
+What came of the measured asks of a level, or of one system, policy and depth in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.core.record import TOKEN_GAP_S
+from replay.statistics.estimate import Estimate
+from replay.statistics.load.asks import OUTCOMES, Asks, Floats
+from replay.statistics.load.percentiles import (
+    Histogram,
+    Percentiles,
+    counted_percentiles,
+    histogram_percentiles,
+    percentiles,
+)
+
+
+class GrowingHistogram(Histogram, Protocol):
+    """A histogram that durations can be added to."""
+
+    def record_all(self, durations_s: NDArray[np.floating[Any]]) -> None: ...
+
+    def merge(self, other: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Measured asks of a level that were not kept one by one, of one system, policy and depth."""
+
+    level: int
+    """The level's position."""
+    group: int
+    """The group's position."""
+    depth: int
+    turns: int
+    outcomes: Mapping[str, int]
+    durations: Mapping[str, GrowingHistogram]
+    """Of the answers: ``latency``, ``response`` and ``ttft``, those that there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadCell:
+    """Durations are those of answers; asks that failed are in ``outcomes``."""
+
+    turns: int
+    """Asked, tallied ones included."""
+    outcomes: Mapping[str, int]
+    """Turns by outcome, most first."""
+    tallied: int = 0
+    """Turns kept only as counts and histograms; the tokens and scores lack them."""
+    retried: int = 0
+    """Turns that took more than one attempt; their durations are those of the last one."""
+    latency: Percentiles | None = None
+    """Sent to last byte."""
+    response: Percentiles | None = None
+    """Due to last byte, which a system that stalls can't keep low by not being asked."""
+    ttft: Percentiles | None = None
+    """Sent to first token."""
+    inter_token: Percentiles | None = None
+    """Between the pieces of an answer, all pieces of all answers alike."""
+    time_per_token: Percentiles | None = None
+    """Of each answer: its time per token after the first."""
+    scores: Mapping[str, Estimate] = field(default_factory=dict)
+    score_drops: Mapping[str, Estimate] = field(default_factory=dict)
+    """How much less each score is than at the first level; conversations resampled alike for both."""
+
+    @property
+    def answered(self) -> int:
+        return self.outcomes.get("answered", 0)
+
+    @property
+    def failed(self) -> int:
+        """Turns asked without getting an answer."""
+        return self.turns - self.answered
+
+    @property
+    def error_share(self) -> float | None:
+        return self.failed / self.turns if self.turns else None
+
+
+def load_cell(
+    asks: Asks,
+    chosen: NDArray[np.intp],
+    *,
+    tallies: Sequence[Tally] = (),
+    gaps: Sequence[Mapping[int, int]] = (),
+    histogram: Callable[[], GrowingHistogram],
+) -> LoadCell:
+    """
+    The asks at the positions *chosen*, with *tallies* and the *gaps* between pieces that belong to them.
+
+    *histogram* makes an empty histogram, into which kept durations go too where some are only tallied.
+    """
+    outcome = asks.outcome[chosen]
+    outcomes = Counter({OUTCOMES[code]: int(n) for code, n in enumerate(np.bincount(outcome)) if n})
+    for tally in tallies:
+        outcomes.update(tally.outcomes)
+    answers = chosen[asks.answered[chosen]]
+    picked = picked_asks(asks, answers)
+
+    def summed(name: str, durations_s: Floats) -> Percentiles | None:
+        kept_apart = [tally.durations[name] for tally in tallies if name in tally.durations]
+        if not kept_apart:
+            return percentiles(durations_s)
+        whole = histogram()
+        whole.record_all(durations_s)
+        for one in kept_apart:
+            whole.merge(one)
+        return histogram_percentiles(whole)
+
+    tallied = sum(tally.turns for tally in tallies)
+    counted: Counter[int] = Counter()
+    for one in gaps:
+        counted.update(one)
+    return LoadCell(
+        turns=len(chosen) + tallied,
+        outcomes=dict(sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))),
+        tallied=tallied,
+        retried=int((asks.attempts[chosen] > 1).sum()),
+        latency=summed("latency", picked.latency_s),
+        response=summed("response", picked.response_s),
+        ttft=summed("ttft", picked.ttft_s),
+        inter_token=counted_percentiles(counted, TOKEN_GAP_S),
+        time_per_token=percentiles(picked.tpot_s),
+    )
+
+
+def picked_asks(asks: Asks, chosen: NDArray[np.intp]) -> Asks:
+    """Those at the positions *chosen* only."""
+    columns: dict[str, Any] = {
+        name: column[chosen]
+        for name in Asks.__slots__
+        if isinstance(column := getattr(asks, name), np.ndarray)
+    }
+    return replace(asks, gaps={}, **columns)

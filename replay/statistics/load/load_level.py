@@ -1,0 +1,232 @@
+"""
+One level of a load run: what was offered, what came of it, and how far the generator itself kept up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.statistics.group import Group
+from replay.statistics.load.asks import Asks, Floats
+from replay.statistics.load.load_cell import LoadCell, Tally, picked_asks
+from replay.statistics.load.percentiles import Percentiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalResult:
+    """One objective and what it was held against."""
+
+    goal: str
+    value: float | None
+    met: bool | None
+    key: str = ""
+    """As in the scenario, from which the value's unit can be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lag:
+    """Of the generator's event loop; of the worst process where there were several."""
+
+    samples: int
+    p50_s: float
+    p99_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelPlayed:
+    """A level as the run's database keeps it; moments in seconds since the run's start."""
+
+    index: int
+    name: str
+    value: float | None
+    """Concurrency, or conversations per second; None where a trace says."""
+    began_s: float
+    measured_from_s: float
+    measured_to_s: float
+    ended_s: float
+    conversations: int | None = None
+    """Begun, warm-up included; None where the level was interrupted, as for ``cut``."""
+    cut: int | None = None
+    """Ended because the level was over."""
+    delayed: int = 0
+    """Arrivals that had to wait, since as many conversations were open as may be."""
+    lag: Lag | None = None
+    interrupted: bool = False
+    stopped: str | None = None
+    """Why it was, where that is since a system failed."""
+    met: bool | None = None
+    """All its goals; None without goals."""
+    goals: tuple[GoalResult, ...] = ()
+
+    @property
+    def measured_s(self) -> float:
+        """Length of the measured window."""
+        return max(0.0, self.measured_to_s - self.measured_from_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Per second of the measured window; None where it has no length."""
+
+    conversations_due: float | None
+    """Conversations whose first turn was due in the window."""
+    turns_due: float | None
+    """Turns that were due in it: the load that was offered."""
+    attempts: float | None
+    """Requests for these, retries included."""
+    turns_answered: float | None
+    """Answers that were complete within the window: the load that the system bore. Turns that were only
+    tallied count where they were due."""
+    conversations_ended: float | None
+    """Conversations whose last turn was over within the window; None where turns were only tallied."""
+    tokens: float | None
+    """Tokens of the answers complete within the window; None where their number isn't known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goodput:
+    """Asks that met every goal that a single ask can be held against."""
+
+    limits_s: Mapping[str, float]
+    """The longest time allowed, by measure."""
+    asks: int
+    """Measured asks that were kept one by one."""
+    good: int
+    per_s: float | None
+
+    @property
+    def share(self) -> float | None:
+        return self.good / self.asks if self.asks else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorKind:
+    """Measured asks that failed alike."""
+
+    outcome: str
+    turns: int
+    first_s: float | None
+    """When the first of those kept was due."""
+    first_message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLoad:
+    """One system under one policy at one level."""
+
+    group: Group
+    total: LoadCell
+    depths: Mapping[int, LoadCell]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelSummary:
+    """Numbers of the asks that were due in the level's measured window."""
+
+    played: LevelPlayed
+    warm_up_turns: int
+    """Asked before the window or after it, and in none of the numbers."""
+    rates: Rates
+    tokens_from: str | None
+    """``usage``: the system said how many; ``pieces``: counted in the stream; ``usage and pieces``."""
+    total: LoadCell
+    groups: tuple[GroupLoad, ...]
+    goodput: Goodput | None
+    """None without goals for single asks."""
+    errors: tuple[ErrorKind, ...]
+    lateness: Percentiles | None
+    """How late the generator was, see ``generator_lateness``."""
+    warnings: tuple[str, ...] = field(default=())
+
+
+def rates(
+    asks: Asks,
+    level: LevelPlayed,
+    chosen: NDArray[np.intp],
+    last_turns: NDArray[np.intp],
+    tallies: Sequence[Tally] = (),
+) -> Rates:
+    """
+    Of *level*, whose measured asks are *chosen* and those in *tallies*.
+
+    *last_turns* are the positions of the last turn of every conversation that was played.
+    """
+    length = level.measured_s
+    tallied = sum(tally.turns for tally in tallies)
+
+    def per_s(count: int) -> float | None:
+        return count / length if length > 0 else None
+
+    def within(moments: Floats) -> NDArray[np.bool_]:
+        inside: NDArray[np.bool_] = (moments >= level.measured_from_s) & (moments < level.measured_to_s)
+        return inside
+
+    tokens = asks.tokens[complete := within(asks.done_s) & asks.answered]
+    known = tokens[tokens >= 0]
+    begun = int((asks.depth[chosen] == 1).sum()) + sum(t.turns for t in tallies if t.depth == 1)
+    answered = int(complete.sum()) + sum(tally.outcomes.get("answered", 0) for tally in tallies)
+    return Rates(
+        conversations_due=per_s(begun),
+        turns_due=per_s(len(chosen) + tallied),
+        attempts=per_s(int(asks.attempts[chosen].sum()) + tallied),
+        turns_answered=per_s(answered),
+        conversations_ended=None if tallied else per_s(int(within(asks.done_s[last_turns]).sum())),
+        tokens=None if tallied or not len(known) else per_s(int(known.sum())),
+    )
+
+
+def generator_lateness(
+    asks: Asks, chosen: NDArray[np.intp], before_done_s: Floats, level: LevelPlayed
+) -> Floats:
+    """
+    How long after it could be sent each of *chosen* was sent.
+
+    From when it was due, or from the end of the turn before where that was later: nobody asks on before
+    there is an answer, and that wait is the system's. Left out are turns that were retried, whose moment of
+    sending is that of the last attempt, and first turns where arrivals had to wait for others to end.
+    """
+    asked = chosen[asks.attempts[chosen] <= 1]
+    if level.delayed:
+        asked = asked[asks.depth[asked] > 1]
+    lateness: Floats = asks.sent_s[asked] - np.maximum(asks.scheduled_s[asked], before_done_s[asked])
+    return lateness
+
+
+def tokens_from(asks: Asks, chosen: NDArray[np.intp]) -> str | None:
+    """Where the numbers of tokens come from; None where there are none."""
+    counted = asks.tokens_are_pieces[chosen][asks.tokens[chosen] >= 0]
+    if not len(counted):
+        return None
+    if counted.all():
+        return "pieces"
+    return "usage and pieces" if counted.any() else "usage"
+
+
+def goodput(
+    asks: Asks, chosen: NDArray[np.intp], limits_s: Mapping[str, float] | None, level: LevelPlayed
+) -> Goodput | None:
+    """
+    As ``replay.play.load.objectives.AskGoals.meets`` says of each ask: every time within its limit; one that an answer
+    doesn't have is not, but for the time per token of an answer of one.
+    """
+    if not limits_s:
+        return None
+    picked = picked_asks(asks, chosen)
+    good = picked.answered
+    for measure, limit_s in limits_s.items():
+        durations_s: Floats = getattr(picked, f"{measure}_s")
+        within = durations_s <= limit_s
+        good &= within | np.isnan(durations_s) if measure == "tpot" else within
+    count = int(good.sum())
+    length = level.measured_s
+    return Goodput(
+        limits_s=dict(limits_s),
+        asks=len(chosen),
+        good=count,
+        per_s=count / length if length > 0 else None,
+    )

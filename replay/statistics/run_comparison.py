@@ -1,0 +1,233 @@
+"""
+A comparison of two runs, or of two policies or systems of one run: what is compared with what, which
+numbers are comparable at all, and what else differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from replay import __version__
+from replay.core.errors import InputError
+from replay.core.record import TurnRecord
+from replay.core.settings.faults import nearest
+from replay.statistics.comparison import Comparison, Side, compare_sides, corrected
+from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.interval import METHOD_NAMES, IntervalMethod
+from replay.statistics.score_column import ScoreColumn
+from replay.statistics.sign_flip import PERMUTATIONS
+
+SCHEMA = 1
+"""Goes up when a key changes its meaning or goes away, not when one is added."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredRun:
+    """What a comparison needs of a run."""
+
+    name: str
+    records: Sequence[TurnRecord]
+    scores: Mapping[str, ScoreColumn]
+    signatures: Mapping[str, str]
+    """By policy label, and ``data``."""
+
+    def groups(self) -> list[Group]:
+        """The groups that have a record."""
+        return groups_in_order(map(group_of, self.records))
+
+    def side(self, group: Group) -> Side:
+        """The records of *group* and their scores."""
+        places = [place for place, record in enumerate(self.records) if group_of(record) == group]
+        return Side(
+            records=[self.records[place] for place in places],
+            scores={
+                name: ScoreColumn(scorer=column.scorer, observed=[column.observed[place] for place in places])
+                for name, column in self.scores.items()
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPair:
+    """Two groups, and by how much the second differs."""
+
+    first: Group
+    second: Group
+    conversations: int
+    """Conversations that both have a record of."""
+    only_first: int
+    only_second: int
+    changes: Mapping[str, tuple[str, str]]
+    """The parts of the signatures that differ, by what they are signatures of."""
+    comparisons: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonSettings:
+    """How differences are judged."""
+
+    by_depth: bool = False
+    flip_at: float = 0.5
+    resamples: int = 1000
+    permutations: int = PERMUTATIONS
+    seed: int = 0
+    confidence: float = 0.95
+    method: IntervalMethod = "percentile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonReport:
+    """All that a comparison shows."""
+
+    runs: tuple[str, str]
+    pairs: tuple[ComparedPair, ...]
+    left_out: Mapping[str, str]
+    """Scores that are not compared, and why."""
+    settings: ComparisonSettings
+
+    @property
+    def tests(self) -> int:
+        """Comparisons with a p-value: what Holm's correction counts."""
+        return sum(
+            row.test is not None for pair in self.pairs for one in pair.comparisons for row in one.rows
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; scores are shares."""
+        return {
+            "schema": SCHEMA,
+            "convreplay": __version__,
+            "runs": list(self.runs),
+            "interval": {
+                "method": f"{METHOD_NAMES[self.settings.method]} over conversations",
+                "resamples": self.settings.resamples,
+                "seed": self.settings.seed,
+                "confidence": self.settings.confidence,
+            },
+            "test": {"method": "sign-flip permutation over conversations", "holm_over": self.tests},
+            "left_out": dict(self.left_out),
+            "pairs": [
+                {
+                    "first": {"system": pair.first.system, "policy": pair.first.policy},
+                    "second": {"system": pair.second.system, "policy": pair.second.policy},
+                    "conversations": pair.conversations,
+                    "only_first": pair.only_first,
+                    "only_second": pair.only_second,
+                    "changes": {name: list(parts) for name, parts in pair.changes.items()},
+                    "scores": [comparison.to_json() for comparison in pair.comparisons],
+                }
+                for pair in self.pairs
+            ],
+        }
+
+
+def comparison_report(
+    first: ScoredRun,
+    second: ScoredRun,
+    pairs: Sequence[tuple[Group, Group]],
+    *,
+    metrics: Sequence[str] = (),
+    settings: ComparisonSettings,
+) -> ComparisonReport:
+    """
+    Compare *pairs*, a group of *first* and one of *second* each, in *metrics*, or in all scores of both.
+
+    Raises:
+        InputError: a metric is missing in a run, or its two numbers can't be compared.
+    """
+    names, left_out = _comparable(first, second, metrics)
+    found = []
+    for one, other in pairs:
+        sides = first.side(one), second.side(other)
+        known = [{record.recorded_conversation for record in side.records} for side in sides]
+        found.append(
+            ComparedPair(
+                first=one,
+                second=other,
+                conversations=len(known[0] & known[1]),
+                only_first=len(known[0] - known[1]),
+                only_second=len(known[1] - known[0]),
+                changes=_changes(first, second, one, other),
+                comparisons=tuple(
+                    compare_sides(
+                        *sides,
+                        names,
+                        by_depth=settings.by_depth,
+                        flip_at=settings.flip_at,
+                        resamples=settings.resamples,
+                        permutations=settings.permutations,
+                        seed=settings.seed,
+                        confidence=settings.confidence,
+                        method=settings.method,
+                    )
+                ),
+            )
+        )
+    return ComparisonReport(
+        runs=(first.name, second.name), pairs=_corrected(found), left_out=left_out, settings=settings
+    )
+
+
+def _comparable(
+    first: ScoredRun, second: ScoredRun, metrics: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The scores to compare, and why others are not."""
+    for name in metrics:
+        for run in (first, second):
+            if name not in run.scores:
+                known = ", ".join(run.scores) or "none"
+                raise InputError(
+                    f'{run.name} has no score "{name}"{nearest(name, run.scores)} (known: {known}); '
+                    "`replay score` adds one"
+                )
+    names, left_out = [], {}
+    for name in metrics or dict.fromkeys([*first.scores, *second.scores]):
+        missing = [run.name for run in (first, second) if name not in run.scores]
+        if missing:
+            left_out[name] = f"{missing[0]} doesn't have it"
+            continue
+        one, other = (run.scores[name].scorer.signature() for run in (first, second))
+        if one == other:
+            names.append(name)
+        elif metrics:
+            raise InputError(
+                f'"{name}" means two things, so its numbers can\'t be compared: {one} in {first.name}, '
+                f"{other} in {second.name}; score one of them anew with `replay score`"
+            )
+        else:
+            left_out[name] = f"its settings differ: {one}, {other}"
+    return names, left_out
+
+
+def _changes(first: ScoredRun, second: ScoredRun, one: Group, other: Group) -> dict[str, tuple[str, str]]:
+    policies = first.signatures.get(one.policy, ""), second.signatures.get(other.policy, "")
+    data = first.signatures.get("data", ""), second.signatures.get("data", "")
+    label = one.policy if one.policy == other.policy else f"{one.policy}, {other.policy}"
+    found = {label: _differing_parts(*policies), "data": _differing_parts(*data)}
+    return {name: parts for name, parts in found.items() if any(parts)}
+
+
+def _differing_parts(one: str, other: str) -> tuple[str, str]:
+    parts = one.split("|"), other.split("|")
+    return (
+        "|".join(part for part in parts[0] if part not in parts[1]),
+        "|".join(part for part in parts[1] if part not in parts[0]),
+    )
+
+
+def _corrected(pairs: Sequence[ComparedPair]) -> tuple[ComparedPair, ...]:
+    adjusted = iter(corrected([one for pair in pairs for one in pair.comparisons]))
+    return tuple(
+        ComparedPair(
+            first=pair.first,
+            second=pair.second,
+            conversations=pair.conversations,
+            only_first=pair.only_first,
+            only_second=pair.only_second,
+            changes=pair.changes,
+            comparisons=tuple(next(adjusted) for _ in pair.comparisons),
+        )
+        for pair in pairs
+    )

@@ -1,0 +1,123 @@
+"""
+A turn record, and its scores, as one row for tables and files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from replay.core.record import TurnRecord
+from replay.scorers.scorer import Unscored
+from replay.statistics.score_column import ScoreColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CellType = Literal["text", "whole", "number", "flag", "json"]
+
+TURN_COLUMNS: Mapping[str, CellType] = {
+    "system": "text",
+    "policy": "text",
+    "conversation": "text",
+    "depth": "whole",
+    "turn": "text",
+    "recorded": "text",
+    "asked": "text",
+    "edit": "text",
+    "edit_note": "text",
+    "valid": "flag",
+    "outcome": "text",
+    "answer": "text",
+    "error": "text",
+    "attempts": "whole",
+    "prompt_tokens": "whole",
+    "completion_tokens": "whole",
+    "cached_prompt_tokens": "whole",
+    "cost_usd": "number",
+    "latency_s": "number",
+    "scheduled_s": "number",
+    "sent_s": "number",
+    "first_byte_s": "number",
+    "first_token_s": "number",
+    "done_s": "number",
+    "gold_answers": "json",
+    "gold_passages": "json",
+    "passages": "json",
+    "drift": "json",
+}
+"""A record's columns, in order. ``valid`` is the drift verdict; a ``json`` cell holds a list or an object."""
+
+
+def turn_columns(scores: Mapping[str, ScoreColumn]) -> dict[str, CellType]:
+    """
+    All columns: the record's, one for each score, and ``unscored`` with the reasons by score.
+
+    A score that has the name of a record's column is called ``NAME_score``.
+    """
+    kinds = dict(TURN_COLUMNS)
+    for name, column in scores.items():
+        kinds[_score_name(name)] = "number" if column.is_mean else "json"
+    return {**kinds, "unscored": "json"} if scores else kinds
+
+
+def turn_rows(
+    records: Iterable[TurnRecord], scores: Mapping[str, ScoreColumn], *, nested: bool
+) -> Iterator[dict[str, Any]]:
+    """
+    One row per record, with the keys of ``turn_columns``; None where nothing is known.
+
+    *scores* are columns over *records*. ``json`` cells are as they are if *nested*, else JSON text.
+    """
+    kinds = turn_columns(scores)
+    for position, record in enumerate(records):
+        plain = msgspec.to_builtins(record)
+        parts = {**plain, **(plain["usage"] or {}), **(plain["timing"] or {})}
+        row = {name: parts.get(name) for name in TURN_COLUMNS}
+        row["valid"] = None if record.drift is None else record.drift.valid
+        row["latency_s"] = None if record.timing is None else record.timing.latency_s
+        reasons = {}
+        for name, column in scores.items():
+            observed = column.observed[position]
+            if isinstance(observed, Unscored):
+                reasons[name] = observed.reason
+            row[_score_name(name)] = None if isinstance(observed, Unscored) else observed
+        if scores:
+            row["unscored"] = reasons
+        yield row if nested else {name: _flat(value, kinds[name]) for name, value in row.items()}
+
+
+def turns_frame(
+    records: Iterable[TurnRecord], scores: Mapping[str, ScoreColumn] | None = None
+) -> pd.DataFrame:
+    """
+    One row per record with the columns of ``turn_columns``; ``json`` cells hold tuples and dicts.
+
+    Whole numbers and flags may be missing, so they have pandas' nullable types.
+    """
+    import pandas as pd
+
+    kinds = turn_columns(scores or {})
+    rows = [encodable(row) for row in turn_rows(records, scores or {}, nested=True)]
+    frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
+    types = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean", "json": "object"}
+    return frame.astype({name: types[kind] for name, kind in kinds.items()})
+
+
+def encodable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """*row* with halves of surrogate pairs in its texts, which UTF-8 can't hold, as ``\\udc80``."""
+    return {
+        name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
+
+
+def _score_name(name: str) -> str:
+    return f"{name}_score" if name in TURN_COLUMNS or name == "unscored" else name
+
+
+def _flat(value: Any, kind: CellType) -> Any:
+    return json.dumps(value, ensure_ascii=False) if kind == "json" and value is not None else value

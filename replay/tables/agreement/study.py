@@ -1,0 +1,267 @@
+"""
+What is known of the agreement between scores and people, and among the people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from replay.statistics.correlation import Correlation, CorrelationName, correlations
+from replay.statistics.interval import METHOD_NAMES, IntervalMethod
+from replay.statistics.model_agreement import (
+    PairwiseAgreement,
+    RankingAgreement,
+    pairwise_agreement,
+    ranking_agreement,
+)
+from replay.statistics.rater_agreement import (
+    Level,
+    complete_items,
+    fleiss_kappa,
+    krippendorff_alpha,
+    mean_cohen_kappa,
+)
+from replay.statistics.undefined import Undefined, defined
+from replay.tables.agreement.items import ItemSet, RatedItem
+from replay.tables.agreement.matching import MEAN, Matched, criterion_pairs, match_items
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySettings:
+    """How agreement is measured."""
+
+    level: str = "turn"
+    scale: Level = "ordinal"
+    """What Krippendorff's alpha takes the ratings for."""
+    score_range: Range | None = None
+    """With *human_range*: scores are mapped from the one onto the other before differences are taken."""
+    human_range: Range | None = None
+    resamples: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+    method: IntervalMethod = "percentile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreAgreement:
+    """One score against one criterion."""
+
+    score: str
+    criterion: str
+    scores: tuple[float, ...]
+    """Of the items that have both; mapped onto the people's range if ranges were given."""
+    ratings: tuple[float, ...]
+    """The mean over the raters."""
+    correlations: Mapping[CorrelationName, Correlation]
+    ranking: RankingAgreement | None
+    """Where there are two systems or more."""
+    pairwise: tuple[PairwiseAgreement, ...]
+    """Where the same groups were answered by two systems or more."""
+
+    @property
+    def label(self) -> str:
+        """``f1 / overall``, or one name where both are called the same."""
+        return self.score if self.score == self.criterion else f"{self.score} / {self.criterion}"
+
+    @property
+    def differences(self) -> tuple[float, ...]:
+        """Absolute differences, item by item."""
+        return tuple(abs(a - b) for a, b in zip(self.scores, self.ratings, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "score": self.score,
+            "criterion": self.criterion,
+            "items": len(self.scores),
+            "mean_score": mean(self.scores) if self.scores else None,
+            "mean_rating": mean(self.ratings) if self.ratings else None,
+            "mean_absolute_difference": mean(self.differences) if self.scores else None,
+            "correlations": {name: one.to_json() for name, one in self.correlations.items()},
+            "ranking": self.ranking and self.ranking.to_json(),
+            "pairwise": [pair.to_json() for pair in self.pairwise],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterAgreement:
+    """How far the people agree on one criterion."""
+
+    criterion: str
+    items: int
+    """Items with two ratings or more."""
+    complete: int
+    """Items that Fleiss' kappa is about: those with the usual number of ratings."""
+    fleiss: float | Undefined
+    alpha: float | Undefined
+    cohen: float | Undefined | None
+    """Mean over all pairs of raters; None where raters are not the same people throughout."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "criterion": self.criterion,
+            "items": self.items,
+            "complete": self.complete,
+            "fleiss_kappa": defined(self.fleiss),
+            "krippendorff_alpha": defined(self.alpha),
+            "cohen_kappa": None if self.cohen is None else defined(self.cohen),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementStudy:
+    """Everything."""
+
+    scores: ItemSet
+    human: ItemSet
+    matched: Matched
+    agreements: tuple[ScoreAgreement, ...]
+    raters: tuple[RaterAgreement, ...]
+    """Empty where no item has two ratings."""
+    settings: StudySettings
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema": 1,
+            "scores": self.scores.source,
+            "human": self.human.source,
+            "joined_by": self.matched.joined_by,
+            "items": len(self.matched.pairs),
+            "only_scores": self.matched.only_scores,
+            "only_human": self.matched.only_human,
+            "interval": {
+                "method": METHOD_NAMES[self.settings.method],
+                "resamples": self.settings.resamples,
+                "seed": self.settings.seed,
+                "confidence": self.settings.confidence,
+            },
+            "agreement": [one.to_json() for one in self.agreements],
+            "raters": {"scale": self.settings.scale, "criteria": [one.to_json() for one in self.raters]},
+            "notes": [*self.scores.notes, *self.human.notes],
+        }
+
+
+def agreement_study(
+    scores: ItemSet,
+    human: ItemSet,
+    *,
+    score: Sequence[str] = (),
+    against: str | None = None,
+    settings: StudySettings,
+) -> AgreementStudy:
+    """
+    Hold *scores* against *human*; see ``criterion_pairs`` for what is held against what.
+
+    Raises:
+        InputError: items or criteria can't be matched.
+    """
+    matched = match_items(scores, human, settings.level)
+    names = criterion_pairs(scores, human, score=score, against=against)
+    means = [name for name, _ in names if name != MEAN and name.lower() != "overall"]
+    return AgreementStudy(
+        scores=scores,
+        human=human,
+        matched=matched,
+        agreements=tuple(_agreement(matched, one, other, means, settings) for one, other in names),
+        raters=tuple(_raters(human, settings)),
+        settings=settings,
+    )
+
+
+def _agreement(
+    matched: Matched, score: str, criterion: str, criteria: Sequence[str], settings: StudySettings
+) -> ScoreAgreement:
+    known = [
+        (item, _mapped(value, settings), rating)
+        for item, rated in matched.pairs
+        if (value := _score(item, score, criteria)) is not None
+        and (rating := rated.mean(criterion)) is not None
+        for item in [_with_facts_of(item, rated)]
+    ]
+    groups: list[Hashable] = [
+        (place if item.group is None else item.group) for place, (item, _, _) in enumerate(known)
+    ]
+    values, ratings = [value for _, value, _ in known], [rating for _, _, rating in known]
+    by_system: dict[str, tuple[list[float], list[float]]] = {}
+    by_passage: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    for item, value, rating in known:
+        if item.system:
+            cells = [by_system.setdefault(item.system, ([], []))]
+            if item.group is not None:
+                cells.append(by_passage.setdefault((item.system, item.group), ([], [])))
+            for cell in cells:
+                cell[0].append(value)
+                cell[1].append(rating)
+    passages = {key: (mean(a), mean(b)) for key, (a, b) in by_passage.items()}
+    return ScoreAgreement(
+        score=score,
+        criterion=criterion,
+        scores=tuple(values),
+        ratings=tuple(ratings),
+        correlations=correlations(
+            values,
+            ratings,
+            clusters=groups,
+            resamples=settings.resamples,
+            seed=settings.seed,
+            confidence=settings.confidence,
+            method=settings.method,
+        ),
+        ranking=ranking_agreement(
+            {name: mean(a) for name, (a, _) in by_system.items()},
+            {name: mean(b) for name, (_, b) in by_system.items()},
+        )
+        if len(by_system) > 1
+        else None,
+        pairwise=tuple(p for p in pairwise_agreement(passages, settings.confidence) if p.passages),
+    )
+
+
+def _with_facts_of(item: RatedItem, rated: RatedItem) -> RatedItem:
+    """*item* with the system and group that only the human file knows."""
+    return RatedItem(
+        keys={**rated.keys, **item.keys},
+        ratings=item.ratings,
+        group=rated.group if item.group is None else item.group,
+    )
+
+
+def _score(item: RatedItem, name: str, criteria: Sequence[str]) -> float | None:
+    if name != MEAN or MEAN in item.ratings:
+        return item.mean(name)
+    values = [item.mean(criterion) for criterion in criteria]
+    return mean(v for v in values if v is not None) if values and None not in values else None
+
+
+def _mapped(value: float, settings: StudySettings) -> float:
+    if settings.score_range is None or settings.human_range is None:
+        return value
+    (low, high), (to_low, to_high) = settings.score_range, settings.human_range
+    return to_low + (value - low) * (to_high - to_low) / (high - low)
+
+
+def _raters(human: ItemSet, settings: StudySettings) -> list[RaterAgreement]:
+    found = []
+    items = [item for item in human.items if item.level == settings.level]
+    for criterion in human.criteria:
+        ratings = [item.ratings[criterion] for item in items if criterion in item.ratings]
+        several = [one for one in ratings if sum(rating is not None for rating in one) > 1]
+        if several:
+            found.append(
+                RaterAgreement(
+                    criterion=criterion,
+                    items=len(several),
+                    complete=len(complete_items(ratings)),
+                    fleiss=fleiss_kappa(ratings),
+                    alpha=krippendorff_alpha(ratings, settings.scale),
+                    cohen=mean_cohen_kappa(list(zip(*ratings, strict=True))) if human.named_raters else None,
+                )
+            )
+    return found

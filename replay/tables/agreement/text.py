@@ -1,0 +1,183 @@
+"""
+Agreement on a terminal: score by score, system by system, and among the raters.
+
+All our own characters are ASCII, so that a pipe with a modest encoding can take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from statistics import mean
+
+from rich.console import Console
+
+from replay.report.columns import NONE, TextColumn, table_lines
+from replay.report.compare_text import heading, put_lines, section
+from replay.statistics.correlation import Correlation
+from replay.statistics.interval import METHOD_NAMES, Interval
+from replay.statistics.undefined import Undefined
+from replay.tables.agreement.study import AgreementStudy, RaterAgreement, ScoreAgreement
+
+LONGEST_ORDER = 30
+"""Characters of systems in order; beyond that they are numbered."""
+MOST_PAIRS = 6
+"""Pairs of systems that get a row each, those of four systems; more are only counted together."""
+
+
+def print_study(study: AgreementStudy, console: Console) -> None:
+    """Print *study* as wide as the console is."""
+    heading(console, f"{study.scores.source} against {study.human.source}")
+    _put(console, _agreement_columns(study.agreements))
+    if ranked := [one for one in study.agreements if one.ranking]:
+        heading(console, "Systems, best first")
+        names = sorted({name for one in ranked if one.ranking for name in chain(*one.ranking.by_humans)})
+        short = {name: f"S{place}" for place, name in enumerate(names, 1)}
+        if len(" > ".join(names)) <= LONGEST_ORDER:
+            short = {name: name for name in names}
+        _put(console, _ranking_columns(ranked, short))
+        put_lines(console, [f"{shown}: {name}" for name, shown in short.items() if shown != name])
+    if paired := [one for one in study.agreements if 0 < len(one.pairwise) <= MOST_PAIRS]:
+        heading(console, "Pairs of systems: share of passages with the same better one")
+        _put(console, _pairwise_columns(paired))
+    if study.raters:
+        heading(console, "Agreement among raters")
+        _put(console, _rater_columns(study.raters))
+    section(console, "Notes", notes(study))
+
+
+def notes(study: AgreementStudy) -> list[str]:
+    """How the numbers came about and what they leave out, in plain sentences."""
+    settings, matched = study.settings, study.matched
+    said = [f"{len(matched.pairs)} items joined by {matched.joined_by}."]
+    for count, source in ((matched.only_scores, study.scores), (matched.only_human, study.human)):
+        if count:
+            said.append(f"{count} items are only in {source.source}; left out.")
+    other = sum(item.level != settings.level for item in study.human.items)
+    if other:
+        said.append(f"{other} items of another level than {settings.level} are left out.")
+    for one in study.agreements:
+        if missing := len(matched.pairs) - len(one.scores):
+            said.append(f"{one.label}: {missing} items without a score or a rating; left out.")
+        said += [f"{one.label}: {text}" for text in _undefined(one.correlations.values())]
+    if settings.resamples:
+        clusters = max((c.clusters for a in study.agreements for c in a.correlations.values()), default=0)
+        said.append(
+            f"in brackets: {100 * settings.confidence:g} % interval, {METHOD_NAMES[settings.method]} over up "
+            f"to {clusters} independent items or groups, {settings.resamples:,} resamples, "
+            f"seed {settings.seed}."
+        )
+    mapped = settings.score_range is not None and settings.human_range is not None
+    how = "scores mapped onto the people's range" if mapped else "means something only on a common scale"
+    said.append(f"|difference|: mean absolute difference of score and mean rating; {how}.")
+    if any(one.pairwise for one in study.agreements):
+        said.append(
+            "passages: for each pair of systems, those on which score and people name the same better one; "
+            "passages on which people name none are left out, and a tie of the score alone counts as not "
+            "agreeing. --json has each pair with Wilson's interval."
+        )
+    if study.raters:
+        said.append(f"alpha is Krippendorff's for an {settings.scale} scale; kappa Fleiss'.")
+    return [*said, *study.scores.notes, *study.human.notes]
+
+
+def _undefined(found: Iterable[Correlation]) -> list[str]:
+    reasons: dict[str, None] = {}
+    for one in found:
+        if isinstance(one.value, Undefined):
+            reasons[f"no correlation: {one.value.reason}."] = None
+        elif isinstance(one.interval, Undefined) and one.interval.reason != "no resamples":
+            reasons[f"no interval for {one.name}: {one.interval.reason}."] = None
+    return list(reasons)
+
+
+def _agreement_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]:
+    columns = [
+        TextColumn(head="score / people", cells=tuple(one.label for one in agreements), left=True),
+        TextColumn(head="items", cells=tuple(str(len(one.scores)) for one in agreements)),
+    ]
+    for name in ("pearson", "spearman", "kendall"):
+        cells = tuple(_correlation(one.correlations[name]) for one in agreements)
+        columns.append(TextColumn(head=name, cells=cells, left=True))
+    differences = tuple(f"{mean(one.differences):.3g}" if one.scores else NONE for one in agreements)
+    columns.append(TextColumn(head="|difference|", cells=differences))
+    return columns
+
+
+def _correlation(one: Correlation) -> str:
+    if isinstance(one.value, Undefined):
+        return NONE
+    if isinstance(one.interval, Interval):
+        return f"{one.value:+.3f} [{one.interval.low:+.2f}, {one.interval.high:+.2f}]"
+    return f"{one.value:+.3f}"
+
+
+def _ranking_columns(agreements: Sequence[ScoreAgreement], short: Mapping[str, str]) -> list[TextColumn]:
+    ranked = [(one, one.ranking) for one in agreements if one.ranking]
+
+    def order(places: Sequence[Sequence[str]]) -> str:
+        return " > ".join(" = ".join(short[name] for name in place) for place in places)
+
+    columns = [
+        TextColumn(head="score / people", cells=tuple(one.label for one, _ in ranked), left=True),
+        TextColumn(head="same", cells=tuple("yes" if r.same else "no" for _, r in ranked), left=True),
+        TextColumn(head="pairs", cells=tuple(f"{r.agreeing}/{r.pairs}" for _, r in ranked)),
+        TextColumn(head="kendall", cells=tuple(_number(r.kendall) for _, r in ranked)),
+    ]
+    if any(one.pairwise for one, _ in ranked):
+        cells = tuple(_pooled(one) for one, _ in ranked)
+        columns.append(TextColumn(head="passages", cells=cells, left=True))
+    return [
+        *columns,
+        TextColumn(head="by score", cells=tuple(order(r.by_metric) for _, r in ranked), left=True),
+        TextColumn(head="by people", cells=tuple(order(r.by_humans) for _, r in ranked), left=True),
+    ]
+
+
+def _pooled(one: ScoreAgreement) -> str:
+    """The share of passages over all pairs; without an interval, since the pairs share their systems."""
+    told_apart = sum(pair.passages - pair.human_ties for pair in one.pairwise)
+    agreeing = sum(pair.agreeing for pair in one.pairwise)
+    return f"{100 * agreeing / told_apart:.1f} % of {told_apart}" if told_apart else NONE
+
+
+def _pairwise_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]:
+    rows = list(dict.fromkeys((pair.first, pair.second) for one in agreements for pair in one.pairwise))
+    columns = [TextColumn(head="systems", cells=tuple(f"{a}, {b}" for a, b in rows), left=True)]
+    for one in agreements:
+        by_pair = {(pair.first, pair.second): pair for pair in one.pairwise}
+        cells = []
+        for row in rows:
+            pair = by_pair.get(row)
+            if pair is None or isinstance(pair.share, Undefined) or isinstance(pair.interval, Undefined):
+                cells.append(NONE)
+            else:
+                ends = f"[{100 * pair.interval.low:.0f}, {100 * pair.interval.high:.0f}]"
+                told_apart = pair.passages - pair.human_ties
+                cells.append(f"{100 * pair.share:.0f} % {ends} of {told_apart}")
+        columns.append(TextColumn(head=one.label, cells=tuple(cells), left=True))
+    return columns
+
+
+def _rater_columns(raters: Sequence[RaterAgreement]) -> list[TextColumn]:
+    def column(head: str, pick: Callable[[RaterAgreement], str]) -> TextColumn:
+        return TextColumn(head=head, cells=tuple(map(pick, raters)))
+
+    columns = [
+        TextColumn(head="criterion", cells=tuple(one.criterion for one in raters), left=True),
+        column("items", lambda one: str(one.items)),
+        column("alpha", lambda one: _number(one.alpha)),
+        column("kappa", lambda one: _number(one.fleiss)),
+        column("kappa over", lambda one: str(one.complete)),
+    ]
+    if any(one.cohen is not None for one in raters):
+        columns.append(column("Cohen's kappa", lambda one: NONE if one.cohen is None else _number(one.cohen)))
+    return columns
+
+
+def _number(value: float | Undefined) -> str:
+    return NONE if isinstance(value, Undefined) else f"{value:+.3f}"
+
+
+def _put(console: Console, columns: Sequence[TextColumn]) -> None:
+    put_lines(console, [*table_lines(columns, width=console.width, total=False), ""])

@@ -1,0 +1,88 @@
+"""
+The LLM columns of an evaluation file, recomputed from the claims that a judge listed, or from its counts.
+
+Lists win over counts: a judge that is asked to count is often off by one.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from replay.scorers.judges.claim_scores import ClaimCounts, count_claims
+from replay.scorers.scorer import Unscored
+from replay.tables.scoring.joining import JoinedRow
+
+SCORES = ("LLM Recall", "LLM Precision", "LLM F1")
+COUNTS = ("Golden Response Claim Count", "Candidate Response Claim Count", "Common Claim Count")
+LISTS = ("Golden Response Claims", "Candidate Response Claims", "Common Claims")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowClaims:
+    """What is known of one row's claims."""
+
+    counts: ClaimCounts | Unscored
+    lists: Mapping[str, Any]
+    """The cells with the lists, as they were."""
+    miscounted: bool = False
+    """The counts given are not those of the lists."""
+
+    def scores(self) -> dict[str, float | Unscored]:
+        """By the names of ``SCORES``."""
+        if isinstance(self.counts, Unscored):
+            return dict.fromkeys(SCORES, self.counts)
+        none = Unscored(reason="no golden claims" if not self.counts.golden else "no candidate claims")
+        # Without a candidate claim nothing is common: the framework's tables hold 0 there.
+        precision = self.counts.precision if self.counts.golden else None
+        values = (
+            self.counts.recall,
+            0.0 if precision is None and self.counts.golden else precision,
+            self.counts.f1,
+        )
+        return {name: none if v is None else v for name, v in zip(SCORES, values, strict=True)}
+
+
+def row_claims(row: JoinedRow) -> RowClaims:
+    """The claims in the row's response, if there are any."""
+    lists = {name: row.response[name] for name in LISTS if row.response.get(name) is not None}
+    given = _given_counts(row.response)
+    if len(lists) == len(LISTS):
+        claims = [_claims(lists[name]) for name in LISTS]
+        if any(one is None for one in claims):
+            return RowClaims(counts=given or Unscored(reason="the claims are no list"), lists=lists)
+        counts = count_claims(*(one or [] for one in claims))
+        return RowClaims(counts=counts, lists=lists, miscounted=given is not None and given != counts)
+    reason = "not answered" if row.candidate is None else "no claims or counts in the response file"
+    return RowClaims(counts=given or Unscored(reason=reason), lists=lists)
+
+
+def _given_counts(response: Mapping[str, Any]) -> ClaimCounts | None:
+    values = []
+    for name in COUNTS:
+        try:
+            value = float(response[name])
+        except (KeyError, TypeError, ValueError):
+            return None
+        if value < 0 or not value.is_integer():
+            return None
+        values.append(int(value))
+    return ClaimCounts(golden=values[0], candidate=values[1], common=values[2])
+
+
+def _claims(cell: Any) -> list[str] | None:
+    """The claims in a list, or in an object by number, or in the text of either; None for anything else."""
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            try:
+                cell = ast.literal_eval(cell)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                return None
+    if isinstance(cell, Mapping):
+        cell = list(cell.values())
+    return [str(claim) for claim in cell] if isinstance(cell, list) else None

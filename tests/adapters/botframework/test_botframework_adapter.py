@@ -1,0 +1,398 @@
+"""The ``botframework`` adapter, against a Direct Line service by its published description."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from replay import (
+    AdapterConnectionError,
+    AdapterCutOffError,
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Passage,
+    ScenarioError,
+)
+from replay.core.settings.plugins import build
+from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
+from replay_adapters.botframework.direct_line import DirectLine
+from replay_adapters.http.client import HttpClient
+from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
+from tests.adapters.servers import answering
+from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
+
+TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."),))
+SECRET = "secret-of-the-channel"
+FAST: dict[str, Any] = {"quiet_s": 0.1, "poll_s": 0.01}
+both_ways = pytest.mark.parametrize("receive", ["poll", "stream"])
+
+
+def request(question: str = "Q?") -> ChatRequest:
+    return ChatRequest(question=question, history=(), depth=1)
+
+
+def message(text: str, to: Activity, **more: Any) -> Activity:
+    return {"type": "message", "text": text, "replyToId": to["id"], **more}
+
+
+async def obliging(talk: Talk, asked: Activity) -> None:
+    """Does as the contract's questions say, in two messages."""
+    if asked["text"] == HANG:
+        return
+    if asked["text"] == FAIL:
+        raise RuntimeError
+    talk.asked.append(asked["text"])
+    await talk.send({"type": "typing", "replyToId": asked["id"]})
+    await talk.send(message(asked["channelData"]["id"], asked, inputHint="ignoringInput"))
+    await talk.send(message(f"{len(talk.asked) - 1} before", asked, inputHint="expectingInput"))
+
+
+CONTRACT: dict[str, Any] = {"channel_data": {"id": "{{conversation.id}}"}, **FAST}
+
+
+class TestByPolling(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[BotFrameworkAdapter]:
+        async with DirectLineService(obliging).running() as address:
+            yield BotFrameworkAdapter(base_url=address, **CONTRACT)
+
+
+class TestByStream(AdapterContract):
+    @pytest.fixture
+    async def adapter(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotFrameworkAdapter]:
+        monkeypatch.setenv("DIRECT_LINE_SECRET", SECRET)
+        async with DirectLineService(obliging, secret=SECRET).running() as address:
+            yield BotFrameworkAdapter(
+                base_url=address, secret_env="DIRECT_LINE_SECRET", receive="stream", **CONTRACT
+            )
+
+
+class TestWithTokens(AdapterContract):
+    @pytest.fixture
+    async def adapter(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotFrameworkAdapter]:
+        monkeypatch.setenv("DIRECT_LINE_SECRET", SECRET)
+        async with DirectLineService(obliging, secret=SECRET).running() as address:
+            yield BotFrameworkAdapter(
+                base_url=address, secret_env="DIRECT_LINE_SECRET", tokens=True, **CONTRACT
+            )
+
+
+@asynccontextmanager
+async def _asking(service: DirectLineService, **settings: Any) -> AsyncIterator[BotFrameworkSession]:
+    async with (
+        service.running() as address,
+        entered(BotFrameworkAdapter(base_url=address + "/", **(FAST | settings))) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        yield session
+
+
+async def _ask(service: DirectLineService, **settings: Any) -> ChatReply:
+    async with _asking(service, **settings) as session:
+        return await session.ask(request())
+
+
+@both_ways
+async def test_an_answer_is_all_the_bot_sends_until_it_is_quiet(receive: str) -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        async def say() -> None:
+            for text in ("One.", "Two.", "Three."):
+                await asyncio.sleep(0.03)
+                await talk.send({"type": "typing"})
+                await talk.send(message(text, asked))
+
+        service.later(say())
+
+    service = DirectLineService(bot)
+    reply = await _ask(service, receive=receive, quiet_s=0.3)
+
+    assert reply.text == "One.\n\nTwo.\n\nThree."
+    assert reply.times is not None
+    assert reply.times.done - reply.times.sent < 0.3
+
+
+@both_ways
+async def test_a_bot_that_expects_input_is_not_waited_for(receive: str) -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        await talk.send(message("One.", asked))
+        await talk.send(message("Two?", asked, inputHint="expectingInput"))
+
+    async with asyncio.timeout(5):
+        assert (await _ask(DirectLineService(bot), receive=receive, quiet_s=60)).text == "One.\n\nTwo?"
+
+
+@both_ways
+async def test_the_end_of_the_conversation_ends_an_answer_and_all_questions(receive: str) -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        await talk.send(message("Goodbye.", asked))
+        await talk.send({"type": "endOfConversation"})
+
+    async with _asking(DirectLineService(bot), receive=receive, quiet_s=60) as session:
+        assert (await session.ask(request())).text == "Goodbye."
+        with pytest.raises(AdapterRefusedError, match="the bot ended this conversation") as caught:
+            await session.ask(request())
+    assert (caught.value.retryable, caught.value.reached) == (False, False)
+
+
+@both_ways
+async def test_a_greeting_is_no_answer(receive: str) -> None:
+    service = DirectLineService(obliging, welcome="Welcome!")
+    settings = {"receive": receive, "greeting": 1, "channel_data": {"id": "x"}}
+    assert (await _ask(service, **settings)).text == "x\n\n0 before"
+
+
+@both_ways
+async def test_what_comes_late_is_not_taken_for_the_next_answer(receive: str) -> None:
+    asked_before: list[Activity] = []
+
+    async def bot(talk: Talk, asked: Activity) -> None:
+        for before in asked_before:
+            await talk.send(message("Late.", before))
+        asked_before.append(asked)
+        if asked["text"] != "hang":
+            await talk.send(message("Yes.", asked, inputHint="expectingInput"))
+
+    async with _asking(DirectLineService(bot), receive=receive) as session:
+        assert (await session.ask(request())).text == "Yes."
+        hanging = asyncio.create_task(session.ask(request("hang")))
+        while len(asked_before) < 2:
+            await asyncio.sleep(0.005)
+        hanging.cancel()
+        assert (await session.ask(request())).text == "Yes."
+
+
+async def test_buttons_passages_and_what_goes_along_with_a_question() -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        assert asked["locale"] == "en-US"
+        assert asked["channelData"] == {"docs": [{"id": "1", "title": "", "text": "One."}]}
+        actions = {"actions": [{"type": "imBack", "title": "Red"}, {"title": "Blue"}]}
+        sources = {"sources": ["One."]}
+        await talk.send(message("Which?", asked, suggestedActions=actions, channelData=sources))
+
+    settings = {"locale": "en-US", "channel_data": {"docs": "{{passages}}"}, "buttons": True}
+    reply = await _ask(DirectLineService(bot), passages="[].channelData.sources[]", **settings)
+
+    assert reply.text == "Which?\nRed\nBlue"
+    assert reply.passages == (Passage(id="1", text="One."),)
+
+
+@both_ways
+async def test_cards_alone_are_a_bad_reply(receive: str) -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        card = {"contentType": "application/vnd.microsoft.card.adaptive", "content": {}}
+        await talk.send({"type": "message", "replyToId": asked["id"], "attachments": [card]})
+
+    with pytest.raises(AdapterReplyError, match=r"without a text \(message, application/vnd.micro.*card"):
+        await _ask(DirectLineService(bot), receive=receive)
+
+
+@both_ways
+async def test_a_bot_that_fails_is_a_refusal(receive: str) -> None:
+    with pytest.raises(AdapterRefusedError, match="BotRejectedActivity") as caught:
+        async with _asking(DirectLineService(obliging), receive=receive, channel_data={"id": "x"}) as session:
+            await session.ask(request(FAIL))
+    assert (caught.value.status, caught.value.retryable, caught.value.reached) == (502, True, True)
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+async def test_a_wrong_secret_is_told_without_being_shown(
+    tokens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIRECT_LINE_SECRET", "wrong-secret")
+    service = DirectLineService(obliging, secret=SECRET)
+    with pytest.raises(AdapterRefusedError, match=r"Direct Line secret .set by DIRECT_LINE_SECRET") as caught:
+        await _ask(service, secret_env="DIRECT_LINE_SECRET", tokens=tokens)
+    assert (caught.value.status, caught.value.reached) == (403, False)
+    assert "wrong-secret" not in str(caught.value)
+
+
+async def test_a_stream_that_is_closed_is_opened_again_where_it_stood() -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        async def say() -> None:
+            await talk.send(message("One.", asked))
+            assert talk.listener is not None
+            await talk.listener.close(code=1001)
+            await talk.send(message("Two.", asked))  # nobody listens
+            while talk.streams < 2:
+                await asyncio.sleep(0.005)
+            await talk.send(message("Three.", asked, inputHint="expectingInput"))
+
+        service.later(say())
+
+    service = DirectLineService(bot)
+    reply = await _ask(service, receive="stream", quiet_s=5.0)
+
+    assert reply.text == "One.\n\nTwo.\n\nThree."
+
+
+async def test_a_stream_that_is_closed_again_and_again_cuts_an_answer_off() -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        async def close_all() -> None:
+            await talk.send(message("One.", asked))
+            while True:
+                if talk.listener is not None and not talk.listener.closed:
+                    await talk.listener.close(code=1001, message=b"collision")
+                await asyncio.sleep(0.005)
+
+        service.later(close_all())
+
+    service = DirectLineService(bot)
+    with pytest.raises(AdapterCutOffError, match="4 characters had come") as caught:
+        await _ask(service, receive="stream", quiet_s=60)
+    assert caught.value.partial == "One."
+
+
+async def test_a_conversation_without_a_stream_says_so() -> None:
+    with pytest.raises(AdapterReplyError, match="set receive: poll") as caught:
+        await _ask(DirectLineService(obliging, has_streams=False), receive="stream")
+    assert not caught.value.reached
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("age_s", "request_made"),
+    [(800, None), (1000, "POST /tokens/refresh"), (2000, "GET /conversations/talk0")],
+)
+async def test_a_token_is_refreshed_in_time_or_got_anew_with_the_secret(
+    age_s: float, request_made: str | None
+) -> None:
+    def client(key: str) -> HttpClient:
+        return HttpClient(headers={"Authorization": f"Bearer {key}"})
+
+    service = DirectLineService(obliging, secret=SECRET, expires_in=1800)
+    clock, with_secret = Clock(), client(SECRET)
+    async with service.running() as address, with_secret:
+        line = DirectLine(
+            base_url=address,
+            user="dl_me",
+            with_secret=with_secret,
+            own_client=client,
+            stream=None,
+            poll_s=0.01,
+            clock=clock,
+        )
+        try:
+            await line.start()
+            clock.now += age_s
+            del service.requests[:]
+            await line.post({"type": "message", "text": "Q?", "channelData": {"id": "x"}})
+            await line.more()
+        finally:
+            await line.close()
+
+    made = [each for each in service.requests if not each.endswith("/activities")]
+    assert made == ([request_made] if request_made else [])
+    assert service.users == {"talk0": "dl_me"}
+
+
+@pytest.mark.parametrize("replied", [[], "x", {}, {"conversationId": 5}])
+async def test_what_is_not_direct_line_is_a_bad_reply(replied: Any) -> None:
+    async def handle(_: web.Request) -> web.Response:
+        return web.json_response(replied)
+
+    async with (
+        answering(handle) as address,
+        entered(BotFrameworkAdapter(base_url=address)) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        with pytest.raises(AdapterReplyError, match="base_url is that of a Direct Line"):
+            await session.ask(request())
+
+
+async def test_a_service_that_goes_away_in_the_middle() -> None:
+    async def bot(talk: Talk, asked: Activity) -> None:
+        await talk.send(message("One.", asked))
+
+    service = DirectLineService(bot)
+    broken = asyncio.Event()
+    whole_get = service._get
+
+    async def get(asked: web.Request) -> web.Response:
+        if "watermark" in asked.query:
+            broken.set()
+            assert asked.transport is not None
+            asked.transport.abort()
+        return await whole_get(asked)
+
+    service._get = get  # type: ignore[method-assign]
+    with pytest.raises(AdapterCutOffError, match="connection broke") as caught:
+        await _ask(service)
+    assert broken.is_set()
+    assert caught.value.partial == "One."
+    assert not isinstance(caught.value, AdapterConnectionError)
+
+
+@both_ways
+async def test_a_cancelled_session_leaves_no_stream_open(receive: str) -> None:
+    asked = asyncio.Event()
+
+    async def bot(talk: Talk, activity: Activity) -> None:
+        asked.set()
+
+    service = DirectLineService(bot)
+    async with (
+        service.running() as address,
+        entered(BotFrameworkAdapter(base_url=address, receive=receive, **FAST)) as adapter,  # type: ignore[arg-type]
+    ):
+
+        async def play() -> None:
+            async with adapter.session(TALK) as session:
+                await session.ask(request())
+
+        playing = asyncio.create_task(play())
+        await asked.wait()
+        playing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await playing
+        async with asyncio.timeout(5):
+            while any(talk.listener and not talk.listener.closed for talk in service.talks.values()):
+                await asyncio.sleep(0.005)
+
+
+async def test_nothing_there_is_told_as_with_any_http_system() -> None:
+    with pytest.raises(AdapterError, match="check that the server runs there") as caught:
+        async with (
+            entered(BotFrameworkAdapter(base_url="http://127.0.0.1:9")) as adapter,
+            adapter.session(TALK) as session,
+        ):
+            await session.ask(request())
+    assert (caught.value.outcome, caught.value.reached) == ("connection-failed", False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"base_url": "directline"}, "is not an address"),
+        ({"base_url": "http://u:p@h"}, "credentials"),
+        ({"secret_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
+        ({"tokens": True}, "set secret_env"),
+        ({"quiet_s": 0}, "quiet_s 0"),
+        ({"poll_s": -1}, "poll_s -1"),
+        ({"quiet_s": 0.2}, r"quiet_s 0\.2 must be longer than poll_s"),
+        ({"greeting": -1}, "greeting -1"),
+        ({"receive": "push"}, "push"),
+        ({"channel_data": {"a": "{{quesion}}"}}, 'did you mean "question"'),
+        ({"passages": "a["}, "not a JMESPath"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
+    settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        build(BotFrameworkAdapter, {"base_url": "http://h"} | settings, folder=tmp_path)

@@ -1,0 +1,97 @@
+"""Bodies are the same whether or not a part of them was encoded before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
+from replay_adapters.chat.body import ChatBodies, ChatBody
+from replay_adapters.chat.fields import RequestFields
+from replay_adapters.chat.openai_chat import ChatCompletions
+
+TALK = Conversation(id="c", turns=(), title="T", passages=(Passage(id="p", text="One."),))
+
+
+def _bodies(system: str | None = None, extra: dict[str, Any] | None = None) -> ChatBodies:
+    spoken = ChatCompletions(model="m", stream=False, stream_usage=False)
+    return ChatBodies(RequestFields(system, extra or {}), spoken.fields, spoken.messages)
+
+
+def _request(history: tuple[Exchange, ...] = (), **more: Any) -> ChatRequest:
+    return ChatRequest(question="Q?", history=history, depth=len(history) + 1, **more)
+
+
+TEXTS = st.text(st.characters(categories=None), max_size=8)
+HISTORIES = st.lists(st.builds(Exchange, question=TEXTS, answer=TEXTS), max_size=5).map(tuple)
+
+
+@given(st.lists(HISTORIES, max_size=6), st.booleans())
+def test_a_body_does_not_depend_on_those_before_it(histories: list[tuple[Exchange, ...]], grow: bool) -> None:
+    bodies = _bodies("S: {{conversation.title}}")
+    body = ChatBody(bodies, TALK)
+    history: tuple[Exchange, ...] = ()
+    for added in histories:
+        history = history + added if grow else added
+        sent = json.loads(body.of(_request(history)))
+        messages = [{"role": "system", "content": "S: T"}]
+        for exchange in history:
+            if exchange.answer.strip():
+                messages.append({"role": "user", "content": exchange.question})
+                messages.append({"role": "assistant", "content": exchange.answer})
+        messages.append({"role": "user", "content": "Q?"})
+
+        assert sent == {"model": "m", "messages": messages}
+        assert body.of(_request(history)) == ChatBody(bodies, TALK).of(_request(history))
+
+
+@pytest.mark.parametrize(
+    ("system", "extra", "change"),
+    [
+        (None, {}, "never"),
+        ("Be brief.", {"temperature": 0, "stop": ["x"]}, "never"),
+        ("{{passage}}", {"user": "u"}, "with the conversation"),
+        ("{% for p in passages %}{{p.text}}{% endfor %}", {}, "with the conversation"),
+        (None, {"metadata": {"conversation": "{{conversation.id}}"}}, "with the conversation"),
+        ("{{passage}}", {"metadata": {"depth": "{{depth}}"}}, "with the turn"),
+        ("You were asked {{history|length}} questions.", {}, "with the turn"),
+    ],
+)
+def test_settings_are_rendered_as_often_as_they_change(system, extra, change) -> None:
+    assert RequestFields(system, extra).change == change
+
+
+def test_what_changes_with_the_turn_is_rendered_at_each() -> None:
+    body = ChatBody(_bodies("{{depth}}: {{question}}"), TALK)
+    history = (Exchange(question="A?", answer="A."),)
+
+    systems = [json.loads(body.of(_request(past)))["messages"][0]["content"] for past in ((), history)]
+
+    assert systems == ["1: Q?", "2: Q?"]
+
+
+def test_two_conversations_do_not_share_what_is_theirs() -> None:
+    bodies = _bodies("{{conversation.id}}")
+    talks = [TALK, Conversation(id="d", turns=())]
+
+    sent = [json.loads(ChatBody(bodies, talk).of(_request())) for talk in talks]
+
+    assert [body["messages"][0]["content"] for body in sent] == ["c", "d"]
+
+
+def test_parameters_are_for_one_question() -> None:
+    body = ChatBody(_bodies(), TALK)
+
+    sent = [json.loads(body.of(_request(parameters=given))) for given in ({}, {"seed": 1}, {})]
+
+    assert [each.get("seed") for each in sent] == [None, 1, None]
+
+
+def test_a_setting_that_is_not_json_is_a_refusal_of_ours() -> None:
+    with pytest.raises(AdapterRefusedError, match="not JSON") as caught:
+        ChatBody(_bodies(extra={"a": object()}), TALK).of(_request())
+
+    assert not caught.value.reached

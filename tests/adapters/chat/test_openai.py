@@ -1,0 +1,279 @@
+"""The ``openai`` adapter: what it sends, what it reads, and the contract."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from replay import (
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Exchange,
+    Passage,
+    TokenLogprobs,
+    Usage,
+)
+from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.servers import answering, completion
+from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
+
+
+async def _model(request: web.Request) -> web.Response:
+    body = await request.json()
+    *before, last = [m["content"] for m in body["messages"] if m["role"] == "user"]
+    if last == HANG:
+        await asyncio.sleep(3600)
+    if last == FAIL:
+        return web.json_response({"error": {"message": "no"}}, status=400)
+    return web.json_response(completion(f"{body['user']}, {len(before)} before"))
+
+
+class TestOpenAIAdapter(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[OpenAIAdapter]:
+        async with answering(_model) as address:
+            yield OpenAIAdapter(base_url=address, model="m", extra={"user": "{{conversation.id}}"})
+
+
+TALK = Conversation(
+    id="c",
+    turns=(),
+    title="Stone Garden",
+    passages=(Passage(id="1", text="One."), Passage(id="2", text="Two.")),
+)
+REQUEST = ChatRequest(
+    question="And then?",
+    history=(
+        Exchange(question="Who?", answer="Mira."),
+        Exchange(question="Unanswered?", answer=" "),
+    ),
+    depth=3,
+)
+
+
+async def _ask(answer: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
+    """The reply to REQUEST, with what the server was sent."""
+    got: list[tuple[web.Request, Any]] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append((request, await request.json()))
+        return web.json_response(answer)
+
+    async with (
+        answering(handler) as address,
+        OpenAIAdapter(base_url=f"{address}/v1/", model="m", **settings) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        reply = await session.ask(REQUEST)
+    return reply, *got[0]
+
+
+async def test_it_sends_system_history_and_question_and_leaves_out_what_was_not_answered() -> None:
+    _, request, body = await _ask(
+        completion("Yes."), system="On {{conversation.title}}:\n\n{{passage}}", extra={"temperature": 0.5}
+    )
+
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    assert body == {
+        "model": "m",
+        "temperature": 0.5,
+        "messages": [
+            {"role": "system", "content": "On Stone Garden:\n\nOne.\n\nTwo."},
+            {"role": "user", "content": "Who?"},
+            {"role": "assistant", "content": "Mira."},
+            {"role": "user", "content": "And then?"},
+        ],
+    }
+
+
+async def test_without_a_system_text_there_is_no_system_message() -> None:
+    _, _, body = await _ask(completion("Yes."), system="{{conversation.background}}")
+
+    assert body["messages"][0]["role"] == "user"
+
+
+async def test_the_key_comes_from_the_environment_and_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "sk-very-secret")
+    _, request, _ = await _ask(completion("Yes."), api_key_env="SOME_KEY", headers={"X-Team": "green"})
+
+    assert request.headers["Authorization"] == "Bearer sk-very-secret"
+    assert request.headers["X-Team"] == "green"
+    adapter = OpenAIAdapter(base_url="http://localhost/v1", model="m", api_key_env="SOME_KEY")
+    assert "secret" not in repr(adapter)
+
+
+async def test_no_key_is_sent_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for one service must not be given to another just because it is there."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    _, request, _ = await _ask(completion("Yes."))
+
+    assert "Authorization" not in request.headers
+
+
+async def test_it_reads_text_usage_passages_and_times() -> None:
+    answer = completion(
+        "Yes.",
+        usage={"prompt_tokens": 12, "completion_tokens": 2},
+        sources=[{"id": 7, "text": "Seven.", "title": "S"}, {"id": "8"}],
+    )
+    reply, _, _ = await _ask(answer, passages_path="sources")
+
+    assert reply.text == "Yes."
+    assert reply.usage == Usage(prompt_tokens=12, completion_tokens=2)
+    assert reply.passages == (Passage(id="7", text="Seven.", title="S"), Passage(id="8", text=""))
+    assert reply.times is not None
+    assert reply.times.first_byte is not None
+
+
+@pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": "many"}, {"prompt_tokens": None}])
+async def test_unusable_usage_is_no_usage(usage: Any) -> None:
+    reply, _, _ = await _ask(completion("Yes.", usage=usage))
+
+    assert reply.usage is None
+
+
+async def test_a_text_in_parts_is_put_together() -> None:
+    reply, _, _ = await _ask(completion([{"type": "text", "text": "Ye"}, {"type": "text", "text": "s."}]))
+
+    assert reply.text == "Yes."
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (completion(None), "without a text"),
+        (completion("  \n"), "without a text"),
+        (completion([]), "without a text"),
+        ({"choices": [{"message": {"content": None, "refusal": "I won't."}}]}, "refusal"),
+        ({"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}, "raise the token limit"),
+        ({"choices": []}, "choices[0].message"),
+        ({"choices": [{"message": None}]}, "choices[0].message"),
+        ({"error": {"message": "overloaded"}}, "overloaded"),
+        ([], "choices[0].message"),
+        ("text", "choices[0].message"),
+        (None, "choices[0].message"),
+    ],
+)
+async def test_a_reply_without_a_usable_text_says_why(answer: Any, said: str) -> None:
+    with pytest.raises(AdapterReplyError, match="POST http://127") as caught:
+        await _ask(answer)
+
+    assert said in str(caught.value)
+    assert not caught.value.retryable
+
+
+async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours() -> None:
+    with pytest.raises(AdapterRefusedError, match="can't be made") as caught:
+        await _ask(completion("Yes."), system="{{passages[5].text}}")
+
+    assert not caught.value.reached
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"base_url": "localhost:8000"}, "base_url"),
+        ({"base_url": "http://me:pw@localhost/v1"}, "credentials"),
+        ({"model": " "}, "model is empty"),
+        ({"api_key_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
+        ({"system": "{{passsage}}"}, 'did you mean "passage"'),
+        ({"system": "{{passage"}, "template"),
+        ({"extra": {"stream": True}}, "extra.stream: stream has a setting of its own"),
+        ({"headers_env": {"api-key": "NO_SUCH_VARIABLE"}}, "NO_SUCH_VARIABLE is not set"),
+        ({"extra": {"user": ["{{who}}"]}}, 'extra.user\\[0\\]: there is no variable "who"'),
+        ({"passages_path": "a.[b"}, "passages_path.*not a JMESPath"),
+        ({"headers": {"X": "a\r\nB: c"}}, "line break"),
+        ({"max_reply_bytes": 0}, "max_reply_bytes"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_at_once(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        OpenAIAdapter(**{"base_url": "http://localhost:8000/v1", "model": "m"} | settings)
+
+
+async def test_an_adapter_that_was_not_entered_says_so() -> None:
+    adapter = OpenAIAdapter(base_url="http://localhost:8000/v1", model="m")
+    async with adapter.session(TALK) as session:
+        with pytest.raises(RuntimeError, match="enter the adapter"):
+            await session.ask(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "read"),
+    [
+        (
+            {"content": [{"token": "4", "logprob": -0.5, "top_logprobs": [{"token": "4", "logprob": -0.5}]}]},
+            (TokenLogprobs(token="4", logprob=-0.5, top=(("4", -0.5),)),),
+        ),
+        ({"content": [{"token": "4", "logprob": -0.5}]}, (TokenLogprobs(token="4", logprob=-0.5),)),
+        ({"content": None}, None),
+        ({"content": [{"token": "4"}]}, None),
+        (None, None),
+    ],
+)
+async def test_log_probabilities_are_read_where_they_are_as_documented(logprobs, read):
+    body = completion("4")
+    body["choices"][0]["logprobs"] = logprobs
+    reply, _, _ = await _ask(body)
+
+    assert reply.logprobs == read
+
+
+async def test_a_requests_parameters_go_before_extra_but_never_before_ours():
+    got: list[Any] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append(await request.json())
+        return web.json_response(completion("Yes."))
+
+    parameters = {"temperature": 0, "model": "other", "top_p": 1}
+    async with (
+        answering(handler) as address,
+        OpenAIAdapter(base_url=address, model="m", extra={"temperature": 0.5, "seed": 1}) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        for asked in (parameters, {}):
+            await session.ask(ChatRequest(question="Who?", history=(), depth=1, parameters=asked))
+
+    assert adapter.takes_parameters
+    settings = [{name: body.get(name) for name in ("temperature", "seed", "top_p", "model")} for body in got]
+    assert settings == [
+        {"temperature": 0, "seed": 1, "top_p": 1, "model": "m"},
+        {"temperature": 0.5, "seed": 1, "top_p": None, "model": "m"},
+    ]
+
+
+async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AZURE_KEY", "azure-secret")
+    got: list[web.Request] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append(request)
+        return web.json_response({"error": "azure-secret is wrong"}, status=401)
+
+    async with (
+        answering(handler) as address,
+        OpenAIAdapter(
+            base_url=f"{address}/openai/deployments/d/?api-version=2024-10-21",
+            model="m",
+            headers_env={"api-key": "AZURE_KEY"},
+        ) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        with pytest.raises(AdapterRefusedError, match="set by AZURE_KEY") as caught:
+            await session.ask(REQUEST)
+
+    assert "azure-secret" not in str(caught.value)
+    (request,) = got
+    assert request.path_qs == "/openai/deployments/d/chat/completions?api-version=2024-10-21"
+    assert request.headers["api-key"] == "azure-secret"
+    assert request.headers["Content-Type"] == "application/json"

@@ -1,0 +1,278 @@
+"""The ``http`` adapter: templates out, JMESPaths in, and who keeps the history."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from replay import (
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Exchange,
+    Passage,
+    ScenarioError,
+)
+from replay.core.settings.plugins import build
+from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.servers import answering
+from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
+
+
+class Backend:
+    """A chat service of nobody's make; remembers sessions if asked to."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, list[str]] = {}
+        self.bodies: list[Any] = []
+
+    async def handle(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        self.bodies.append(body)
+        if body["q"] == HANG:
+            await asyncio.sleep(3600)
+        if body["q"] == FAIL:
+            return web.Response(status=422, text="no")
+        before = len(body.get("log", ()))
+        session = body.get("session") or f"s{len(self.sessions) + 1}"
+        if "log" not in body:
+            asked = self.sessions.setdefault(session, [])
+            before = len(asked)
+            asked.append(body["q"])
+        return web.json_response(
+            {"out": {"text": f"{body['id']}: {before} before", "docs": body.get("docs")}, "sid": session}
+        )
+
+
+CLIENT: dict[str, Any] = {
+    "answer": "out.text",
+    "body": {"q": "{{question}}", "id": "{{conversation.id}}", "log": "{{history}}", "docs": "{{passages}}"},
+}
+SERVER: dict[str, Any] = {
+    "answer": "out.text",
+    "body": {"q": "{{question}}", "id": "{{conversation.id}}", "session": "{{session_id}}"},
+}
+
+
+class TestWithTheHistorySentAlong(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[HttpAdapter]:
+        async with answering(Backend().handle) as address:
+            yield HttpAdapter(url=address, **CLIENT)
+
+
+class TestWithASessionIdFromTheReply(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[HttpAdapter]:
+        async with answering(Backend().handle) as address:
+            yield HttpAdapter(url=address, session_id="sid", **SERVER)
+
+
+class TestWithASessionIdOfOurs(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[HttpAdapter]:
+        async with answering(Backend().handle) as address:
+            yield HttpAdapter(url=address, history="server", **SERVER)
+
+
+TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
+REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
+
+
+async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, str]:
+    """The reply to REQUEST, with what the server was sent."""
+    got: list[tuple[web.Request, str]] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append((request, await request.text()))
+        return web.json_response(replied)
+
+    async with answering(handler) as address:
+        settings = {"url": f"{address}/ask", "answer": "text"} | settings
+        settings["url"] = settings["url"].replace("HOST", address)
+        async with HttpAdapter(**settings) as adapter, adapter.session(TALK) as session:
+            reply = await session.ask(REQUEST)
+    return reply, *got[0]
+
+
+async def test_a_body_keeps_the_types_of_what_is_put_into_it() -> None:
+    backend = Backend()
+    async with (
+        answering(backend.handle) as address,
+        HttpAdapter(url=address, passages="out.docs", **CLIENT) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        reply = await session.ask(REQUEST)
+
+    assert backend.bodies == [
+        {
+            "q": "Q?",
+            "id": "c",
+            "log": [{"question": "A?", "answer": "A."}],
+            "docs": [{"id": "1", "title": "T", "text": "One."}],
+        }
+    ]
+    assert reply.passages == TALK.passages
+
+
+async def test_a_get_puts_the_question_into_the_address() -> None:
+    _, request, body = await _ask(
+        {"text": "Yes."},
+        method="GET",
+        url="HOST/ask/{{conversation.id}}?q={{question|urlencode}}&n={{depth}}",
+    )
+
+    assert (request.method, request.path_qs, body) == ("GET", "/ask/c?q=Q?&n=2", "")
+    assert dict(request.query) == {"q": "Q?", "n": "2"}
+
+
+async def test_headers_take_their_secrets_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHOLE", "Bearer one")
+    monkeypatch.setenv("PART", "two")
+    _, request, _ = await _ask(
+        {"text": "Yes."},
+        headers={"X-Plain": "three"},
+        headers_env={"Authorization": "WHOLE", "X-Key": "key=${PART}"},
+    )
+
+    sent = [request.headers[name] for name in ("Authorization", "X-Key", "X-Plain")]
+    assert sent == ["Bearer one", "key=two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("found", "passages"),
+    [
+        (None, ()),
+        (["One.", "Two."], (Passage(id="1", text="One."), Passage(id="2", text="Two."))),
+        ([{"id": 5, "text": "Five."}], (Passage(id="5", text="Five."),)),
+        ([{"title": "T", "url": "u"}], (Passage(id="1", text="", title="T"),)),
+    ],
+)
+async def test_passages_are_texts_or_objects(found: Any, passages: tuple[Passage, ...]) -> None:
+    reply, _, _ = await _ask({"text": "Yes.", "docs": found}, passages="docs")
+
+    assert reply.passages == passages
+
+
+@pytest.mark.parametrize("found", ["One.", {"id": "1"}, [1], [{"url": "u"}], [{"id": [1]}], [None]])
+async def test_other_passages_are_a_bad_reply(found: Any) -> None:
+    with pytest.raises(AdapterReplyError, match='passages "docs" gives'):
+        await _ask({"text": "Yes.", "docs": found}, passages="docs")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({}, 'answer "text" gives nothing'),
+        ({"text": None}, "nothing"),
+        ({"text": " "}, "an empty text"),
+        ({"text": ["Yes."]}, "a list, not a text"),
+        ({"text": {"a": 1}}, "an object, not a text"),
+        ({"text": True}, "true or false"),
+        ("Yes.", "nothing"),
+    ],
+)
+async def test_an_answer_that_is_not_where_it_should_be_is_a_bad_reply(answer: Any, said: str) -> None:
+    with pytest.raises(AdapterReplyError, match="check the path") as caught:
+        await _ask(answer)
+
+    assert said in str(caught.value)
+
+
+async def test_a_number_is_an_answer() -> None:
+    reply, _, _ = await _ask({"text": 42})
+
+    assert reply.text == "42"
+
+
+async def test_a_path_that_fails_on_a_reply_is_a_bad_reply() -> None:
+    with pytest.raises(AdapterReplyError, match="can't be evaluated"):
+        await _ask({"text": 5}, answer="join(', ', text)")
+
+
+async def test_no_session_id_in_the_first_reply_is_a_bad_reply() -> None:
+    with pytest.raises(AdapterReplyError, match="no session id in the session's first reply"):
+        await _ask({"text": "Yes."}, session_id="sid")
+
+
+async def test_a_session_goes_on_with_the_newest_id_it_was_given() -> None:
+    """Some systems give every reply an id that stands for all before it."""
+    sent = []
+
+    async def handler(request: web.Request) -> web.Response:
+        sent.append((await request.json())["previous"])
+        # The second reply has an id but no answer, the third no id.
+        replies = [{"id": "a", "text": "1"}, {"id": 2}, {"text": "3"}, {"text": "4"}]
+        return web.json_response(replies[len(sent) - 1])
+
+    request = ChatRequest(question="Q?", history=(), depth=1)
+    async with (
+        answering(handler) as address,
+        HttpAdapter(
+            url=address, answer="text", session_id="id", body={"previous": "{{session_id}}"}
+        ) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        await session.ask(request)
+        with pytest.raises(AdapterReplyError):
+            await session.ask(request)
+        await session.ask(request)
+        await session.ask(request)
+
+    assert sent == [None, "a", "2", "2"]
+
+
+async def test_where_the_system_keeps_the_history_none_is_sent() -> None:
+    _, _, body = await _ask(
+        {"text": "Yes.", "sid": "s"}, session_id="sid", body=["{{history}}", "{{messages|length}}"]
+    )
+
+    assert body == "[[],1]"
+
+
+async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours() -> None:
+    with pytest.raises(AdapterRefusedError, match="can't be made") as caught:
+        await _ask({"text": "Yes."}, body="{{passages[3].text}}")
+
+    assert not caught.value.reached
+
+
+def test_a_session_id_means_that_the_system_keeps_the_history() -> None:
+    settings = {"url": "http://localhost/", "answer": "a"}
+    assert HttpAdapter(**settings).history == "client"
+    assert HttpAdapter(**settings, session_id="sid").history == "server"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"url": "localhost/chat"}, 'url "localhost/chat" is not an address'),
+        ({"url": "{{question}}"}, "is not an address"),
+        ({"url": "http://u:p@h/"}, "credentials"),
+        ({"url": "http://h/{{sesion_id}}"}, 'did you mean "session_id"'),
+        ({"body": {"a": ["{{quesion}}"]}}, r'body\.a\[0\]: there is no variable "quesion"'),
+        ({"body": "{% if %}"}, "template"),
+        ({"answer": "a["}, "not a JMESPath"),
+        ({"session_id": "a b"}, "not a JMESPath"),
+        ({"headers_env": {"X": "NO_SUCH_VARIABLE"}}, "NO_SUCH_VARIABLE is not set"),
+        ({"headers_env": {"X": "Bearer ${NO_SUCH_VARIABLE}"}}, "NO_SUCH_VARIABLE is not set"),
+        ({"headers_env": {"X": "Bearer sk-literal"}}, "neither the name"),
+        ({"method": "GET", "body": {}}, "a GET request has none"),
+        ({"method": "DELETE"}, "DELETE"),
+        ({"anwser": "x"}, "anwser"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
+    settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ScenarioError, match=said) as caught:
+        build(HttpAdapter, {"url": "http://h/", "answer": "a"} | settings, folder=tmp_path)
+
+    assert "sk-literal" not in str(caught.value)

@@ -1,0 +1,208 @@
+"""The ``rasa`` adapter, against a server that answers as Rasa's REST channel does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from replay import (
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    Passage,
+    ScenarioError,
+)
+from replay.core.settings.plugins import build
+from replay_adapters.http.rasa import RasaAdapter
+from tests.adapters.servers import answering, running
+from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
+
+TALK = Conversation(id="c", turns=())
+REQUEST = ChatRequest(question="Q?", history=(), depth=1)
+
+
+class Rasa:
+    """A tracker for each sender, and the two ways to keep others out (``rasa/server.py``)."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self.token = token
+        self.trackers: dict[str, list[str]] = {}
+        self.bodies: list[dict[str, Any]] = []
+
+    async def webhook(self, request: web.Request) -> web.Response:
+        if self.token not in (None, request.query.get("token")):
+            return web.json_response({"status": "failure", "reason": "NotAuthenticated"}, status=401)
+        body = await request.json()
+        self.bodies.append(body)
+        if body["message"] == HANG:
+            await asyncio.sleep(3600)
+        if body["message"] == FAIL:
+            return web.json_response({"status": "failure"}, status=500)
+        tracker = self.trackers.setdefault(body["sender"], [])
+        tracker.append(body["message"])
+        recipient = {"recipient_id": body["sender"]}
+        said = {"text": f"{body['metadata']['id']}: {len(tracker) - 1} before"}
+        return web.json_response([recipient | said, recipient | {"image": "http://h/i.png"}])
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[str]:
+        app = web.Application()
+        app.router.add_post("/webhooks/rest/webhook", self.webhook)
+        async with running(app) as address:
+            yield address
+
+
+class TestTheContract(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[RasaAdapter]:
+        async with Rasa().running() as address:
+            yield RasaAdapter(base_url=address + "/", metadata={"id": "{{conversation.id}}"})
+
+
+async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
+    got: list[tuple[web.Request, Any]] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append((request, await request.json()))
+        return web.json_response(replied)
+
+    async with (
+        answering(handler) as address,
+        entered(RasaAdapter(base_url=address, **settings)) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        reply = await session.ask(REQUEST)
+    return reply, *got[0]
+
+
+MESSAGES = [
+    {"recipient_id": "s", "text": "Hey! "},
+    {"recipient_id": "s", "image": "http://h/i.png"},
+    {
+        "recipient_id": "s",
+        "text": "Which one?",
+        "buttons": [{"title": "Red", "payload": "/r"}, {"title": "Blue"}],
+    },
+    {"recipient_id": "s", "custom": {"sources": ["One."]}},
+]
+
+
+async def test_messages_are_parts_of_one_answer() -> None:
+    reply, request, body = await _ask(MESSAGES)
+
+    assert reply.text == "Hey!\n\nWhich one?"
+    assert request.path_qs == "/webhooks/rest/webhook"
+    assert set(body) == {"sender", "message"}
+    assert body["message"] == "Q?"
+
+
+async def test_buttons_and_passages_are_taken_where_they_are_wanted() -> None:
+    reply, request, _ = await _ask(MESSAGES, buttons=True, passages="[].custom.sources[]", channel="my rest")
+
+    assert reply.text == "Hey!\n\nWhich one?\nRed\nBlue"
+    assert reply.passages == (Passage(id="1", text="One."),)
+    assert request.path == "/webhooks/my rest/webhook"
+
+
+async def test_each_session_is_a_sender_of_its_own() -> None:
+    rasa = Rasa()
+    async with rasa.running() as address:
+        adapter = RasaAdapter(base_url=address, metadata={"id": "x", "docs": "{{passages}}"})
+        async with entered(adapter):
+            for _ in range(2):
+                async with adapter.session(TALK) as session:
+                    await session.ask(REQUEST)
+                    await session.ask(REQUEST)
+
+    assert [len(tracker) for tracker in rasa.trackers.values()] == [2, 2]
+    assert rasa.bodies[0]["metadata"] == {"id": "x", "docs": []}
+
+
+async def test_tokens_come_from_the_environment_and_are_shown_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RASA_TOKEN", "very secret/token")
+    monkeypatch.setenv("RASA_JWT", "eyJ.very.secret")
+    _, request, _ = await _ask(MESSAGES, token_env="RASA_TOKEN", jwt_env="RASA_JWT")
+    assert request.query == {"token": "very secret/token"}
+    assert request.headers["Authorization"] == "Bearer eyJ.very.secret"
+
+    async def repeat(request: web.Request) -> web.Response:
+        return web.Response(status=403, text=f"{request.query} {request.headers['Authorization']}")
+
+    async with answering(repeat) as address:
+        adapter = RasaAdapter(base_url=address, token_env="RASA_TOKEN", jwt_env="RASA_JWT")
+        async with entered(adapter), adapter.session(TALK) as session:
+            with pytest.raises(AdapterRefusedError, match="set by RASA_TOKEN and RASA_JWT") as caught:
+                await session.ask(REQUEST)
+    assert "secret" not in str(caught.value)
+    assert "?..." in str(caught.value)
+
+
+async def test_a_wrong_token_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RASA_TOKEN", "wrong-token")
+    async with Rasa(token="right-token").running() as address:
+        adapter = RasaAdapter(base_url=address, token_env="RASA_TOKEN")
+        async with entered(adapter), adapter.session(TALK) as session:
+            with pytest.raises(AdapterRefusedError, match="check the token") as caught:
+                await session.ask(REQUEST)
+    assert (caught.value.status, caught.value.retryable) == (401, False)
+
+
+@pytest.mark.parametrize(
+    ("replied", "said"),
+    [
+        ([], "an empty list: the assistant said nothing.*action server"),
+        ([{"recipient_id": "s", "image": "i", "custom": {}}], r"without a text \(custom, image\)"),
+        ([{"recipient_id": "s", "text": "  "}], r"without a text \(text\)"),
+        ({"text": "Hey!"}, "not with a list of messages.*check that the address"),
+        (["Hey!"], "not with a list of messages"),
+        (None, "not with a list of messages"),
+    ],
+)
+async def test_a_reply_that_says_nothing_is_a_bad_reply(replied: Any, said: str) -> None:
+    with pytest.raises(AdapterReplyError, match=said) as caught:
+        await _ask(replied)
+
+    assert (caught.value.retryable, caught.value.reached) == (False, True)
+
+
+async def test_what_is_not_rasa_is_a_failure() -> None:
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text="<html>")
+
+    async with (
+        answering(page) as address,
+        entered(RasaAdapter(base_url=address)) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        with pytest.raises(AdapterError, match="can't be read as JSON"):
+            await session.ask(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"base_url": "localhost:5005"}, "is not an address"),
+        ({"base_url": "http://u:p@h"}, "credentials"),
+        ({"token_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
+        ({"jwt_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
+        ({"metadata": {"a": "{{quesion}}"}}, 'did you mean "question"'),
+        ({"passages": "a["}, "not a JMESPath"),
+        ({"history": "client"}, "history"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
+    settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        build(RasaAdapter, settings, folder=tmp_path)

@@ -1,0 +1,429 @@
+"""The ``command`` adapter: lines to a program and back, and what becomes of its processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay import (
+    AdapterConnectionError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    ChatRequest,
+    Conversation,
+    Exchange,
+    Passage,
+    ScenarioError,
+)
+from replay.core.settings.plugins import build
+from replay_adapters.local.command import CommandAdapter, CommandSession
+from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
+
+TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
+REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
+
+PREAMBLE = r"""
+import json, os, signal, subprocess, sys, time
+def say(**value):
+    os.write(1, json.dumps(value).encode() + b"\n")  # in one go, whatever other threads print
+def asked():
+    return map(json.loads, sys.stdin)
+"""
+
+IN_ORDER = f"""
+before = {{}}
+for body in asked():
+    key = body.get("conversation")
+    if body["question"] == {HANG!r}:
+        time.sleep(3600)
+    if body["question"] == {FAIL!r}:
+        say(error="no")
+        continue
+    count = before.setdefault(key, 0) if "history" not in body else len(body["history"])
+    if "history" not in body:
+        before[key] += 1
+    say(answer=f"{{body['id']}}: {{count}} before")
+"""
+
+OUT_OF_ORDER = f"""
+import threading
+def answer(body):
+    if body["question"] == {HANG!r}:
+        return
+    if body["question"] == {FAIL!r}:
+        say(error="no", conversation=body["conversation"])
+        return
+    time.sleep(0.01 * (hash(body["conversation"]) % 3))
+    say(answer=f"{{body['id']}}: {{len(body['history'])}} before", conversation=body["conversation"])
+for body in asked():
+    threading.Thread(target=answer, args=[body], daemon=True).start()
+"""
+
+SEND = {"question": "{{question}}", "id": "{{conversation.id}}", "conversation": "{{session_id}}"}
+WITH_HISTORY = {**SEND, "history": "{{history}}"}
+
+
+def _adapter(folder: Path, program: str, **settings: Any) -> CommandAdapter:
+    (folder / "bot.py").write_text(PREAMBLE + program, encoding="utf-8")
+    settings = {"command": ("python", "bot.py"), "grace_s": 0.3} | settings
+    return CommandAdapter(folder=folder, **settings)
+
+
+class TestWithAProcessForEachConversation(AdapterContract):
+    @pytest.fixture
+    def adapter(self, tmp_path: Path) -> CommandAdapter:
+        return _adapter(tmp_path, IN_ORDER, send=WITH_HISTORY)
+
+
+class TestWithAProcessThatRemembers(AdapterContract):
+    @pytest.fixture
+    def adapter(self, tmp_path: Path) -> CommandAdapter:
+        return _adapter(tmp_path, IN_ORDER, send=SEND, history="server")
+
+
+class TestWithOneProcessForAll(AdapterContract):
+    @pytest.fixture
+    def adapter(self, tmp_path: Path) -> CommandAdapter:
+        return _adapter(tmp_path, IN_ORDER, send=WITH_HISTORY, per="run")
+
+
+class TestWithOneProcessThatRemembersAll(AdapterContract):
+    @pytest.fixture
+    def adapter(self, tmp_path: Path) -> CommandAdapter:
+        return _adapter(tmp_path, IN_ORDER, send=SEND, per="run", history="server")
+
+
+class TestWithOneProcessThatAnswersInAnyOrder(AdapterContract):
+    @pytest.fixture
+    def adapter(self, tmp_path: Path) -> CommandAdapter:
+        return _adapter(tmp_path, OUT_OF_ORDER, send=WITH_HISTORY, per="run")
+
+
+@asynccontextmanager
+async def _asking(folder: Path, program: str, **settings: Any) -> AsyncIterator[CommandSession]:
+    adapter = _adapter(folder, program, **settings)
+    async with entered(adapter), adapter.session(TALK) as session:
+        yield session
+
+
+async def test_a_program_reads_question_history_and_id_by_default(tmp_path: Path) -> None:
+    program = "for body in asked(): say(answer=repr(sorted(body.items())), docs=['One.'])"
+    async with _asking(tmp_path, program, passages="docs") as session:
+        first, second = await session.ask(REQUEST), await session.ask(REQUEST)
+
+    assert first.text.startswith("[('conversation', '")
+    assert first.text.endswith("('history', [{'question': 'A?', 'answer': 'A.'}]), ('question', 'Q?')]")
+    assert first.text == second.text
+    assert first.passages == (Passage(id="1", text="One."),)
+
+
+async def test_any_text_comes_through_as_it_is(tmp_path: Path) -> None:
+    question = "Zoë? \u2028 \ud800 \x00 مرحبا \n 🎻"
+    program = "for body in asked(): say(answer=body['question'])"
+    async with _asking(tmp_path, program) as session:
+        reply = await session.ask(ChatRequest(question=question, history=(), depth=1))
+
+    assert reply.text == question
+
+
+async def test_it_runs_in_the_scenarios_folder_with_our_environment_and_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OURS", "here")
+    program = "for _ in asked(): say(answer=' '.join([os.getcwd(), os.environ['OURS'], os.environ['MINE']]))"
+    async with _asking(tmp_path, program, environment={"MINE": "too"}) as session:
+        reply = await session.ask(REQUEST)
+
+    assert reply.text == f"{tmp_path} here too"
+
+
+async def test_no_shell_looks_at_the_arguments(tmp_path: Path) -> None:
+    program = "for _ in asked(): say(answer=sys.argv[1])"
+    command = ("python", "bot.py", "$(touch hacked); *")
+    async with _asking(tmp_path, program, command=command) as session:
+        assert (await session.ask(REQUEST)).text == "$(touch hacked); *"
+
+    assert not (tmp_path / "hacked").exists()
+
+
+async def test_a_program_in_the_scenarios_folder_is_found_by_its_path(tmp_path: Path) -> None:
+    script = tmp_path / "bot"
+    script.write_text(
+        f'#!{sys.executable}\nfor line in open(0): print(\'{{"answer": "Yes."}}\', flush=True)\n'
+    )
+    script.chmod(0o755)
+    async with _asking(tmp_path, "", command=("./bot",)) as session:
+        assert (await session.ask(REQUEST)).text == "Yes."
+
+
+@pytest.mark.parametrize(
+    ("death", "said"),
+    [
+        ("sys.exit(3)", "ended with exit code 3 before it answered"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL before it answered"),
+        (
+            "print('{\"ans', end=''); sys.exit(1)",
+            'exit code 1 before it answered, in the middle of a line: "{"ans"',
+        ),
+        ("raise ValueError('no model')", 'last words on stderr: ".*Traceback.*ValueError: no model"'),
+    ],
+)
+async def test_a_program_that_dies_says_how_and_why_and_is_started_again(
+    death: str, said: str, tmp_path: Path
+) -> None:
+    program = f"""
+for body in asked():
+    if body["question"] == "die":
+        {death}
+    say(answer="Yes.")
+"""
+    async with _asking(tmp_path, program) as session:
+        await session.ask(REQUEST)
+        with pytest.raises(AdapterConnectionError, match=said) as caught:
+            await session.ask(ChatRequest(question="die", history=(), depth=1))
+        assert (caught.value.retryable, caught.value.reached) == (True, True)
+        assert (await session.ask(REQUEST)).text == "Yes."
+
+
+async def test_what_it_remembered_is_gone_with_it(tmp_path: Path) -> None:
+    """Only this conversation's: the next one has a new process."""
+    program = "for body in asked(): sys.exit(3) if body['question'] == 'die' else say(answer='Yes.')"
+    adapter = _adapter(tmp_path, program, history="server", per="run")
+    async with entered(adapter):
+        async with adapter.session(TALK) as session:
+            await session.ask(REQUEST)
+            with pytest.raises(AdapterConnectionError):
+                await session.ask(ChatRequest(question="die", history=(), depth=1))
+            with pytest.raises(AdapterConnectionError, match=r"does not remember .*exit code 3") as caught:
+                await session.ask(REQUEST)
+            assert (caught.value.retryable, caught.value.reached) == (False, False)
+        async with adapter.session(TALK) as session:
+            assert (await session.ask(REQUEST)).text == "Yes."
+
+
+async def test_stderr_is_kept_short_and_keys_in_it_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOT_API_KEY", "sk-very-secret")
+    program = """
+for n in range(100_000): print("noise", n, file=sys.stderr)
+print("bad key:", os.environ["BOT_API_KEY"], file=sys.stderr)
+sys.exit(1)
+"""
+    async with _asking(tmp_path, program) as session:
+        with pytest.raises(AdapterConnectionError, match=r"noise 99999 \| bad key: \*\*\*") as caught:
+            await session.ask(REQUEST)
+
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("printed", "settings", "said"),
+    [
+        ("print('Loading...')", {}, 'can\'t be read as JSON.*: "Loading..."; let it print answers only'),
+        ("print('[' * 100_000)", {}, "nested too deeply"),
+        ("sys.stdout.buffer.write(bytes([255, 10]))", {}, "can't be read as JSON"),
+        ("print()", {}, "an empty body"),
+        ("say(text='Yes.')", {}, 'answer "answer" gives nothing.*check the path'),
+        ("say(answer=' ')", {}, "an empty text"),
+        ("say(answer=['Yes.'])", {}, "a list, not a text"),
+        ("say(answer='Yes.', docs=5)", {"passages": "docs"}, 'passages "docs" gives'),
+        ("say(answer='x' * 200_000)", {"max_line_bytes": 100_000}, "more than 100000 bytes; raise max_line"),
+        ("sys.stdout.write('x' * 5_000_000)", {"max_line_bytes": 100_000}, "more than 100000 bytes"),
+    ],
+)
+async def test_a_line_that_is_of_no_use_is_a_bad_reply(
+    printed: str, settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    async with _asking(tmp_path, f"for _ in asked(): {printed}; sys.stdout.flush()", **settings) as session:
+        with pytest.raises(AdapterReplyError, match=said) as caught:
+            await session.ask(REQUEST)
+
+    assert not caught.value.retryable
+
+
+async def test_a_line_that_nobody_asked_for_is_not_taken_for_an_answer(tmp_path: Path) -> None:
+    program = """for _ in asked(): os.write(1, b'{"answer": "Yes."}\\n{"answer": "And no."}\\n')"""
+    async with _asking(tmp_path, program) as session:
+        assert (await session.ask(REQUEST)).text == "Yes."
+        with pytest.raises(AdapterReplyError, match=r"And no.*exactly one JSON line for each") as caught:
+            await session.ask(REQUEST)
+
+    assert not caught.value.retryable
+
+
+async def test_one_bad_line_of_a_process_for_all_lets_the_others_ask_again(tmp_path: Path) -> None:
+    program = """
+bodies = [json.loads(next(sys.stdin)) for _ in range(3)]
+print("oops")
+"""
+    adapter = _adapter(tmp_path, program, per="run")
+
+    async def play() -> Exception:
+        async with adapter.session(TALK) as session:
+            with pytest.raises((AdapterReplyError, AdapterConnectionError)) as caught:
+                await session.ask(REQUEST)
+            return caught.value
+
+    async with entered(adapter):
+        errors = await asyncio.gather(*(play() for _ in range(3)))
+
+    kinds = [(type(error), error.retryable) for error in errors]
+    assert sorted(kinds, key=str) == [
+        (AdapterConnectionError, True),
+        (AdapterConnectionError, True),
+        (AdapterReplyError, False),
+    ]
+
+
+async def test_a_program_can_say_that_it_cannot_answer(tmp_path: Path) -> None:
+    program = "for _ in asked(): say(answer=None, oops='no model')"
+    async with _asking(tmp_path, program, error="oops") as session:
+        with pytest.raises(AdapterRefusedError, match=r"says that it can't answer.*no model"):
+            await session.ask(REQUEST)
+
+
+async def test_a_late_answer_is_nobodys(tmp_path: Path) -> None:
+    """A process for all that names conversations goes on; what it owed a cancelled question is dropped."""
+    program = """
+import threading
+say_later = threading.Event()
+def later(key):
+    say_later.wait()
+    say(answer="late", conversation=key)
+for body in asked():
+    if body["question"] == "later":
+        threading.Thread(target=later, args=[body["conversation"]], daemon=True).start()
+        open("waiting", "w").close()
+    else:
+        if (body["question"] == "both"):
+            say_later.set()
+            time.sleep(0.05)
+        say(answer="in time", conversation=body["conversation"])
+"""
+    async with _asking(tmp_path, program, per="run") as session:
+        await session.ask(REQUEST)
+        late = asyncio.create_task(session.ask(ChatRequest(question="later", history=(), depth=1)))
+        async with asyncio.timeout(10):
+            while not (tmp_path / "waiting").exists():
+                await asyncio.sleep(0.005)
+        late.cancel()
+        both = await session.ask(ChatRequest(question="both", history=(), depth=1))
+        after = await session.ask(REQUEST)
+
+    assert (both.text, after.text) == ("in time", "in time")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # an orphan that nobody has collected yet has ended all the same
+
+
+STUBBORN = """
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+for _ in asked():
+    open("pids", "w").write(f"{os.getpid()} {child.pid}")
+    os.rename("pids", "pids.done")
+    if "hang" in sys.argv:
+        time.sleep(3600)
+    say(answer="Yes.")
+time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+@pytest.mark.parametrize("per", ["conversation", "run"])
+@pytest.mark.parametrize("how", ["closed", "cancelled"])
+async def test_a_program_is_ended_with_all_it_started(how: str, per: str, tmp_path: Path) -> None:
+    arguments = ("hang",) if how == "cancelled" else ()
+    async with _asking(
+        tmp_path, STUBBORN, command=("python", "bot.py", *arguments), per=per, grace_s=0.05
+    ) as session:
+        ask = asyncio.create_task(session.ask(REQUEST))
+        async with asyncio.timeout(10):
+            while not (tmp_path / "pids.done").exists():
+                await asyncio.sleep(0.005)
+        if how == "cancelled":
+            ask.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await ask
+        else:
+            await ask
+        pids = [int(pid) for pid in (tmp_path / "pids.done").read_text().split()]
+        if how == "closed":
+            assert all(map(_alive, pids))
+
+    async with asyncio.timeout(10):
+        while any(map(_alive, pids)):
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+async def test_a_cancelled_run_does_not_wait_for_a_program_that_does_not_end(tmp_path: Path) -> None:
+    adapter = _adapter(tmp_path, STUBBORN, grace_s=3600.0)
+
+    async def play() -> None:
+        async with entered(adapter), adapter.session(TALK) as session:
+            await session.ask(REQUEST)
+            running.set()
+
+    running = asyncio.Event()
+    run = asyncio.create_task(play())
+    async with asyncio.timeout(10):
+        await running.wait()
+        await asyncio.sleep(0.02)  # so that it waits for the program to end by itself
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    pid = int((tmp_path / "pids.done").read_text().split()[0])
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_a_well_behaved_program_may_finish_its_work(tmp_path: Path) -> None:
+    program = "for _ in asked(): say(answer='Yes.')\nopen('finished', 'w').close()"
+    async with _asking(tmp_path, program, grace_s=10.0) as session:
+        await session.ask(REQUEST)
+
+    assert (tmp_path / "finished").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"command": []}, "names no program"),
+        ({"command": "python bot.py"}, "list|tuple"),
+        ({"command": ["no-such-program-anywhere"]}, "on the PATH"),
+        ({"command": ["./no-such-program"]}, "that can be run"),
+        ({"command": ["python", "no-such-file.py"]}, "there is no file"),
+        ({"send": {"a": "{{quesion}}"}}, r'send\.a: there is no variable "quesion"'),
+        ({"per": "run", "send": {"q": "{{question}}"}}, "needs {{session_id}}"),
+        ({"answer": "a["}, "not a JMESPath"),
+        ({"grace_s": 0}, "grace_s 0"),
+        ({"max_line_bytes": 0}, "max_line_bytes 0"),
+        ({"per": "turn"}, "turn"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
+    settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        build(CommandAdapter, {"command": [sys.executable]} | settings, folder=tmp_path)
+
+
+def test_it_names_the_program_that_it_runs(tmp_path: Path) -> None:
+    adapter = _adapter(tmp_path, "", command=("python", "bot.py", "a b"))
+
+    assert adapter.local_code == "python bot.py 'a b'"

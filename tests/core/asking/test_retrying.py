@@ -1,0 +1,103 @@
+import asyncio
+
+import pytest
+
+from replay import AdapterTimeoutError, ChatReply, ChatRequest
+from replay.core.asking.retrying import Deadlines, ask_within
+
+REQUEST = ChatRequest(question="Who?", history=(), depth=1)
+REPLY = ChatReply(text="Mira.")
+
+
+class Asked:
+    """A session that does what it is told."""
+
+    def __init__(self, ask):
+        self.ask = ask
+
+
+async def never(request):
+    await asyncio.get_running_loop().create_future()
+
+
+async def test_an_answer_in_time_is_handed_on_and_leaves_no_timer():
+    async def ask(request):
+        return REPLY
+
+    assert await ask_within(Asked(ask), REQUEST, Deadlines(0.01)) is REPLY
+    await asyncio.sleep(0.02)  # a timer left behind would cancel this task
+
+
+async def test_a_late_answer_is_a_timeout_after_which_the_task_goes_on():
+    with pytest.raises(AdapterTimeoutError, match=r"within 0\.01 s"):
+        await ask_within(Asked(never), REQUEST, Deadlines(0.01))
+    assert asyncio.current_task().cancelling() == 0
+    await asyncio.sleep(0)
+
+
+async def test_a_cancelled_ask_is_no_timeout():
+    task = asyncio.create_task(ask_within(Asked(never), REQUEST, Deadlines(60)))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_who_is_cancelled_when_the_deadline_passes_is_cancelled():
+    """A run that is told to stop must not take that for a slow system and ask again."""
+
+    async def ask(request):
+        try:
+            await never(request)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+
+    task = asyncio.create_task(ask_within(Asked(ask), REQUEST, Deadlines(0.01)))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_an_answer_that_comes_all_the_same_counts():
+    """An adapter that can't be interrupted right now may still have its reply."""
+
+    async def ask(request):
+        try:
+            await never(request)
+        except asyncio.CancelledError:
+            return REPLY
+
+    assert await ask_within(Asked(ask), REQUEST, Deadlines(0.01)) is REPLY
+    assert asyncio.current_task().cancelling() == 0
+
+
+async def test_deadlines_may_lie_within_each_other():
+    async with asyncio.timeout(60):
+        with pytest.raises(AdapterTimeoutError):
+            await ask_within(Asked(never), REQUEST, Deadlines(0.01))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await ask_within(Asked(never), REQUEST, Deadlines(60))
+
+
+async def test_every_ask_has_its_full_time_and_little_more():
+    loop = asyncio.get_running_loop()
+    deadlines = Deadlines(0.064)
+
+    async def seconds():
+        begun = loop.time()
+        with pytest.raises(AdapterTimeoutError):
+            await ask_within(Asked(never), REQUEST, deadlines)
+        return loop.time() - begun
+
+    assert min(await asyncio.gather(*(seconds() for _ in range(20)))) >= 0.064
+
+
+async def test_asks_that_ended_are_not_kept():
+    async def ask(request):
+        return REPLY
+
+    deadlines = Deadlines(60)
+    for _ in range(100):
+        await ask_within(Asked(ask), REQUEST, deadlines)
+    assert not any(deadlines._slots.values())

@@ -1,0 +1,140 @@
+"""Templates in scenario files."""
+
+from __future__ import annotations
+
+import pytest
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from replay.core.asking.templating import Template, TextTemplate, template_variables
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.history import Exchange
+
+TALK = Conversation(
+    id="c",
+    title="T",
+    turns=(Turn(id="1", question="q", gold_answers=("SECRET",), standalone="SECRET"),),
+    passages=(Passage(id="p1", text="One."), Passage(id="p2", text="Two.")),
+)
+VARIABLES = template_variables(
+    TALK, question="Why?", history=[Exchange(question="Who?", answer="Me.")], depth=2, session_id="s"
+)
+
+
+def test_a_single_expression_keeps_its_type():
+    body = Template(
+        {"messages": "{{ messages }}", "n": "{{ depth }}", "text": "{{ depth }}!", "k": [1, None]}
+    )
+    assert body.render(VARIABLES) == {
+        "messages": [
+            {"role": "user", "content": "Who?"},
+            {"role": "assistant", "content": "Me."},
+            {"role": "user", "content": "Why?"},
+        ],
+        "n": 2,
+        "text": "2!",
+        "k": [1, None],
+    }
+
+
+def test_passages_are_one_text_or_a_list():
+    assert TextTemplate("Use: {{ passage }}").render(VARIABLES) == "Use: One.\n\nTwo."
+    assert Template("{{ passages | map(attribute='text') | list }}").render(VARIABLES) == ["One.", "Two."]
+
+
+def test_gold_answers_are_out_of_reach():
+    """A template is what the system under test is sent."""
+    assert "SECRET" not in repr(dict(VARIABLES))
+
+
+@pytest.mark.parametrize("text", ["{{ nothing }}", "x {{ nothing }}", "{{ conversation.nothing.deep }}"])
+def test_an_unknown_variable_is_an_error_that_names_it(text):
+    with pytest.raises(ValueError, match="nothing"):
+        Template(text).render(VARIABLES)
+
+
+@pytest.mark.parametrize("text", ["{{ question", "{% for %}", "{{ 1 + }}"])
+def test_a_broken_template_is_found_before_anything_is_asked(text):
+    with pytest.raises(ValueError, match="template"):
+        Template({"a": [text]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ question.__class__.__mro__ }}",
+        "{{ ''.__class__.__base__.__subclasses__() }} x",
+        "{{ messages.append(1) }}",
+        "{{ cycler.__init__.__globals__.os.system('true') }}",
+    ],
+)
+def test_a_template_can_not_reach_out_of_its_sandbox(text):
+    with pytest.raises(ValueError, match="template"):
+        Template(text).render(VARIABLES)
+
+
+def test_text_in_a_variable_is_not_a_template():
+    variables = template_variables(TALK, question="{{ 1 + 1 }}")
+    assert Template("{{ question }}").render(variables) == "{{ 1 + 1 }}"
+    assert TextTemplate("a {{ question }}").render(variables) == "a {{ 1 + 1 }}"
+
+
+PLAIN = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "constant",
+        "one\r\ntwo\n",
+        "{# a remark #}constant",
+        "{{ question }}",
+        "{{question}} at {{ depth }}, {{session_id}}!\n",
+        "{{- question -}} x",
+        "{{ conversation.id }}/{{ conversation['title'] }}",
+        "{{ conversation.title | upper }}",
+        "{{ history }} {{ messages[0].content }} {{ passages.0.text }}",
+        "{{ true }} {{ none }} {{ 1 }}",
+        "{% raw %}{{ question }}{% endraw %}",
+        "{% if depth > 1 %}{{ question }}{% endif %}",
+        "{{ dict(a=1) }}",
+        "{{ '{{' }}{{ question }}",
+    ],
+)
+def test_texts_come_out_as_jinja_renders_them(text):
+    """Those of names and constants are put together without it."""
+    assert TextTemplate(text).render(VARIABLES) == PLAIN.from_string(text).render(VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "question",
+        "history",
+        "depth",
+        "session_id",
+        "conversation.id",
+        "passages",
+        "dict",
+        "none",
+        "depth + 1",
+    ],
+)
+def test_single_expressions_come_out_as_jinja_evaluates_them(expression):
+    expected = PLAIN.compile_expression(expression)(**VARIABLES)
+    assert Template(f"{{{{ {expression} }}}}").render(VARIABLES) == expected
+
+
+def test_a_method_of_a_dict_is_not_an_item_of_it():
+    """Jinja looks for attributes first, and so do we."""
+    variables = {"given": {"items": "an item", "id": 7}}
+    assert TextTemplate("{{ given.id }}").render(variables) == "7"
+    assert TextTemplate("{{ given.items }}").render(variables) == PLAIN.from_string(
+        "{{ given.items }}"
+    ).render(variables)
+
+
+def test_a_variable_goes_before_a_global_of_the_same_name():
+    assert Template("{{ range }}").render({"range": "ours"}) == "ours"
+    assert TextTemplate("a {{ range }}").render({"range": "ours"}) == "a ours"

@@ -1,0 +1,120 @@
+"""Finding plug-ins and checking their settings against their own annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from replay.core.errors import PluginError, PluginNotFoundError, ScenarioError
+from replay.core.settings.plugins import KINDS, available, build, load, load_object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    text: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    kind: Literal["fast", "slow"]
+    number: int = 3
+    names: list[str] = field(default_factory=list)
+    place: Path | None = None
+    folder: Path | None = None
+    several: Literal["all"] | list[str | Inner] | dict[str, int] = "all"
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.number < 0:
+            raise ValueError("number: -1 is below 0")
+
+
+def fault(settings, **more) -> tuple[str, str]:
+    with pytest.raises(ScenarioError) as caught:
+        build(Plugin, settings, folder=Path("/base"), key_path="systems[0].settings", **more)
+    (found,) = caught.value.faults
+    return found.path, found.message
+
+
+def test_settings_become_keyword_arguments():
+    made = build(Plugin, {"kind": "fast", "names": ["a"], "place": "x/y"}, folder=Path("/base"))
+    assert made == Plugin(kind="fast", names=["a"], place=Path("/base/x/y"), folder=Path("/base"))
+
+
+def test_a_misspelt_setting_is_named_with_the_nearest_one():
+    path, message = fault({"kind": "fast", "numbr": 1})
+    assert path == "systems[0].settings.numbr"
+    assert 'did you mean "number"?' in message
+
+
+@pytest.mark.parametrize(
+    ("settings", "path", "words"),
+    [
+        ({}, "kind", "required"),
+        ({"kind": "fats"}, "kind", 'did you mean "fast"?'),
+        ({"kind": "fast", "number": "many"}, "number", '"many" is not'),
+        ({"kind": "fast", "names": ["a", 1]}, "names[1]", "1"),
+        ({"kind": "fast", "folder": "/"}, "folder", "not a setting"),
+        ({"kind": "fast", "several": 5}, "several", "'all', a valid list, a valid dictionary"),
+        ({"kind": "fast", "several": ["a", {"txt": "b"}]}, "several[1].txt", "not a setting"),
+        ({"kind": "fast", "several": ["a", {"text": "b", "times": "x"}]}, "several[1].times", '"x"'),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_was_found(settings, path, words):
+    found_path, message = fault(settings)
+    assert found_path == f"systems[0].settings.{path}"
+    assert words in message
+
+
+def test_what_the_plugin_itself_objects_to_is_a_fault_too():
+    assert fault({"kind": "fast", "number": -1}) == ("systems[0].settings", "number: -1 is below 0")
+
+
+def test_what_we_provide_is_not_a_setting():
+    def factory(detector: object, always: bool = False) -> tuple[object, bool]:
+        return detector, always
+
+    assert build(factory, {"always": True}, provided={"detector": "d"}, folder=Path()) == ("d", True)
+    with pytest.raises(ScenarioError, match="detector"):
+        build(factory, {"detector": "mine"}, provided={"detector": "d"}, folder=Path())
+
+
+def test_every_built_in_plugin_can_be_loaded():
+    for kind in KINDS:
+        assert available(kind)
+        for name in available(kind):
+            assert callable(load(kind, name, Path()))
+
+
+def test_an_unknown_name_lists_what_is_known():
+    with pytest.raises(PluginNotFoundError, match=r'did you mean "rewrite"\?.*gold'):
+        load("policies", "rewritte", Path())
+
+
+def test_objects_are_found_in_files_and_modules(tmp_path):
+    (tmp_path / "mine.py").write_text("class A:\n    inner = 7\n")
+    assert load_object("mine.py:A.inner", tmp_path) == 7
+    assert load_object("replay.core.history:Exchange", tmp_path).__name__ == "Exchange"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "words"),
+    [
+        ("none.py:f", PluginNotFoundError, "there is no file"),
+        ("no_such_module:f", PluginNotFoundError, "there is no module"),
+        ("mine.py:Answr", PluginNotFoundError, 'did you mean "Answer"'),
+        ("broken.py:f", PluginError, "ZeroDivisionError"),
+        ("needy.py:f", PluginError, "no_such_dependency"),
+    ],
+)
+def test_what_can_not_be_imported_says_why(tmp_path, target, kind, words):
+    (tmp_path / "mine.py").write_text("class Answer: ...\n")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "needy.py").write_text("import no_such_dependency\n")
+    with pytest.raises(kind, match=words):
+        load_object(target, tmp_path)

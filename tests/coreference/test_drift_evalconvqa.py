@@ -1,0 +1,159 @@
+"""The published rule, and each of its quirks."""
+
+import pytest
+
+from replay.core.history import Exchange
+from replay.coreference.drift_evalconvqa import compare, rewrite_from_clusters
+from replay.coreference.resolver import Document, Span
+
+
+def document(answer, question):
+    return Document(question=question, turns=(Exchange(question="Who?", answer=answer),))
+
+
+def cluster(doc, *texts):
+    """Spans by text; "|text" is looked for in the question."""
+    found = []
+    for text in texts:
+        at = doc.text().index(text.lstrip("|"), len(doc.context()) if text.startswith("|") else 0)
+        found.append(Span(start=at, end=at + len(text.lstrip("|"))))
+    return tuple(found)
+
+
+def verdict(question, gold, predicted, **settings):
+    """*gold* and *predicted*: an answer and lists of texts, one for each cluster."""
+    sides = []
+    for answer, *clusters in (gold, predicted):
+        doc = document(answer, question)
+        sides += [doc, [cluster(doc, *texts) for texts in clusters]]
+    return compare(*sides, **settings)
+
+
+def test_the_same_antecedent_is_valid():
+    drift = verdict("did she sing?", ("Ann Lee.", ["Ann Lee", "|she"]), ("It was Ann.", ["Ann", "|she"]))
+
+    assert drift.valid
+    assert drift.mode == "evalconvqa"
+    (mention,) = drift.mentions
+    assert (mention.gold.antecedent, mention.predicted.antecedent) == ("Ann Lee", "Ann")
+    assert mention.overlap == pytest.approx(2 / 3)
+    assert mention.gold.mention.text == "she"
+    assert mention.gold.mention.start == 4
+
+
+def test_another_antecedent_is_invalid():
+    drift = verdict("did she sing?", ("Ann Lee.", ["Ann Lee", "|she"]), ("Sue.", ["Sue", "|she"]))
+
+    assert not drift.valid
+    assert [m.state for m in drift.mentions] == ["drifted"]
+
+
+def test_nothing_on_both_sides_is_valid():
+    assert verdict("did it rain?", ("Yes.",), ("No.",)).valid
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_one_side_empty_is_invalid(swapped):
+    sides = [("Ann Lee.", ["Ann Lee", "|she"]), ("Nobody.",)]
+    drift = verdict("did she sing?", *(sides[::-1] if swapped else sides))
+
+    assert not drift.valid
+    assert [m.state for m in drift.mentions] == ["open" if swapped else "lost"]
+
+
+def test_quirk_different_cluster_counts_are_invalid_though_all_agree():
+    gold = ("Ann Lee sang Blue.", ["Ann Lee", "|she"], ["Blue", "|it"])
+    predicted = ("Ann Lee sang.", ["Ann Lee", "|she"])
+    drift = verdict("did she like it?", gold, predicted)
+
+    assert not drift.valid
+    assert [m.state for m in drift.mentions] == ["same", "lost"]
+
+
+def test_quirk_articles_count_as_agreement():
+    assert verdict("was it big?", ("The dog.", ["The dog", "|it"]), ("The cat.", ["The cat", "|it"])).valid
+
+
+def test_quirk_swapped_entities_pass():
+    gold = ("Ann and Bob.", ["Ann", "|she"], ["Bob", "|he"])
+    predicted = ("Ann and Bob.", ["Bob", "|she"], ["Ann", "|he"])
+
+    assert verdict("did she or he sing?", gold, predicted).valid
+
+
+@pytest.mark.parametrize("mention", ["He", "This"])
+def test_quirk_a_capitalised_mention_is_an_entity_and_skipped(mention):
+    gold, predicted = ("Bob.", ["Bob", f"|{mention}"]), ("Tim.", ["Tim", f"|{mention}"])
+
+    assert verdict(f"{mention} sang?", gold, predicted).valid
+    assert not verdict(f"{mention} sang?", gold, predicted, skip_entity=False).valid
+
+
+def test_quirk_a_bare_demonstrative_is_skipped():
+    """All its words are articles, and all of no words are capitalised."""
+    gold, predicted = ("A win.", ["A win", "|that"]), ("A defeat.", ["A defeat", "|that"])
+
+    assert verdict("what after that?", gold, predicted).valid
+
+
+def test_the_first_naming_mention_stands_for_a_cluster():
+    """The program takes an arbitrary one."""
+    gold = ("The singer Ann Lee sang.", ["The singer", "Ann Lee", "|she"])
+    predicted = ("Ann Lee sang.", ["Ann Lee", "|she"])
+
+    assert not verdict("did she sing?", gold, predicted).valid
+
+
+def test_a_cluster_of_pronouns_stands_for_its_first():
+    gold = predicted = ("He sang his song.", ["He", "his", "|he"])
+
+    assert verdict("did he dance?", gold, predicted).mentions[0].gold.antecedent == "He"
+
+
+def test_a_greater_than_sign_does_not_move_the_question():
+    gold, predicted = ("Bob.", ["Bob", "|he"]), ("Tim.", ["Tim", "|he"])
+
+    assert not verdict("did he say 2 > 1?", gold, predicted).valid
+
+
+def rewritten(question, answer, *clusters):
+    doc = document(answer, question)
+    return rewrite_from_clusters(doc, [cluster(doc, *texts) for texts in clusters])
+
+
+def test_every_mention_is_replaced_readably():
+    assert (
+        rewritten("Did she like her  song (Blue)?", "Ann Lee.", ["Ann Lee", "|she", "|her"])
+        == "Did Ann Lee like Ann Lee's  song (Blue)?"
+    )
+
+
+def test_a_sentence_start_is_capital():
+    assert rewritten("he sang?", "the singer.", ["the singer", "|he"]) == "The singer sang?"
+
+
+def test_the_outer_of_nested_mentions_is_replaced():
+    assert (
+        rewritten("Is her song good?", "Ann sang Blue.", ["Ann", "|her"], ["Blue", "|her song"])
+        == "Is Blue good?"
+    )
+
+
+def test_the_naming_mention_itself_and_pronoun_clusters_stay():
+    assert rewritten("Did Ann like her song?", "She.", ["She", "|Ann"]) == "Did Ann like her song?"
+    assert rewritten("Did he sing?", "He.", ["He", "|he"]) == "Did he sing?"
+
+
+@pytest.mark.parametrize(("predicted", "valid"), [("Ann Lee", True), ("Ann", False), ("Bob Ray", False)])
+def test_with_em_the_resolved_questions_are_compared(predicted, valid):
+    gold, other = ("Ann Lee.", ["Ann Lee", "|she"]), (f"{predicted}.", [predicted, "|she"])
+
+    assert verdict("did she sing?", gold, other, match="em").valid == valid
+
+
+def test_with_em_a_capitalised_pronoun_counts():
+    """No mention is skipped in the text that is compared."""
+    gold, other = ("Ann Lee.", ["Ann Lee", "|She"]), ("Bob Ray.", ["Bob Ray", "|She"])
+
+    assert verdict("She sang?", gold, other).valid
+    assert not verdict("She sang?", gold, other, match="em").valid

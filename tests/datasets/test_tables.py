@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import sys
+
+import openpyxl
+import pytest
+
+from replay.core.errors import DatasetError, InputError, PluginError
+from replay.datasets.tables import LONGEST_CELL, check_can_write, read_table, write_table
+
+ROWS = [
+    {"id": "1", "text": 'a "quoted",\nline', "score": 0.5},
+    {"id": "2", "text": "=1+1", "score": None},
+    {"id": "3", "text": "日本 \x0b", "score": 1},
+]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "xlsx"])
+def test_a_written_table_is_read_back(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    write_table(path, ["id", "text", "score"], ROWS)
+    found = read_table(path)
+
+    assert found.columns == ("id", "text", "score")
+    cells = [row.cells for row in found.rows]
+    assert [cell["text"] for cell in cells[:2]] == ['a "quoted",\nline', "=1+1"]
+    assert cells[2]["text"] == ("日本 \\x0b" if suffix == "xlsx" else "日本 \x0b")
+    assert [None if c["score"] is None else float(c["score"]) for c in cells] == [0.5, None, 1]
+
+
+def test_an_answer_that_looks_like_a_formula_stays_a_text(tmp_path):
+    write_table(tmp_path / "t.xlsx", ["a"], [{"a": "=HYPERLINK(1)"}])
+    cell = openpyxl.load_workbook(tmp_path / "t.xlsx").active["A2"]
+
+    assert (cell.data_type, cell.value) == ("s", "=HYPERLINK(1)")
+
+
+def test_a_text_too_long_for_a_spreadsheet_is_an_error_not_a_cut(tmp_path):
+    with pytest.raises(InputError, match="characters are more than"):
+        write_table(tmp_path / "t.xlsx", ["a"], [{"a": "x" * (LONGEST_CELL + 1)}])
+
+
+def test_json_may_be_one_list_and_rows_need_not_be_alike(tmp_path):
+    (tmp_path / "t.json").write_text('[{"a": 1}, {"b": [2, 3]}]')
+
+    found = read_table(tmp_path / "t.json")
+    assert found.columns == ("a", "b")
+    assert found.rows[1].cells == {"b": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"a,b\n", "holds a header and no row"),
+        ("t.csv", b"a,b\n1\n", r"t.csv:2: has 1 cells, expected 2"),
+        ("t.csv", b"a,a\n1,2\n", '2 columns "a"'),
+        ("t.csv", b'a\n"x\n', "not valid CSV"),
+        ("t.csv", b"a\n\xe9\n", r"t.csv:2: is not UTF-8"),
+        ("t.csv", b"\xff\xfea\x00", "UTF-16"),
+        ("t.jsonl", b'{"a": 1}\n{"a": \n', r"t.jsonl:2: is not valid JSON"),
+        ("t.jsonl", b"7\n", "no JSON object"),
+        ("t.json", b"[", "not valid JSON"),
+        ("t.jsonl", b"\n", "is empty"),
+        ("t.xlsx", b"no zip", "no spreadsheet"),
+        ("t.txt", b"a", "is no table"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(DatasetError, match=message):
+        read_table(tmp_path / name)
+
+
+def test_a_byte_order_mark_and_tabs_are_fine(tmp_path):
+    (tmp_path / "t.tsv").write_bytes("\ufeffa\tb\r\n1\t \r\n\r\n".encode())
+
+    (row,) = read_table(tmp_path / "t.tsv").rows
+    assert row.cells == {"a": "1", "b": None}
+
+
+def test_whether_a_file_can_be_written_is_known_before_the_work(tmp_path, monkeypatch):
+    check_can_write(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="call it"):
+        check_can_write(tmp_path / "t.txt")
+    with pytest.raises(InputError, match="no folder"):
+        check_can_write(tmp_path / "nowhere" / "t.csv")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(PluginError, match=r"convreplay\[xlsx\]"):
+        check_can_write(tmp_path / "t.xlsx")

@@ -1,0 +1,120 @@
+"""Which conversations are played: draws that every process makes alike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from itertools import islice
+
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import chisquare
+
+from replay.core.conversation import Conversation, Turn
+from replay.play.load.sampling import draw, played_again, repetition_mark
+
+UNLIKELY = 1e-3
+"""A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
+
+
+def some(*ids: str) -> list[Conversation]:
+    return [Conversation(id=name, turns=(Turn(id="1", question="Hello?"),)) for name in ids]
+
+
+def drawn(conversations, order, seed=0, count=100):
+    return list(islice(draw(conversations, order, seed), count))
+
+
+def test_in_order_means_the_datas_order_again_and_again():
+    assert [(d.number, d.conversation.id, d.repetition) for d in drawn(some("a", "b"), "order", count=5)] == [
+        (0, "a", 1), (1, "b", 1), (2, "a", 2), (3, "b", 2), (4, "a", 3),
+    ]  # fmt: skip
+
+
+def test_every_shuffled_round_holds_each_conversation_once_and_rounds_differ():
+    conversations = some(*map(str, range(10)))
+    found = drawn(conversations, "shuffle", count=50)
+
+    rounds = [[d.conversation.id for d in found[at : at + 10]] for at in range(0, 50, 10)]
+    assert all(sorted(ids) == sorted(map(str, range(10))) for ids in rounds)
+    assert len(set(map(tuple, rounds))) == 5
+    assert [d.repetition for d in found] == [n // 10 + 1 for n in range(50)]
+
+
+def test_a_shuffle_gives_every_conversation_every_place_alike():
+    """Chi-square test with fixed seeds, so that it can't fail by chance."""
+    places = Counter(
+        (d.number, d.conversation.id)
+        for seed in range(2000)
+        for d in drawn(some("a", "b", "c"), "shuffle", seed, count=3)
+    )
+    assert len(places) == 9
+    assert chisquare(list(places.values())).pvalue > UNLIKELY
+
+
+def test_samples_are_uniform_and_each_independent_of_the_one_before():
+    ids = [d.conversation.id for d in drawn(some("a", "b", "c", "d"), "sample", seed=3, count=8000)]
+
+    assert chisquare(list(Counter(ids).values())).pvalue > UNLIKELY
+    pairs = Counter(zip(ids[::2], ids[1::2], strict=True))
+    assert len(pairs) == 16
+    assert chisquare(list(pairs.values())).pvalue > UNLIKELY
+
+
+def test_repetitions_count_up_for_each_conversation():
+    seen: Counter[str] = Counter()
+    for d in drawn(some("a", "b", "c"), "sample", seed=1, count=500):
+        seen[d.conversation.id] += 1
+        assert d.repetition == seen[d.conversation.id]
+
+
+@pytest.mark.parametrize("order", ["shuffle", "sample"])
+def test_another_process_draws_the_same_and_another_seed_something_else(order):
+    conversations = some(*map(str, range(50)))
+    program = (
+        "from itertools import islice\n"
+        "from replay.core.conversation import Conversation\n"
+        "from replay.play.load.sampling import draw\n"
+        "data = [Conversation(id=str(n), turns=()) for n in range(50)]\n"
+        f"print(*(d.conversation.id for d in islice(draw(data, {order!r}, 5), 200)))"
+    )
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    here = [d.conversation.id for d in drawn(conversations, order, seed=5, count=200)]
+    assert other.stdout.split() == here
+    assert here != [d.conversation.id for d in drawn(conversations, order, seed=6, count=200)]
+
+
+def test_without_conversations_there_is_nothing_to_draw():
+    with pytest.raises(ValueError, match="no conversation"):
+        draw([], "order", 0)
+
+
+def test_a_conversation_played_again_differs_in_its_id_alone():
+    (album,) = some("album")
+
+    assert played_again(album, 1) is album
+    again = played_again(album, 3)
+    assert again.id == "album~3"
+    assert again.turns is album.turns
+    assert again.metadata is album.metadata
+
+
+def test_an_id_of_the_data_that_looks_like_a_repetition_gets_a_longer_mark():
+    assert repetition_mark(["a", "b~", "c~x", "~", "2"]) == "~"
+    assert repetition_mark(["a", "a~2"]) == "~~"
+    assert repetition_mark(["a", "a~~~10", "b~1"]) == "~~~~"
+    assert repetition_mark([]) == "~"
+
+
+@given(st.sets(st.text(alphabet="a~12٣\n", max_size=5), min_size=1))
+def test_no_two_plays_ever_share_an_id(ids):
+    conversations = some(*sorted(ids))
+    mark = repetition_mark(ids)
+    played = [
+        played_again(conversation, repetition, mark).id
+        for conversation in conversations
+        for repetition in (1, 2, 3, 11, 12, 21, 111)
+    ]
+    assert len(set(played)) == len(played)

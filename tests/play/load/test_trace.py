@@ -1,0 +1,174 @@
+"""Traces: our own format, published ones, and every fault with its line and field."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.core.errors import DatasetError
+from replay.play.load.trace import Arrival, read_trace
+
+
+def trace(tmp_path, text, name="trace.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def times(path):
+    return [arrival.at_s for arrival in read_trace(path)]
+
+
+def test_a_table_says_when_what_begins_and_how_long_users_think(tmp_path):
+    path = trace(
+        tmp_path,
+        "conversation,at_s,gaps_s\r\nalbum,10,2;0.5; 10\r\n,12.5,\r\n\r\n"
+        'shop, 12.5 ,"[1, 2.5]"\r\n17,13,3\r\n',
+    )
+    assert list(read_trace(path)) == [
+        Arrival(line=2, at_s=0.0, conversation="album", gaps_s=(2.0, 0.5, 10.0)),
+        Arrival(line=3, at_s=2.5),
+        Arrival(line=5, at_s=2.5, conversation="shop", gaps_s=(1.0, 2.5)),
+        Arrival(line=6, at_s=3.0, conversation="17", gaps_s=(3.0,)),
+    ]
+
+
+def test_json_lines_say_the_same(tmp_path):
+    rows = [
+        {"at_s": 10, "conversation": "album", "gaps_s": [2, 0.5, 10]},
+        {"at_s": 12.5},
+        {"at_s": 12.5, "conversation": 17, "gaps_s": []},
+        {"at_s": 20, "conversation": None, "gaps_s": None},
+    ]
+    path = trace(tmp_path, "\n".join(map(json.dumps, rows)), "trace.jsonl")
+    assert list(read_trace(path)) == [
+        Arrival(line=1, at_s=0.0, conversation="album", gaps_s=(2.0, 0.5, 10.0)),
+        Arrival(line=2, at_s=2.5),
+        Arrival(line=3, at_s=2.5, conversation="17", gaps_s=()),
+        Arrival(line=4, at_s=10.0),
+    ]
+
+
+def test_dates_are_made_relative_to_the_first(tmp_path):
+    path = trace(tmp_path, "at_s\n2024-05-01T23:59:59.5Z\n2024-05-02T00:00:01Z\n2024-05-02T02:00:02+02:00\n")
+    assert times(path) == [0, 1.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "azure-2023.csv",
+            "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n"
+            "2023-11-16 18:15:50.9951690,396,109\r\n",
+            [0, 4.314579],
+        ),
+        (
+            "azure-2024.csv",
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,2162,5\n"
+            "2024-05-10 00:00:01+00:00,10,6\n",
+            [0, 0.99007],
+        ),
+        (
+            "burstgpt.csv",
+            "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+            "5,ChatGPT,472,18,490,Conversation log\n45,ChatGPT,1087,230,1317,Conversation log\n",
+            [0, 40],
+        ),
+        (
+            "mooncake.jsonl",
+            '{"timestamp": 27, "input_length": 6755, "output_length": 500, "hash_ids": [0, 1]}\n'
+            '{"timestamp": 3052, "input_length": 7319, "output_length": 490, "hash_ids": [0, 14]}\n',
+            [0, 3.025],
+        ),
+    ],
+)
+def test_of_published_traces_the_times_are_taken(tmp_path, name, text, expected):
+    found = list(read_trace(trace(tmp_path, text, name)))
+    assert [arrival.at_s for arrival in found] == pytest.approx(expected, abs=1e-6)
+    assert all(arrival.conversation is None and arrival.gaps_s is None for arrival in found)
+
+
+ISO = "seconds or ISO 8601, as in 2024-05-01T12:00:00Z"
+FIELDS = "(allowed: at_s, conversation, gaps_s)"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", ": has no arrivals; there is nothing to play"),
+        ("at_s\n", ": has no arrivals; there is nothing to play"),
+        (
+            "time,conversation\n1,a\n",
+            ':1: at_s: the header has no column "at_s", nor "TIMESTAMP" as published traces have '
+            "(found: time, conversation)",
+        ),
+        (
+            "at_s,conversaton\n1,a\n",
+            f':1: conversaton: is not a field here; did you mean "conversation"? {FIELDS}',
+        ),
+        ("at_s,at_s\n1,2\n", ":1: at_s: stands twice in the header"),
+        ("at_s\n1\nsoon\n", f':3: at_s: "soon" is not a time; expected {ISO}'),
+        ("at_s\n1\nnan\n", ":3: at_s: nan is not a time; expected a finite number of seconds"),
+        ("at_s,gaps_s\n1,\n,\n", f':3: at_s: "" is not a time; expected {ISO}'),
+        ("at_s\n5\n3.5\n", ":3: at_s: is 1.5 s before the line above; sort the file by its times"),
+        (
+            "TIMESTAMP,X\n5,1\n3,1\n",
+            ":3: TIMESTAMP: is 2 s before the line above; sort the file by its times",
+        ),
+        ("at_s,gaps_s\n1\n", ":2: has 1 cells, expected 2 as in the header"),
+        ('at_s,gaps_s\n1,"2\n', ":2: is not valid CSV: unexpected end of data (is a quote missing?)"),
+        ("at_s,gaps_s\n1,2;x\n", ':2: gaps_s: is "2;x", expected seconds as in 2;0.5;10'),
+        ("at_s,gaps_s\n1,[2\n", ':2: gaps_s: is "[2", expected seconds as in 2;0.5;10'),
+        ("at_s,gaps_s\n1,2;-1\n", ":2: gaps_s: -1.0 is not 0 or more seconds"),
+        ("at_s,gaps_s\n1,inf\n", ":2: gaps_s: inf is not 0 or more seconds"),
+        (
+            b"at_s,conversation\n1,caf\xe9\n",
+            ":2: is not UTF-8: found the byte 0xe9; save the file as UTF-8",
+        ),
+        (
+            '{"at_s": 1, "conversaton": "a"}',
+            f':1: conversaton: is not a field here; did you mean "conversation"? {FIELDS}',
+        ),
+        (
+            '{"at_s": 1}\n{"timestamp": 2}',
+            ':2: at_s: is required but missing (or, in a Mooncake trace, "timestamp" beside "input_length" '
+            'and "output_length")',
+        ),
+        (
+            '{"at_s": true}',
+            ":1: at_s: True is not a time; expected seconds or a text as 2024-05-01T12:00:00Z",
+        ),
+        ('{"at_s": 1, "conversation": 1.5}', ":1: conversation: is 1.5, expected the id of a conversation"),
+        ('{"at_s": 1, "gaps_s": 5}', ":1: gaps_s: is 5, expected a list of seconds"),
+        ('{"at_s": 1, "gaps_s": [true]}', ":1: gaps_s: True is not 0 or more seconds"),
+        ('{"at_s": 1}\n[2]', ":2: found a list, expected an object"),
+    ],
+)
+def test_a_fault_is_named_by_file_line_and_field(tmp_path, text, fault):
+    path = trace(tmp_path, text)
+    with pytest.raises(DatasetError) as caught:
+        list(read_trace(path))
+    assert str(caught.value) == f"{path}{fault}"
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(DatasetError, match="no such file"):
+        list(read_trace(tmp_path / "missing.csv"))
+
+
+def test_a_long_trace_is_not_read_at_once(tmp_path):
+    path = trace(tmp_path, "at_s\n0\n1\nbad\n")
+    assert [arrival.at_s for arrival in islice(read_trace(path), 2)] == [0, 1]
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1))
+def test_what_is_read_begins_at_0_and_never_goes_back(tmp_path_factory, at):
+    path = trace(tmp_path_factory.mktemp("trace"), "at_s\n" + "".join(f"{t!r}\n" for t in sorted(at)))
+    found = times(path)
+    assert found[0] == 0
+    assert all(a <= b for a, b in pairwise(found))
+    assert len(found) == len(at)

@@ -1,0 +1,67 @@
+"""The garbage collector is quiet while asks are timed, and afterwards as it was."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from replay.play.gc_pause import THRESHOLDS, quiet_collector
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+def test_what_was_there_is_not_looked_at_until_the_block_ends():
+    gc.set_threshold(701, 11, 12)
+    with quiet_collector():
+        assert gc.get_freeze_count() > 1000
+        assert gc.get_threshold() == THRESHOLDS
+    assert gc.get_freeze_count() == 0
+    assert gc.get_threshold() == (701, 11, 12)
+
+
+def test_it_is_as_before_after_a_failure_too():
+    gc.set_threshold(701, 11, 12)
+    with pytest.raises(ZeroDivisionError), quiet_collector():
+        raise ZeroDivisionError
+    assert gc.get_threshold() == (701, 11, 12)
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_program_that_froze_objects_itself_keeps_its_way():
+    gc.set_threshold(701, 11, 12)
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with quiet_collector():
+        assert gc.get_threshold() == (701, 11, 12)
+        assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() == frozen
+
+
+def test_one_block_in_another_changes_nothing():
+    gc.set_threshold(701, 11, 12)
+    with quiet_collector():
+        with quiet_collector():
+            pass
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() == THRESHOLDS
+    assert gc.get_threshold() == (701, 11, 12)
+
+
+def test_new_garbage_is_still_collected():
+    class Knot:
+        pass
+
+    with quiet_collector():
+        before = len(gc.get_objects())
+        for _ in range(3 * THRESHOLDS[0]):
+            knot = Knot()
+            knot.itself = knot
+        assert len(gc.get_objects()) < before + 2 * THRESHOLDS[0]

@@ -1,0 +1,139 @@
+"""One conversation, turn after turn."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from replay.core.errors import AdapterConnectionError, AdapterRateLimitedError, AdapterRefusedError
+from replay.play.player import AskSettings, is_over
+from replay.policies.gold import GoldPolicy
+from replay.policies.pred import PredPolicy
+from tests.samples import ALBUM, Fake, conversation, detector, play
+
+
+def outcomes(records):
+    return [(r.depth, r.outcome) for r in records]
+
+
+async def test_turns_are_asked_in_order_and_each_becomes_a_record():
+    records = await play(Fake("a", "b", "c"), GoldPolicy())
+    assert [(r.depth, r.asked, r.answer) for r in records] == [
+        (1, "Who wrote Stone Garden?", "a"),
+        (2, "Where was she born?", "b"),
+        (3, "What is it known for?", "c"),
+    ]
+
+
+async def test_a_failed_ask_ends_the_conversation_by_default():
+    records = await play(Fake("a", AdapterRefusedError("no"), "c"), GoldPolicy())
+    assert outcomes(records) == [(1, "answered"), (2, "refused")]
+    assert records[-1].error == "fake: no"
+    assert is_over(ALBUM, records, "stop")
+
+
+async def test_the_gold_answer_can_stand_in_for_a_failed_one():
+    system = Fake("a", AdapterRefusedError("no"), "c")
+    async with detector() as drift:
+        settings = AskSettings(on_failure="gold")
+        records = await play(system, PredPolicy(detector=drift), settings=settings)
+    assert outcomes(records) == [(1, "answered"), (2, "refused"), (3, "answered")]
+    assert [e.answer for e in system.requests[-1].history] == ["a", "In Port Ellis."]
+
+
+async def test_a_conversation_ends_where_no_gold_answer_can_stand_in():
+    talk = conversation(("One?", None), ("Two?", "2"))
+    settings = AskSettings(on_failure="gold")
+    records = await play(Fake(AdapterRefusedError("no"), "2"), GoldPolicy(), talk, settings=settings)
+    assert outcomes(records) == [(1, "refused")]
+    assert is_over(talk, records, "gold")
+
+
+async def test_a_deadline_makes_a_record_of_an_ask_that_never_ends():
+    records = await play(Fake(None), GoldPolicy(), settings=AskSettings(timeout_s=0.01))
+    assert outcomes(records) == [(1, "timed-out")]
+    assert "0.01 s" in (records[0].error or "")
+
+
+async def test_what_may_succeed_is_asked_again():
+    system = Fake(AdapterConnectionError("reset", retryable=True), "a", "b", "c")
+    records = await play(system, GoldPolicy())
+    assert [(r.outcome, r.attempts) for r in records] == [("answered", 2), ("answered", 1), ("answered", 1)]
+    assert system.requests[0] == system.requests[1]
+
+
+async def test_retries_end_at_the_allowed_number():
+    failures = [AdapterConnectionError(str(n), retryable=True) for n in range(9)]
+    records = await play(Fake(*failures), GoldPolicy(), settings=AskSettings(attempts=3, backoff_s=0.0))
+    assert [(r.outcome, r.attempts, r.error) for r in records] == [("connection-failed", 3, "fake: 2")]
+
+
+async def test_a_retry_after_beyond_the_budget_is_not_waited_for():
+    busy = AdapterRateLimitedError("busy", retryable=True, retry_after_s=3600)
+    records = await play(Fake(busy, "a"), GoldPolicy())
+    assert [(r.outcome, r.attempts) for r in records] == [("rate-limited", 1)]
+
+
+async def test_retry_after_is_honoured():
+    busy = AdapterRateLimitedError("busy", retryable=True, retry_after_s=0.05)
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    records = await play(Fake(busy, "a", "b", "c"), GoldPolicy(), settings=AskSettings(backoff_s=0.0))
+    assert loop.time() - before >= 0.05
+    assert records[0].attempts == 2
+
+
+async def test_a_session_kept_by_the_system_is_not_asked_twice_once_reached():
+    """The question could then stand in the system's history twice."""
+    async with detector() as drift:
+        policy = PredPolicy(detector=drift)
+        reached = AdapterConnectionError("reset", retryable=True, reached=True)
+        records = await play(Fake(reached, "a", history="server"), policy)
+        assert [(r.outcome, r.attempts) for r in records] == [("connection-failed", 1)]
+        unreached = AdapterConnectionError("refused", retryable=True, reached=False)
+        records = await play(Fake(unreached, "a", "b", "c", history="server"), policy)
+        assert records[0].attempts == 2
+
+
+async def test_a_system_that_keeps_the_history_is_sent_none():
+    system = Fake("a", "b", "c", history="server")
+    async with detector() as drift:
+        await play(system, PredPolicy(detector=drift))
+    assert all(request.history == () for request in system.requests)
+
+
+async def test_a_bug_in_an_adapter_is_not_mistaken_for_a_failed_turn():
+    class Broken(Fake):
+        def session(self, conversation):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await play(Broken(), GoldPolicy())
+
+
+async def test_play_goes_on_after_the_records_that_are_there():
+    first = await play(Fake("a", "b", "c"), GoldPolicy())
+    system = Fake("c")
+    rest = await play(system, GoldPolicy(), records=first[:2])
+    assert [(r.depth, r.answer) for r in rest] == [(3, "c")]
+
+
+async def test_own_answers_from_before_a_resume_stand_in_the_history():
+    async with detector() as drift:
+        policy = PredPolicy(detector=drift)
+        whole = Fake("a", "b", "c")
+        first = await play(whole, policy)
+        resumed = Fake("c")
+        await play(resumed, policy, records=first[:2])
+    assert resumed.requests[0] == whole.requests[2]
+
+
+async def test_a_cancelled_conversation_gets_out_and_keeps_what_was_answered():
+    system = Fake("a", None)
+    task = asyncio.create_task(play(system, GoldPolicy()))
+    while len(system.requests) < 2:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,138 @@
+"""Runs with so many users at a time, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from replay.core.errors import InputError
+from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, said, talk
+
+
+async def test_so_many_users_are_busy_and_never_more(tmp_path):
+    async def slow(body: Body, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.02)
+        await said(body, writer)
+
+    server = Server(slow)
+    async with server.running() as address:
+        run = await play(tmp_path, {"concurrency": 4, "duration_s": 0.5}, address=address)
+    assert server.most == 4
+    assert sum(latencies(run)) / 0.5 > 2.5, "busy but for the moment between an answer and the next question"
+
+
+async def test_the_next_turn_follows_the_systems_own_answer(tmp_path):
+    async def counting(body: Body, writer: asyncio.StreamWriter) -> None:
+        await said(body, writer, f"answer {len(server.asked)}")
+
+    server = Server(counting)
+    async with server.running() as address:
+        run = await play(
+            tmp_path, {"concurrency": 2, "conversations": 4}, address=address, talks=[talk("a", 3)]
+        )
+    answers = {(r.conversation, r.depth): r.answer for r in run.records()}
+    assert len(answers) == 12
+    assert len(set(answers.values())) == 12
+    last = [body["messages"] for body in server.asked if len(body["messages"]) == 5]
+    found = sorted([m["content"] for m in one if m["role"] == "assistant"] for one in last)
+    assert found == sorted([answers[name, 1], answers[name, 2]] for name in ("a", "a~2", "a~3", "a~4"))
+
+
+async def test_conversations_drawn_again_have_ids_of_their_own_and_say_where_they_are_from(tmp_path):
+    run = await play(tmp_path, {"concurrency": 3, "conversations": 7})
+    played = Counter((r.conversation, r.source) for r in run.records())
+    assert played == {
+        ("a", None): 2,
+        ("b", None): 2,
+        ("c", None): 2,
+        ("a~2", "a"): 2,
+        ("b~2", "b"): 2,
+        ("c~2", "c"): 2,
+        ("a~3", "a"): 2,
+    }
+    assert [c.id for c in run.conversations()] == ["a", "b", "c"]
+
+
+async def test_each_conversation_is_played_with_each_system_under_each_policy(tmp_path):
+    policies = ["gold", {"pred": {"detect": False}}]
+    run = await play(tmp_path, {"concurrency": 2, "conversations": 6}, policies=policies)
+    assert Counter((r.conversation, r.policy) for r in run.records()) == {
+        (name, policy): 2 for name in "abc" for policy in ("gold", "pred(detect=False)")
+    }
+
+
+@pytest.mark.parametrize("users", [1, 8])
+async def test_turns_asked_are_never_more_than_asked_for(tmp_path, users):
+    server = Server()
+    async with server.running() as address:
+        run = await play(tmp_path, {"concurrency": users, "turns": 25}, address=address)
+    assert len(server.asked) == 25
+    assert run.outcomes() == {"answered": 25}
+
+
+async def test_conversations_that_the_end_of_a_level_cuts_are_counted(tmp_path):
+    server = Server()
+    long = [talk("long", 5000)]
+    async with server.running() as address:
+        run = await play(tmp_path, {"concurrency": 3, "duration_s": 0.2}, address=address, talks=long)
+    (level,) = level_events(run)
+    assert (level["conversations"], level["cut"]) == (3, 3)
+    assert len(run.records()) == len(server.asked), "each ask under way was waited for"
+
+
+async def test_the_warm_up_is_played_and_not_measured(tmp_path):
+    run = await play(
+        tmp_path, {"concurrency": 2, "warmup_s": 0.2, "duration_s": 0.2}, settings={"delay_s": 0.01}
+    )
+    summary = run.load_summary(resamples=0)
+    assert summary is not None
+    (level,) = summary.levels
+    assert level.warm_up_turns > 0
+    assert level.total.turns > 0
+    assert level.warm_up_turns + level.total.turns == len(run.records())
+    assert level.played.measured_to_s - level.played.measured_from_s == pytest.approx(0.2)
+
+
+async def test_intervals_resample_the_datas_conversations_not_their_repetitions(tmp_path):
+    """A hundred plays of two conversations are two witnesses, not a hundred."""
+    talks = [talk("a", 1), talk("b", 1)]
+    right = ["a", *(f"a~{number}" for number in range(2, 51))]
+    run = await play(
+        tmp_path,
+        {"concurrency": 4, "conversations": 100},
+        talks=talks,
+        settings={"answers": {"*": ["no"], **{name: ["a said 1."] for name in right}}},
+    )
+    summary = run.load_summary(resamples=200)
+    assert summary is not None
+    score = summary.levels[0].groups[0].total.scores["em"]
+    assert score.value == pytest.approx(0.5)
+    assert (score.low, score.high) == (0, 1)
+
+
+async def test_the_same_seed_draws_the_same_conversations(tmp_path):
+    async def drawn(folder, seed):
+        folder.mkdir()
+        run = await play(folder, {"concurrency": 1, "conversations": 20, "draw": "sample"}, seed=seed)
+        in_order = sorted((r for r in run.records() if r.depth == 1), key=lambda r: r.timing.scheduled_s)
+        return [r.conversation for r in in_order]
+
+    first = await drawn(tmp_path / "1", 5)
+    assert await drawn(tmp_path / "2", 5) == first
+    assert await drawn(tmp_path / "3", 6) != first
+
+
+async def test_recorded_think_times_that_are_missing_stop_a_run_before_anything_is_asked(tmp_path):
+    server = Server()
+    talks = [talk("a", 2, metadata={"timestamps": [0, 1]}), talk("b", 2)]
+    async with server.running() as address:
+        with pytest.raises(InputError, match='conversation "b": there is no timestamp of turn'):
+            await play(
+                tmp_path,
+                {"concurrency": 1, "conversations": 2, "think": "recorded"},
+                address=address,
+                talks=talks,
+            )
+    assert server.asked == []

@@ -1,0 +1,81 @@
+"""Ctrl-C at full load: nothing that was answered is lost, nobody is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+import pytest
+
+from replay.runs.run import Run, newest_run
+from tests.runs.stress.processes import replaying
+from tests.runs.stress.scenes import Body, Server, level_events, said, scenario, talk
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and sends signals")
+
+USERS = 32
+
+
+async def quick(body: Body, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(0.001)
+    await said(body, writer)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("keep_turns", [2_000_000, 50])
+async def test_ctrl_c_at_full_load_loses_nothing(tmp_path, workers, keep_turns):
+    server = Server(quick)
+    load = {"concurrency": USERS, "duration_s": 60, "workers": workers, "keep_turns": keep_turns}
+    async with server.running() as address:
+        scenario(tmp_path, load, talks=[talk("a", 4)], address=address)
+        async with replaying("stress", "load.yaml", folder=tmp_path) as command:
+            await server.until_asked(400)
+            command.signal(signal.SIGINT)
+            code, _, err = await command.ended()
+            assert await command.left_behind() == []
+        assert code == 130
+        assert "interrupted: what was answered is kept; look at it with: replay report" in err
+        assert "Traceback" not in err
+        run = Run(newest_run(tmp_path / "runs"))
+        kept = run.outcomes()["answered"]
+        assert server.answered - USERS <= kept <= server.answered
+        assert len(run.records()) == min(kept, keep_turns)
+        (level,) = level_events(run)
+        assert level["interrupted"]
+        async with replaying("report", folder=tmp_path) as command:
+            code, out, _ = await command.ended()
+    assert code == 0
+    assert "interrupted: the numbers are those of the part that was played" in " ".join(out.split())
+    assert f"{kept:,} turns in" in out
+
+
+async def test_ctrl_c_while_workers_start_ends_quietly(tmp_path):
+    server = Server(quick)
+    async with server.running() as address:
+        load = {"concurrency": 2, "duration_s": 60, "workers": 2}
+        scenario(tmp_path, load, address=address)
+        async with replaying("stress", "load.yaml", folder=tmp_path) as command:
+            async with asyncio.timeout(30):
+                while not list(tmp_path.glob("runs/*/run.db")):
+                    await asyncio.sleep(0.01)
+            command.signal(signal.SIGINT)
+            code, _, err = await command.ended()
+            assert await command.left_behind() == []
+    assert code == 130
+    assert "Traceback" not in err
+    assert "interrupted: what was answered is kept" in err
+
+
+async def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path):
+    server = Server(quick)
+    async with server.running() as address:
+        load = {"concurrency": USERS, "duration_s": 60, "workers": 2}
+        scenario(tmp_path, load, talks=[talk("a", 4)], address=address)
+        async with replaying("stress", "load.yaml", folder=tmp_path) as command:
+            await server.until_asked(100)
+            command.process.kill()
+            await command.ended()
+            assert await command.left_behind() == []
+    run = Run(newest_run(tmp_path / "runs"))
+    assert 0 < len(run.records()) <= server.answered

@@ -1,0 +1,278 @@
+"""From a scenario to a scored run, and back to it after a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+import replay
+from replay.core.errors import DatasetError, RunError
+from replay.runs.launch import resume_async, run_async
+from replay.runs.run import Run, newest_run, score
+from replay.scenario.sections import Choice
+
+TALKS = 6
+TURNS = 5
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lines = [
+        {
+            "id": f"talk{n}",
+            "title": "Stone Garden (album)",
+            "turns": [
+                {"question": f"Who sang song {n}-{depth}?", "gold_answer": f"Alice Okafor sang {n}-{depth}."}
+                for depth in range(1, TURNS + 1)
+            ],
+        }
+        for n in range(TALKS)
+    ]
+    (tmp_path / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def scenario(folder: Path, *systems: dict, **changes) -> dict:
+    facts = {
+        "name": "try",
+        "data": {"path": str(folder / "talks.jsonl")},
+        "systems": list(systems)
+        or [{"name": "echo", "adapter": "scripted", "settings": {"answers": "gold"}}],
+        "policies": ["gold", "pred"],
+        "drift": {"nlp_workers": 0},
+    }
+    return {**facts, **changes}
+
+
+@asynccontextmanager
+async def counting_server(delay_s: float = 0.0):
+    """A chat server that counts every question that reaches it."""
+    asked: Counter[str] = Counter()
+
+    async def chat(request: web.Request) -> web.Response:
+        body = await request.json()
+        question = body["messages"][-1]["content"]
+        asked[question] += 1
+        await asyncio.sleep(delay_s)
+        message = {"role": "assistant", "content": f"Answer to {question}"}
+        return web.json_response({"choices": [{"message": message}]})
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", chat)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    system = {
+        "name": "server",
+        "adapter": "openai",
+        "settings": {"base_url": f"http://127.0.0.1:{port}/v1", "model": "m"},
+    }
+    try:
+        yield system, asked
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_run_holds_every_turn_once_and_its_scores(folder):
+    run = await run_async(scenario(folder), runs=folder / "runs")
+    records = run.records()
+    assert len(records) == TALKS * TURNS * 2
+    assert {r.outcome for r in records} == {"answered"}
+    frame = run.turns()
+    assert len(frame) == len(records)
+    assert (frame["f1"] == 1.0).all()
+    table = run.depth_table()
+    total = table[(table["policy"] == "pred") & table["depth"].isna()]
+    assert total["turns"].item() == TALKS * TURNS
+    assert total["invalid_share"].item() == 0.0
+    assert run.state().finished
+
+
+async def test_a_run_says_all_that_moved_its_numbers(folder):
+    run = await run_async(scenario(folder, drift={"window": 3, "nlp_workers": 0}), runs=folder / "runs")
+    signatures = run.signatures()
+    assert signatures["pred"].startswith("policy:pred|coref:embedded")
+    assert "window:3" in signatures["pred"]
+    assert f"convreplay:{replay.__version__}" in signatures["gold"]
+    assert signatures["data"].startswith(f"conversations:{TALKS}|sha256:")
+
+
+def test_run_needs_no_event_loop_of_the_caller(folder):
+    run = replay.run(scenario(folder), runs=folder / "runs")
+    assert len(replay.Run(run.folder).records()) == TALKS * TURNS * 2
+
+
+def test_a_script_needs_no_main_guard(folder):
+    """Workers that ran the caller's main module again would start the run anew in each of them."""
+    content = scenario(folder, policies=["rewrite"], drift={"nlp_workers": 2})
+    (folder / "script.py").write_text(
+        f"import replay\nprint('begun')\nrun = replay.run({content!r})\nprint(len(run.records()))\n"
+    )
+    program = [sys.executable, "script.py"]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == f"begun\n{TALKS * TURNS}\n", done.stderr
+
+
+async def test_resuming_a_finished_run_asks_nothing(folder):
+    async with counting_server() as (system, asked):
+        run = await run_async(scenario(folder, system), runs=folder / "runs")
+        before = dict(asked)
+        await resume_async(run.folder)
+    assert dict(asked) == before
+    assert len(run.records()) == TALKS * TURNS * 2
+
+
+async def test_a_cancelled_run_keeps_what_was_answered_and_resumes(folder):
+    async with counting_server(delay_s=0.002) as (system, asked):
+        content = scenario(folder, system, policies=["gold"], play={"concurrency": 2})
+        task = asyncio.create_task(run_async(content, runs=folder / "runs"))
+        while asked.total() < 7:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        run = Run(newest_run(folder / "runs"))
+        kept = run.records()
+        assert 5 <= len(kept) < TALKS * TURNS
+        assert not run.state().finished
+        done = {r.asked for r in kept}
+        await resume_async(run.folder)
+    assert len(run.records()) == TALKS * TURNS
+    assert all(asked[question] == 1 for question in done)
+    assert run.state().finished
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+@pytest.mark.parametrize("after", [1, 8, 29, 44])
+async def test_a_killed_run_resumes_with_every_turn_once_and_no_finished_turn_asked_again(folder, after):
+    async with counting_server(delay_s=0.005) as (system, asked):
+        import yaml
+
+        content = scenario(folder, system, policies=["gold", "pred"], play={"concurrency": 3})
+        (folder / "s.yaml").write_text(yaml.safe_dump(content))
+        program = [sys.executable, "-m", "replay", "run", "s.yaml"]
+        process = await asyncio.create_subprocess_exec(
+            *program, cwd=folder, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+        )
+        async with asyncio.timeout(60):
+            while asked.total() < after:
+                await asyncio.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        await asyncio.sleep(0.05)  # what was on its way when the client died still reaches the server
+
+        run = Run(newest_run(folder / "runs"))
+        durable = Counter(r.asked for r in run.records())
+        asked_before = Counter(asked)
+        assert durable.total() < TALKS * TURNS * 2
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "replay", "resume", cwd=folder, stdout=asyncio.subprocess.PIPE
+        )
+        shown, _ = await process.communicate()
+        assert process.returncode == 0, shown
+
+        again = asked - asked_before
+        places = Counter((r.policy, r.conversation, r.depth) for r in run.records())
+        assert len(places) == TALKS * TURNS * 2
+        assert set(places.values()) == {1}
+        # Each question is asked once per policy: whatever was durable was not asked a second time.
+        assert all(again[q] == 2 - durable[q] for q in {r.asked for r in run.records()})
+
+
+async def test_a_half_played_session_kept_by_the_system_starts_again(folder):
+    """Its session is gone, and with it the history that the rest would lean on."""
+    faults = [{"conversation": "talk2", "depth": 3, "kind": "connection"}]
+    settings = {"answers": "gold", "history": "server", "faults": faults}
+    system = {"name": "s", "adapter": "scripted", "settings": settings}
+    content = scenario(folder, system, policies=["pred"], play={"attempts": 1})
+    run = await run_async(content, runs=folder / "runs")
+    assert [r.depth for r in run.records() if r.conversation == "talk2"] == [1, 2, 3]
+    import sqlite3
+
+    connection = sqlite3.connect(run.folder / "run.db")
+    with connection:
+        connection.execute("DELETE FROM turn WHERE conversation = 'talk1' AND depth >= 4")
+    connection.close()
+    await resume_async(run.folder)
+    assert [r.depth for r in run.records() if r.conversation == "talk1"] == [1, 2, 3, 4, 5]
+
+
+async def test_data_that_changed_is_noticed_on_resume(folder):
+    run = await run_async(scenario(folder), runs=folder / "runs")
+    text = (folder / "talks.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    lines[0]["turns"].pop()
+    (folder / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(RunError, match="data has changed"):
+        await resume_async(run.folder)
+
+
+async def test_a_bad_line_stops_the_run_before_it_or_is_skipped_and_counted(folder):
+    with (folder / "talks.jsonl").open("a") as file:
+        file.write('{"id": "bad", "turns": 7}\n')
+    with pytest.raises(DatasetError, match=rf"talks.jsonl.*{TALKS + 1}"):
+        await run_async(scenario(folder), runs=folder / "runs")
+    content = scenario(folder)
+    content["data"]["skip_bad"] = True
+    run = await run_async(content, runs=folder / "runs2")
+    assert run.state().skipped_conversations == 1
+    assert len(run.records()) == TALKS * TURNS * 2
+
+
+async def test_data_without_a_conversation_is_an_error(folder):
+    (folder / "talks.jsonl").write_text("\n\n")
+    content = scenario(folder)
+    content["data"]["format"] = "native"
+    with pytest.raises(DatasetError, match="no conversation"):
+        await run_async(content, runs=folder / "runs")
+
+
+async def test_a_finished_run_is_scored_anew_without_asking(folder):
+    async with counting_server() as (system, asked):
+        run = await run_async(scenario(folder, system), runs=folder / "runs")
+        before = asked.total()
+        score(run.folder, [Choice(name="rouge_l", settings={"beta": 1.2})])
+    assert asked.total() == before
+    table = run.depth_table()
+    assert "rouge_l(beta=1.2)" in table.columns
+    assert "f1" not in table.columns
+
+
+async def test_two_systems_and_two_policies_get_a_table_each(folder):
+    systems = [
+        {"name": name, "adapter": "scripted", "settings": {"answers": answers}}
+        for name, answers in (("right", "gold"), ("wrong", ["No idea."] * TURNS))
+    ]
+    run = await run_async(scenario(folder, *systems), runs=folder / "runs")
+    table = run.depth_table(resamples=50)
+    totals = table[table["depth"].isna()].set_index(["system", "policy"])["em"]
+    assert totals.to_dict() == {
+        ("right", "gold"): 1.0,
+        ("right", "pred"): 1.0,
+        ("wrong", "gold"): 0.0,
+        ("wrong", "pred"): 0.0,
+    }
+
+
+async def test_more_conversations_at_a_time_give_the_same_answers(folder):
+    runs = [
+        await run_async(scenario(folder, play={"concurrency": n}), runs=folder / f"runs{n}")
+        for n in (1, 5, 50)
+    ]
+    answers = [
+        [(r.policy, r.conversation, r.depth, r.asked, r.answer, r.drift) for r in run.records()]
+        for run in runs
+    ]
+    assert answers[0] == answers[1] == answers[2]

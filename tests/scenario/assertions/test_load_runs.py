@@ -1,0 +1,59 @@
+"""Assertions about runs under load."""
+
+from __future__ import annotations
+
+import replay
+from replay.runs.assertion_results import judge_run
+
+
+def play(tmp_path, **load):
+    scenario = {
+        "name": "load",
+        "data": {"path": str(tmp_path / "talks.jsonl")},
+        "systems": [{"name": "s", "adapter": "scripted", "settings": {"answers": "gold", "delay_s": 0.01}}],
+        "policies": ["pred"],
+        "scorers": ["em"],
+        "drift": {"nlp_workers": 0},
+        "load": load,
+        "assert": [{"metric": "em", "min": 1}, {"metric": "latency_p50_s", "min": 0.01}],
+    }
+    talk = '{"id": "c%d", "turns": [{"question": "Who?", "gold_answer": "Me."}]}\n'
+    (tmp_path / "talks.jsonl").write_text("".join(talk % n for n in range(4)))
+    return replay.run(scenario, runs=tmp_path)
+
+
+def test_only_turns_due_in_the_measured_window_count(tmp_path):
+    run = play(tmp_path, concurrency=2, warmup_s=0.3, duration_s=0.4)
+    (level,) = run.load_summary(resamples=0).levels
+    em, latency = judge_run(run)
+
+    assert level.warm_up_turns > 0
+    assert em.holds
+    assert em.findings[0].turns == level.total.turns
+    assert latency.holds
+
+
+def test_turns_that_were_only_tallied_cannot_be_evaluated(tmp_path):
+    run = play(tmp_path, concurrency=2, turns=30, keep_turns=10)
+    found = judge_run(run)
+
+    assert not any(one.holds for one in found)
+    assert "raise load.keep_turns" in found[0].findings[0].said
+
+
+def test_a_load_run_can_be_held_against_another(tmp_path):
+    first = play(tmp_path, concurrency=2, turns=30)
+    content = {
+        "name": "again",
+        "data": {"path": str(tmp_path / "talks.jsonl")},
+        "systems": [{"name": "s", "adapter": "scripted", "settings": {"answers": ["No idea."]}}],
+        "policies": ["pred"],
+        "scorers": ["em"],
+        "drift": {"nlp_workers": 0},
+        "load": {"concurrency": 2, "turns": 30},
+        "assert": [{"metric": "em", "compare": str(first.folder), "max_drop": 0.5}],
+    }
+    (found,) = judge_run(replay.run(content, runs=tmp_path))
+
+    assert not found.holds
+    assert found.findings[0].value == -1

@@ -1,0 +1,61 @@
+"""What docs/judges.md shows works, and what it lists is what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replay.core.settings.plugins import available
+from replay.scenario.judge_section import JudgeSection, build_panel
+from replay.scenario.sections import Choice
+from replay.scorers.judges.variables import VARIABLES
+from tests.scorers.judges.samples import case, judge, panel
+
+TEXT = (Path(__file__).parents[3] / "docs" / "judges.md").read_text("utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def shown_judges() -> list[dict]:
+    found = [yaml.safe_load(block) for block in blocks("yaml")]
+    entries = [entry for one in found for entry in (one["judges"] if isinstance(one, dict) else one)]
+    return [entry for entry in entries if len(entry) == 1]
+
+
+@pytest.mark.parametrize("entry", shown_judges())
+def test_a_shown_judge_can_be_built(entry, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    ((name, settings),) = entry.items()
+    built, faults = build_panel(Choice(name=name, settings=settings), folder=tmp_path, at="judges[0]")
+
+    assert built, faults
+
+
+def test_the_shown_criteria_can_be_used(tmp_path):
+    (criteria,) = (block for block in blocks("yaml") if "definition:" in block)
+    (tmp_path / "own.yaml").write_text(criteria)
+    built = panel("geval", tmp_path, adapter="scripted", mode="single", criteria_file="own.yaml")
+
+    assert list(built.columns) == ["geval.brevity"]
+
+
+async def test_the_shown_judge_of_ones_own_judges(tmp_path):
+    (code,) = (block for block in blocks("python") if "class Polite" in block)
+    (tmp_path / "my_judges.py").write_text(code)
+    settings = {"adapter": "scripted", "settings": {"answers": ["Yes", "No"]}}
+    built = panel("my_judges.py:Polite", tmp_path, **settings)
+    verdicts, _ = await judge(built, [case(1), case(2), case(1, None)])
+
+    assert list(built.columns) == ["Polite"]
+    assert [v.values[""] for v in verdicts[:2]] == [1.0, 0.0]
+    assert verdicts[2].values[""].reason == "not answered"
+
+
+def test_every_judge_variable_and_setting_is_listed():
+    for name in (*available("judges"), *VARIABLES, *JudgeSection.model_fields):
+        assert f"`{name}`" in TEXT, name

@@ -1,0 +1,273 @@
+"""Judges behind real HTTP: good, malformed, slow, rate-limited and lying ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from replay.scorers.judges.cache import VerdictCache
+from replay.scorers.judges.judging import judge_all
+from replay.scorers.judges.tally import Tally
+from replay.scorers.scorer import Unscored
+from tests.scorers.judges.samples import case, judge, panel
+from tests.scorers.judges.servers import broken, judge_server, limited
+
+CASES = [case(1), case(2), case(3)]
+
+
+def values(verdicts):
+    return [verdict.values for verdict in verdicts]
+
+
+async def test_a_good_judge_is_asked_once_per_turn_without_history():
+    def reply(prompt, number):
+        return "Yes" if "It was Alice Okafor" in prompt else "No"
+
+    async with judge_server(reply) as server:
+        verdicts, tally = await judge(panel("correctness", **server.settings()), CASES)
+
+    assert values(verdicts) == [{"": 1.0}, {"": 0.0}, {"": 0.0}]
+    assert len(server.bodies) == 3
+    for body in server.bodies:
+        assert [message["role"] for message in body["messages"]] == ["user"]
+        assert (body["temperature"], body["max_tokens"]) == (0, 16)
+    assert (tally.asks, tally.prompt_tokens, tally.completion_tokens) == (3, 300, 6)
+
+
+async def test_a_judges_parameters_go_before_the_adapters_own():
+    async with judge_server("Yes") as server:
+        settings = server.settings(extra={"temperature": 1, "seed": 3})
+        await judge(panel("correctness", **settings, parameters={"max_tokens": 2}), CASES[:1])
+
+    body = server.bodies[0]
+    assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 3, 2)
+
+
+async def test_what_a_verdict_is_built_on_is_all_kept():
+    async with judge_server("Yes, it is.") as server:
+        (verdict,), _ = await judge(panel("correctness", **server.settings()), CASES[:1])
+
+    (asked,) = verdict.asks
+    assert asked.text == "Yes, it is."
+    assert verdict.prompts[asked.prompt] == server.prompts[0]
+    assert dict(asked.parameters) == {"temperature": 0, "max_tokens": 16}
+    assert asked.usage.prompt_tokens == 100
+    assert not asked.cached
+
+
+async def test_a_malformed_judge_leaves_turns_unscored_with_its_words_kept():
+    async with judge_server("As a language model, I can say this:") as server:
+        verdicts, tally = await judge(panel("correctness", **server.settings()), CASES)
+
+    assert values(verdicts) == [{"": Unscored(reason="the judge said neither yes nor no")}] * 3
+    assert verdicts[0].asks[0].text == "As a language model, I can say this:"
+    assert (tally.verdicts, tally.unscored, tally.failed_asks) == (3, 3, 0)
+
+
+async def test_an_empty_reply_and_a_server_error_are_reasons():
+    def reply(prompt, number):
+        return "" if "Alice Okafor wrote" in prompt or number == 1 else broken(400)
+
+    async with judge_server(reply) as server:
+        verdicts, tally = await judge(panel("correctness", **server.settings(), concurrency=1), CASES)
+
+    assert values(verdicts) == [
+        {"": Unscored(reason="judge bad-reply")},
+        {"": Unscored(reason="judge refused")},
+        {"": Unscored(reason="judge refused")},
+    ]
+    assert "without a text" in tally.first_failure
+    assert "oh no" in verdicts[1].asks[0].error
+
+
+async def test_a_slow_judge_times_out():
+    async with judge_server(None) as server:
+        verdicts, tally = await judge(panel("correctness", **server.settings(), timeout_s=0.02), CASES)
+
+    assert values(verdicts) == [{"": Unscored(reason="judge timed-out")}] * 3
+    assert tally.first_failure == "no complete reply within 0.02 s; raise timeout_s if it may take longer"
+
+
+async def test_a_rate_limited_judge_is_asked_again():
+    async with judge_server(lambda prompt, number: limited() if number % 2 else "Yes") as server:
+        built = panel("correctness", **server.settings(), concurrency=1)
+        verdicts, tally = await judge(built, CASES)
+
+    assert values(verdicts) == [{"": 1.0}] * 3
+    assert (tally.asks, tally.retries, tally.failed_asks) == (6, 3, 0)
+
+
+async def test_a_judge_that_is_limited_for_good_is_given_up():
+    async with judge_server(lambda prompt, number: limited()) as server:
+        verdicts, tally = await judge(panel("correctness", **server.settings(), attempts=2), CASES)
+
+    assert values(verdicts) == [{"": Unscored(reason="judge rate-limited")}] * 3
+    assert len(server.bodies) == 6
+    assert "429" in tally.first_failure
+
+
+async def test_a_lying_judge_is_counted_by_us():
+    claims = {
+        "golden_claims": ["born 1950"],
+        "candidate_claims": ["born 1951", "a woman"],
+        "common_claims": [],
+        "golden_claim_count": 5,
+        "common_claim_count": 5,
+        "recall": 1.0,
+    }
+    prose = f"Certainly! {{So}} here it is:\n```json\n{json.dumps(claims)}\n```\nAll 5 claims match."
+    async with judge_server(prose) as server:
+        (verdict,), _ = await judge(panel("claims", **server.settings()), CASES[1:2])
+
+    assert verdict.values == {"recall": 0.0, "precision": 0.0, "f1": 0.0}
+    assert verdict.repeats[0].votes[0].evidence["reported"]["recall"] == 1.0
+
+
+async def test_broken_json_is_mended_by_asking_again():
+    good = {"golden_claims": ["a"], "candidate_claims": ["a"], "common_claims": ["a"]}
+    replies = {1: "{broken", 2: json.dumps(good)}
+    async with judge_server(lambda prompt, number: replies[number]) as server:
+        (verdict,), _ = await judge(panel("claims", **server.settings()), CASES[1:2])
+
+    assert verdict.values == {"recall": 1.0, "precision": 1.0, "f1": 1.0}
+    assert "{broken" in server.prompts[1]
+    assert len(server.bodies[1]["messages"]) == 1
+
+
+async def test_log_probabilities_come_over_the_wire():
+    async with judge_server({"4": 0.75, "5": 0.25}) as server:
+        built = panel("geval", **server.settings(), mode="logprobs", criteria=["coherence"])
+        (verdict,), _ = await judge(built, CASES[1:2])
+
+    assert verdict.values == pytest.approx({"coherence": 4.25})
+    assert (server.bodies[0]["logprobs"], server.bodies[0]["top_logprobs"]) == (True, 20)
+
+
+async def test_an_endpoint_without_log_probabilities_is_told_at_once_and_then_left_alone():
+    async with judge_server({"4": 1.0}, gives_logprobs=False) as server:
+        settings = {"mode": "logprobs", "criteria": ["coherence"], "concurrency": 1}
+        verdicts, tally = await judge(panel("geval", **server.settings(), **settings), CASES * 3)
+
+    reason = 'no log-probabilities in the reply; use mode "samples" or "single"'
+    assert values(verdicts) == [{"coherence": Unscored(reason=reason)}] * 9
+    assert len(server.bodies) == 3  # enough to know that the others would be like them
+    assert tally.first_failure == f"openai/m: {reason}"
+
+
+async def test_no_more_asks_at_a_time_than_the_judge_may_have():
+    async with judge_server("Yes", delay_s=0.003) as server:
+        await judge(panel("correctness", **server.settings(), concurrency=2), CASES * 4)
+
+    assert server.most_at_a_time == 2
+
+
+async def test_the_politeness_limit_holds():
+    async with judge_server("Yes") as server:
+        limit = {"asks": 2, "per_s": 3600}
+        built = panel("correctness", **server.settings(), limit=limit)
+        task = asyncio.create_task(judge(built, CASES * 4))
+        while len(server.bodies) < 2:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert len(server.bodies) == 2
+
+
+async def test_the_majority_decides_and_every_vote_is_kept():
+    async with judge_server("Yes") as one, judge_server("No") as two, judge_server("yes!") as three:
+        voters = [
+            {**server.settings(), "name": name}
+            for server, name in ((one, "one"), (two, "two"), (three, "three"))
+        ]
+        (verdict,), tally = await judge(panel("correctness", voters=voters), CASES[:1])
+
+    assert verdict.values == {"": 1.0}
+    votes = verdict.repeats[0].votes
+    assert [(vote.voter, vote.values[""]) for vote in votes] == [("one", 1.0), ("two", 0.0), ("three", 1.0)]
+    assert tally.asks == 3
+
+
+async def test_a_voter_that_fails_does_not_count():
+    async with judge_server("Yes") as one, judge_server(lambda prompt, number: broken(400)) as two:
+        voters = [{**one.settings(), "name": "one"}, {**two.settings(), "name": "two"}]
+        (verdict,), tally = await judge(panel("correctness", voters=voters), CASES[:1])
+
+    assert verdict.values == {"": 1.0}
+    assert tally.failed_asks == 1
+
+
+async def test_repeats_are_really_asked_and_their_mean_counts():
+    async with judge_server(lambda prompt, number: "Yes" if number % 4 else "No") as server:
+        built = panel("correctness", **server.settings(), repeats=4)
+        (verdict,), _ = await judge(built, CASES[:1])
+
+    assert verdict.values == {"": 0.75}
+    assert [repeat.values[""] for repeat in verdict.repeats] == [1.0, 1.0, 1.0, 0.0]
+
+
+async def test_costs_are_reckoned_from_prices():
+    async with judge_server("Yes") as server:
+        prices = {"prompt_usd": 10, "completion_usd": 1000}
+        _, tally = await judge(panel("correctness", **server.settings(), prices=prices), CASES[:2])
+
+    assert tally.cost_usd == pytest.approx(2 * (100 * 10 + 2 * 1000) / 1e6)
+
+
+async def test_cancelled_half_way_what_is_judged_is_kept_and_what_was_replied_is_cached(tmp_path):
+    async with judge_server(lambda prompt, number: "Yes" if number <= 2 else None) as server:
+        built = panel("correctness", **server.settings(), concurrency=1)
+        kept: list[object] = []
+        async with VerdictCache(tmp_path / "verdicts.db") as cache:
+            task = asyncio.create_task(judge_all(built, CASES, cache=cache, tally=Tally(), keep=kept.append))
+            while len(server.bodies) < 3:
+                await asyncio.sleep(0.001)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        server.reply = lambda prompt, number: "Yes"
+        async with VerdictCache(tmp_path / "verdicts.db") as cache:
+            verdicts, tally = await judge(built, CASES, cache=cache)
+
+    assert len(kept) == 2
+    assert values(verdicts) == [{"": 1.0}] * 3
+    assert (tally.cached, tally.asks) == (2, 1)
+
+
+async def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
+    """Policies often give the same answer, so that cases of several of them ask the same."""
+    async with judge_server("Yes", delay_s=0.002) as server:
+        built = panel("correctness", **server.settings(), concurrency=4)
+        async with VerdictCache(tmp_path / "verdicts.db") as cache:
+            _, tally = await judge(built, [case(1)] * 4, cache=cache)
+
+    assert len(server.bodies) == 1
+    assert (tally.asks, tally.cached) == (1, 3)
+
+
+async def test_generated_steps_are_asked_for_once_per_judging(tmp_path):
+    (tmp_path / "own.yaml").write_text("- {name: brevity, definition: Is it short}")
+
+    def reply(prompt, number):
+        return "1. Look." if "numbered" in prompt else "3"
+
+    async with judge_server(reply) as server:
+        settings = {"mode": "single", "criteria_file": "own.yaml", "repeats": 2}
+        await judge(panel("geval", tmp_path, **server.settings(), **settings), CASES)
+
+    assert sum("numbered" in prompt for prompt in server.prompts) == 1
+    assert len(server.bodies) == 1 + 2 * 3
+
+
+async def test_a_prompt_that_doesnt_fit_a_case_is_a_reason(tmp_path):
+    (tmp_path / "own.txt").write_text("{{ passages[0].text }} {{ predicted }}")
+    async with judge_server("Yes") as server:
+        built = panel("correctness", tmp_path, **server.settings(), prompt="own.txt")
+        (verdict,), _ = await judge(built, CASES[:1])
+
+    assert verdict.values == {"": Unscored(reason="the prompt can't be filled in")}
+    assert server.bodies == []

@@ -1,0 +1,71 @@
+"""Ratings out of log-probabilities and samples (checklist D)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from replay.core.adapter import TokenLogprobs
+from replay.scorers.judges.rating import (
+    CANT_EVALUATE,
+    UNREADABLE,
+    SampledRating,
+    WeightedRating,
+    weighted_rating,
+)
+
+
+def digits(text: str, chances: dict[str, float]) -> TokenLogprobs:
+    top = tuple((name, math.log(p)) for name, p in chances.items())
+    return TokenLogprobs(token=text, logprob=-0.1, top=top)
+
+
+def rated(*tokens: TokenLogprobs) -> WeightedRating:
+    found = weighted_rating(tokens, 1, 5, label="naturalness")
+    assert isinstance(found, WeightedRating)
+    return found
+
+
+def test_the_mean_is_weighted_by_probability():
+    """0.6 * 5 + 0.3 * 4 + 0.1 * 3 = 4.5."""
+    found = rated(digits("5", {"5": 0.6, "4": 0.3, "3": 0.1}))
+
+    assert found.value == pytest.approx(4.5)
+    assert found.mass == pytest.approx(1.0)
+
+
+def test_other_tokens_are_left_out_and_the_rest_brought_to_one():
+    found = rated(digits("5", {"5": 0.4, " 5": 0.2, "Sure": 0.2, "3": 0.2, "9": 0.0001}))
+
+    assert found.value == pytest.approx((5 * 0.6 + 3 * 0.2) / 0.8)
+    assert found.mass == pytest.approx(0.8)
+
+
+def test_the_rating_is_taken_where_it_stands():
+    found = rated(
+        digits("- Natural", {"- Natural": 1.0}),
+        digits("ness", {"ness": 1.0}),
+        digits(": ", {": ": 0.9, "1": 0.1}),
+        digits("4", {"4": 0.5, "2": 0.5}),
+    )
+
+    assert found.value == pytest.approx(3.0)
+
+
+def test_zero_cant_be_evaluated_and_prose_cant_be_read():
+    assert weighted_rating([digits("0", {"0": 0.9, "3": 0.1})], 1, 5, label="x") is CANT_EVALUATE
+    assert weighted_rating([digits("Well", {"Well": 0.9, "3": 0.1})], 1, 5, label="x") is UNREADABLE
+
+
+def test_a_mean_of_samples_leaves_out_what_cant_be_read():
+    """Never as 0: that would be a rating below the worst."""
+    sampled = SampledRating(ratings=(5, 4, None, 0, 3))
+
+    assert sampled.value == 4.0
+    assert (sampled.unreadable, sampled.zeros) == (1, 1)
+
+
+def test_samples_without_ratings_are_unscored():
+    assert SampledRating(ratings=(None, None)).value is UNREADABLE
+    assert SampledRating(ratings=(0, 0, 5)).value is CANT_EVALUATE

@@ -1,0 +1,94 @@
+"""Verdicts out of prose, decoration and half a reply."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.scorers.judges.reading import first_object, json_problem, read_match, read_rating, read_yes_no
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Yes", True),
+        ("yes.", True),
+        ("**No**", False),
+        ("The answer is: NO, since the year differs. Yes?", False),
+        ("Yesterday I noticed nothing.", None),
+        ("Correct.", None),
+        ("", None),
+    ],
+)
+def test_the_first_yes_or_no_counts(text, said):
+    assert read_yes_no(text) is said
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("4", 4),
+        (" 5\n", 5),
+        ("- Naturalness: 3", 3),
+        ("Naturalness: 3\nThere are 2 mistakes.", 3),
+        ("**Score:** 2", 2),
+        ('{"score": 4, "of": 5}', 4),
+        ("4/5", 4),
+        ("4 out of 5, all in all", 4),
+        ("I'd say 4.5", 4.5),
+        ("On a scale of 1 to 5, I give it 4.", None),
+        ("My rating is 4 on a scale from 1 to 5", 4),
+        ("0", 0),
+        ("6", None),
+        ("-2", None),
+        ("It has 3 parts and 4 ideas", None),
+        ("good", None),
+        ("top10", None),
+        ("", None),
+    ],
+)
+def test_a_rating_is_read_only_where_it_is_clear(text, value):
+    read = read_rating(text, 1, 5, label="naturalness")
+
+    assert (read.value if read else None) == value
+    if read:
+        assert text[read.start :].startswith(f"{value:g}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"reason": "x", "verdict": 1}', True),
+        ('Sure!\n```json\n{"verdict": 0}\n```', False),
+        ('{"verdict": "contradicting"}', False),
+        ('{"verdict": true}', True),
+        ("Verdict: 1", True),
+        ("First I thought verdict: 1, but the verdict is 0.", False),
+        ("0", False),
+        ("**1**", True),
+        ("Factually matching.", True),
+        ('{"verdict": 2}', None),
+        ('{"verdict": null}', None),
+        ("I can't tell.", None),
+    ],
+)
+def test_a_factual_verdict(text, said):
+    assert read_match(text) is said
+
+
+def test_an_object_is_found_among_prose_fences_and_braces():
+    text = 'I used {braces} and {"a": 1} before.\n```json\n{"b": [1, "}"], "c": {}}\n```\nDone.'
+
+    assert first_object(text, ("b",)) == {"b": [1, "}"], "c": {}}
+    assert first_object(text, ()) == {"a": 1}
+    assert first_object(text, ("z",)) == {"a": 1}
+    assert first_object("[1, 2]", ()) is None
+
+
+def test_a_reply_full_of_braces_takes_no_time():
+    assert first_object("{" * 200_000, ("a",)) is None
+    assert first_object('{"a":' * 50_000, ("a",)) is None
+
+
+def test_the_problem_is_told_in_words():
+    assert json_problem("no") == "the reply holds no JSON object"
+    assert "at character 6" in json_problem('so: {"a": }')

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from replay.core.errors import InputError
+from replay.report.compare_text import print_comparison
+from replay.scorers.rouge_l import RougeL
+from replay.scorers.scorer import Scorer
+from replay.scorers.token_f1 import TokenF1
+from replay.statistics.group import Group
+from replay.statistics.run_comparison import ComparisonSettings, ScoredRun, comparison_report
+from replay.statistics.score_column import score_columns
+from tests.report.sample_report import records
+
+GOLD, PRED = Group("extractive", "gold"), Group("extractive", "pred")
+SIGNATURES = {"gold": "policy:gold|window:2", "pred": "policy:pred|window:2", "data": "conversations:12"}
+
+
+def run(name="one", scorers: dict[str, Scorer] | None = None, **signatures) -> ScoredRun:
+    turns = records()
+    scores = score_columns(turns, scorers or {"f1": TokenF1(), "rouge_l": RougeL()})
+    return ScoredRun(name=name, records=turns, scores=scores, signatures={**SIGNATURES, **signatures})
+
+
+def report(first=None, second=None, pairs=((GOLD, PRED),), metrics=(), **settings):
+    chosen = ComparisonSettings(**{"resamples": 100, "permutations": 200, **settings})
+    return comparison_report(first or run(), second or run(), pairs, metrics=metrics, settings=chosen)
+
+
+def printed(shown, width=100, **options) -> str:
+    out = io.StringIO()
+    print_comparison(shown, Console(file=out, width=width, color_system=None), **options)
+    return out.getvalue()
+
+
+def test_what_changed_in_the_signatures_is_said():
+    found = report(
+        second=run("two", gold="policy:gold|window:3", data="conversations:9"), pairs=[(GOLD, GOLD)]
+    )
+
+    assert found.pairs[0].changes == {
+        "gold": ("window:2", "window:3"),
+        "data": ("conversations:12", "conversations:9"),
+    }
+    assert "the signature of gold differs: window:2 -> window:3" in printed(found)
+
+
+def test_scores_with_other_settings_are_not_compared_and_named():
+    other = run("two", {"f1": TokenF1(), "rouge_l": RougeL(beta=1.2)})
+    found = report(second=other)
+
+    assert [one.score for one in found.pairs[0].comparisons] == ["f1"]
+    assert "its settings differ" in found.left_out["rouge_l"]
+    assert "rouge_l is not compared: its settings differ" in printed(found)
+    with pytest.raises(InputError, match="means two things"):
+        report(second=other, metrics=["rouge_l"])
+    with pytest.raises(InputError, match='has no score "rouge"; did you mean "rouge_l"'):
+        report(metrics=["rouge"])
+
+
+def test_a_run_compared_with_itself_differs_in_nothing():
+    found = report(pairs=[(GOLD, GOLD), (PRED, PRED)], by_depth=True)
+
+    for pair in found.pairs:
+        assert (pair.changes, pair.only_first, pair.only_second) == ({}, 0, 0)
+        for one in pair.comparisons:
+            assert one.flips == ()
+            assert {row.difference.value for row in one.rows} == {0}
+            assert {row.adjusted_p for row in one.rows} == {1.0}
+    assert "Flipped" not in printed(found)
+
+
+def test_holm_is_over_all_that_is_shown():
+    found = report(pairs=[(GOLD, PRED), (PRED, GOLD)], by_depth=True)
+
+    assert found.tests == 2 * 2 * 6
+    assert found.to_json()["test"]["holm_over"] == 24
+    assert "corrected for the 24 comparisons shown" in printed(found, width=200)
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_no_line_of_a_table_is_wider_than_the_terminal(width):
+    lines = printed(report(by_depth=True), width).splitlines()
+
+    assert all(len(line) <= width for line in lines if line.startswith(("f1", "rouge", "score", "---")))
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_flipped_turns_are_listed_up_to_a_limit():
+    found = report()
+    count = len({(f.conversation, f.depth) for one in found.pairs[0].comparisons for f in one.flips or ()})
+    text = printed(found, flips=1)
+
+    assert count > 1
+    assert f"... and {count - 1} more" in text
+    assert text.count("  asked  ") == 1
+    assert printed(found, flips=50).count("  asked  ") == count
+    assert text.isascii()
+
+
+def test_a_comparison_is_plain_json():
+    found = report(by_depth=True, method="bca").to_json()
+
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["interval"]["method"] == "BCa bootstrap over conversations"
