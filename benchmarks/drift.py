@@ -39,7 +39,7 @@ from pathlib import Path
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Drift, Reading
-from replay.coreference import drift_hard as hard, drift_strict as strict
+from replay.coreference import drift_hard, drift_strict
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.embedded.candidates import split_title
 from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
@@ -213,7 +213,9 @@ def compared(examples: Sequence[Example], read: Read) -> tuple[Verdicts, Verdict
         right = (gold[corruption.example], example.document)
         wrong = (read(corruption.document, example.fold), corruption.document)
         for verdicts, (first, second) in ((lost, (right, wrong)), (came, (wrong, right))):
-            drift = strict.compare(first[0], second[0], gold_document=first[1], predicted_document=second[1])
+            drift = drift_strict.compare(
+                first[0], second[0], gold_document=first[1], predicted_document=second[1]
+            )
             verdicts.append((corruption, drift))
     return lost, came
 
@@ -294,7 +296,7 @@ def _drift_lines(lost: Verdicts, came: Verdicts) -> Iterator[str]:
 
 
 def _hard(drift: Drift) -> Drift:
-    return hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions])
+    return drift_hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions])
 
 
 def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:

@@ -21,8 +21,9 @@ from time import perf_counter
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import Timing, TurnRecord, Usage
-from replay.runs.run import Run, score_into
-from replay.scenario.sections import Choice
+from replay.core.settings.choice import Choice
+from replay.runs.run import Run
+from replay.runs.scoring import score_into
 from replay.store import schema
 from replay.store.store import DATABASE, RunStore
 

@@ -6,11 +6,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # A shell starts background jobs with SIGINT ignored, and programs inherit that; those that the tests start
 # and interrupt have to be ones that can be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -21,3 +26,10 @@ def shared_data() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"no real data sets at {DATA}")
     return DATA
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch) -> Path:
+    """A cache of this test's own; the user's is out of reach."""
+    monkeypatch.setenv("CONVREPLAY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

@@ -13,9 +13,9 @@ import pytest
 from replay.core.conversation import Conversation, Passage
 from replay.core.errors import PluginError
 from replay.core.record import TurnRecord
+from replay.core.settings.choice import Choice
 from replay.runs import run as runs
-from replay.runs.run import score_into
-from replay.scenario.sections import Choice
+from replay.runs.scoring import score_into
 from replay.scorers.bertscore import BertScore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
@@ -127,6 +127,7 @@ class Broken:
     def combine(self, observed: object) -> float:
         return 0.0
 
+    @property
     def signature(self) -> str:
         return "broken"
 
@@ -150,7 +151,7 @@ def test_surveyed_part_by_part_a_retrieval_scorer_knows_which_systems_report_pas
     assert scorer.surveyed([without]).observe([with_some]) == [
         Unscored(reason="the system reports no passages")
     ]
-    assert knowing.signature() == scorer.signature()
+    assert knowing.signature == scorer.signature
 
 
 def test_surveyed_part_by_part_bertscore_weighs_by_the_references_of_the_whole_run():

@@ -18,7 +18,7 @@ import yaml
 
 from replay.play.load.objectives import TIMES
 from replay.play.load.section import LoadSection
-from replay.scenario.sections import parse_scenario
+from replay.scenario.reading import parse_scenario
 from replay.scenario.shipped import find_scenario, shipped_folder
 
 PAGE = (Path(__file__).parents[1] / "docs" / "load.md").read_text("utf-8")

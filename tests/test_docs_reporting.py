@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from replay.scenario.sections import parse_scenario
+from replay.scenario.reading import parse_scenario
 
 DOCS = Path(__file__).parents[1] / "docs"
 CI, PLOTS = ((DOCS / f"{name}.md").read_text("utf-8") for name in ("ci", "plots"))

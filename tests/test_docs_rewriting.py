@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from replay.core.drift_evidence import Reading
+from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import build, load
 from replay.coreference.mentions import find_mentions
 from replay.policies.lead_in import lead_in
 from replay.policies.policy import Policy
 from replay.policies.rewriter import RewriteRequest, build_rewriter
-from replay.scenario.sections import Choice
 from tests.samples import SINGER, detector
 
 PAGE = (Path(__file__).parents[1] / "docs" / "rewriting.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.scenario.sections import parse_scenario
+from replay.scenario.reading import parse_scenario
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 

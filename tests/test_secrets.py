@@ -18,7 +18,7 @@ from replay.core import secret_hiding as known_secrets
 from replay.core.errors import AdapterCutOffError, AdapterRefusedError, ScenarioError
 from replay.core.secret_hiding import hidden, hide_in_error, keep_secret
 from replay.runs.launch import load_scenario
-from replay.scenario.sections import parse_scenario
+from replay.scenario.reading import parse_scenario
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.setting_checks import from_environment

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from replay.cli.asserting import end_with, show_judgements
+from replay.cli.asserting import end_with, show_assertions
 from replay.cli.progress import Progress
 from replay.play.event_loop import run_on_loop
 from replay.runs.run import Run, newest_run
 
 if TYPE_CHECKING:
-    from replay.scenario.assertions.findings import Judgement
+    from replay.scenario.assertions.findings import AssertionResult
     from replay.statistics.interval import IntervalMethod
 
 MOST_TABLED_TURNS = 200_000
@@ -49,11 +49,11 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None) -> None:
     Raises:
         typer.Exit: nothing was answered (1) or an assertion failed (100).
     """
-    judgements = judge_run(run)
-    show(run, as_json=as_json, judgements=judgements)
+    results = check_assertions(run)
+    show(run, as_json=as_json, results=results)
     if not as_json:
         typer.echo(f"\nrun: {run.folder}")
-    held = show_judgements({run.scenario().scenario.name: judgements}, junit=junit, aside=as_json)
+    held = show_assertions({run.scenario().scenario.name: results}, junit=junit, aside=as_json)
     if _nothing_was_answered(run):
         typer.echo("no question was answered; see the failures above", err=True)
         raise typer.Exit(1)
@@ -78,21 +78,21 @@ def repeat_and_report(
     show_spread(folders, by_depth=False, as_json=as_json)
     played = [Run(folder) for folder in folders]
     suites = {
-        f"{run.scenario().scenario.name}, repeat {number}": judge_run(run)
+        f"{run.scenario().scenario.name}, repeat {number}": check_assertions(run)
         for number, run in enumerate(played, 1)
     }
-    held = show_judgements(suites, junit=junit, aside=as_json)
+    held = show_assertions(suites, junit=junit, aside=as_json)
     if all(_nothing_was_answered(run) for run in played):
         typer.echo("no question was answered; `replay report` shows the failures", err=True)
         raise typer.Exit(1)
     end_with(held)
 
 
-def judge_run(run: Run) -> list[Judgement]:
+def check_assertions(run: Run) -> list[AssertionResult]:
     """What became of the assertions in *run*'s scenario."""
-    from replay.runs import assertion_results as of_run
+    from replay.runs import assertion_results
 
-    return of_run.judge_run(run)
+    return assertion_results.check_assertions(run)
 
 
 def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
@@ -128,10 +128,10 @@ def show(
     markdown: bool = False,
     resamples: int = 1000,
     method: IntervalMethod = "percentile",
-    judgements: Sequence[Judgement] = (),
+    results: Sequence[AssertionResult] = (),
 ) -> None:
     """
-    The run's numbers on standard output, as text, JSON or Markdown, those with the *judgements*.
+    The run's numbers on standard output, as text, JSON or Markdown, those with the *results*.
 
     A load run's own report comes first; its depth table is left out where the run has too many turns for
     one (the load report has numbers by depth as well).
@@ -146,7 +146,7 @@ def show(
     else:
         report = None
     if as_json:
-        asserted = {"assertions": [one.to_json() for one in judgements]} if judgements else {}
+        asserted = {"assertions": [one.to_json() for one in results]} if results else {}
         typer.echo(json.dumps({**report_json(report, load), **asserted}, indent=2, ensure_ascii=False))
         return
     if load is not None:
@@ -164,7 +164,7 @@ def show(
                 holds=one.holds,
                 found=[f"{finding.group}: {finding.said}" for finding in one.findings],
             )
-            for one in judgements
+            for one in results
         ]
         typer.echo(markdown_report(report, title=run.scenario().scenario.name, asserted=asserted_lines))
     else:

@@ -40,26 +40,26 @@ def report(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import end_with, show_judgements
-    from replay.cli.playing import judge_run, show
+    from replay.cli.asserting import end_with, show_assertions
+    from replay.cli.playing import check_assertions, show
     from replay.core.errors import InputError
     from replay.runs.run import Run
 
     if as_json and markdown:
         raise InputError("--json and --markdown: say which one to print")
     shown = Run(run_folder(run, runs))
-    judgements = judge_run(shown)
+    results = check_assertions(shown)
     show(
         shown,
         as_json=as_json,
         markdown=markdown,
         resamples=resamples,
         method=interval.value,
-        judgements=judgements,
+        results=results,
     )
     if html is not None:
         from replay.report.pages.static_report import write_report
 
         typer.echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
-    suites = {shown.scenario().scenario.name: judgements}
-    end_with(show_judgements(suites, junit=junit, aside=as_json or markdown))
+    suites = {shown.scenario().scenario.name: results}
+    end_with(show_assertions(suites, junit=junit, aside=as_json or markdown))

@@ -112,7 +112,7 @@ def rewrite(
 
 def _resolver(text: str, folder: Path) -> Resolver:
     from replay.coreference.service import ResolverChoice
-    from replay.scenario.sections import read_choices
+    from replay.scenario.reading import read_choices
 
     (choice,) = read_choices([text], "--resolver")
     return ResolverChoice(name=choice.name, settings=choice.settings, folder=folder).build()

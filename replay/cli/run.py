@@ -34,7 +34,7 @@ def run(
     """
     from replay.cli.playing import play_and_report, repeat_and_report
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.sections import with_section
+    from replay.scenario.reading import with_section
 
     file = load_scenario(scenario)
     changes = {"limit": limit} if limit else {}

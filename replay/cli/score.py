@@ -55,7 +55,7 @@ def score(
         raise InputError("--repeats and --no-cache are about judges; name one, or say --judge all")
     from replay.cli.playing import show
     from replay.runs.run import Run, score as score_run
-    from replay.scenario.sections import read_choices
+    from replay.scenario.reading import read_choices
 
     panels = []
     if judge:

@@ -12,7 +12,7 @@ import typer
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
 
 if TYPE_CHECKING:
-    from replay.scenario.sections import ScenarioFile
+    from replay.scenario.reading import ScenarioFile
 
 DURATION_S = 30.0
 
@@ -118,7 +118,7 @@ def stress(
     """
     from replay.cli.playing import play_and_report
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.sections import with_section
+    from replay.scenario.reading import with_section
 
     file = load_scenario(scenario)
     given = {

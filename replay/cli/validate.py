@@ -49,9 +49,9 @@ def validate(
     for label, policy in assembly.policies.items():
         typer.echo(f"  policy    {label}: {policy.signature}")
     for scorer in assembly.scorers.values():
-        typer.echo(f"  scorer    {scorer.signature()}")
+        typer.echo(f"  scorer    {scorer.signature}")
     for panel in assembly.judges:
-        typer.echo(f"  judge     {panel.name}: {panel.signature()}")
+        typer.echo(f"  judge     {panel.name}: {panel.signature}")
         for voter in panel.voters:
             if local := getattr(voter.adapter, "local_code", None):
                 typer.echo(f"            runs local code: {local}")
@@ -74,8 +74,8 @@ def _show_load(assembly: Assembly) -> None:
     rate = "a sweep" if load.rate is None else f"{load.rate:g} conversations/s"
     how = "a sweep" if load.sweep else offered.get(load.profile, rate)
     typer.echo(f"  load      {load.profile}: {how}, {load.workers} process{'es' * (load.workers > 1)}")
-    for goal in assembly.goals:
-        typer.echo(f"            objective: {goal}")
+    for objective in assembly.objectives:
+        typer.echo(f"            objective: {objective}")
     confirmed = {canonical(host) for host in load.yes_i_may_load}
     for host in hosts_under_load(assembly):
         if canonical(host) not in confirmed:

@@ -160,12 +160,12 @@ def log_to(path: Path | None, level: str | None) -> None:
     os.environ[_LEVEL] = chosen.lower()
 
 
-def handed_on() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Environment variables for a process that is to log for the run that goes on here."""
     return {_RUN: _run.get() or ""}
 
 
-def take_over() -> None:
+def configure_from_environment() -> None:
     """Log as the process that started this one does; nothing where it logs nothing."""
     level = os.environ.get(_LEVEL)
     if level in LEVELS:

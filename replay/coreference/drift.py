@@ -8,7 +8,7 @@ system's own, and compare what its mentions refer to. Three rules are offered, a
 - ``hard`` compares the best antecedents, mention by mention (``replay.coreference.drift_hard``). For both,
   the gold document holds the recorded questions with the gold answers, so that it depends on the data
   set alone and is resolved once for all systems and policies.
-- ``evalconvqa`` is the published program's rule over whole clusters (``replay.coreference.drift_evalconvqa``).
+- ``evalconvqa`` is the published program's rule over whole clusters (``drift_evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
 """
@@ -22,7 +22,7 @@ from typing import Literal
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.history import Exchange, Played
-from replay.coreference import drift_evalconvqa as evalconvqa, drift_hard as hard, drift_strict as strict
+from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.documents import document_of, recorded_document
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService
@@ -54,7 +54,7 @@ class DriftDetector:
     min_similarity: float | None = None
     """Of the gold and the system's own previous answer: a question after less alike ones is invalid,
     whatever its mentions. None only records how alike they are, where the service has an encoder."""
-    match: evalconvqa.Match = "f1"
+    match: drift_evalconvqa.Match = "f1"
     """What ``evalconvqa`` compares."""
 
     @property
@@ -95,9 +95,9 @@ class DriftDetector:
             gold if predicted_document == gold_document else await self.service.read(predicted_document)
         )
         if self.mode == "hard":
-            drift = hard.compare(gold, predicted)
+            drift = drift_hard.compare(gold, predicted)
         else:
-            drift = strict.compare(
+            drift = drift_strict.compare(
                 gold,
                 predicted,
                 gold_document=gold_document,
@@ -117,10 +117,10 @@ class DriftDetector:
         predicted_document = self._own_document(conversation, question, played)
         gold = await self.service.clusters(gold_document, gold=True)
         predicted = await self.service.clusters(predicted_document)
-        drift = evalconvqa.compare(gold_document, gold, predicted_document, predicted, match=self.match)
+        drift = drift_evalconvqa.compare(gold_document, gold, predicted_document, predicted, match=self.match)
         return Assessment(
             drift=await self._with_semantics(drift, gold_document, predicted_document, played),
-            published=evalconvqa.rewrite_from_clusters(gold_document, gold),
+            published=drift_evalconvqa.rewrite_from_clusters(gold_document, gold),
         )
 
     async def _with_semantics(

@@ -32,7 +32,7 @@ class Observer(Protocol):
     def played(self, play: Play) -> None: ...
 
 
-class ToldSink:
+class NotifyingSink:
     """A sink that tells the observer after the record is durable."""
 
     def __init__(self, sink: RecordSink, observer: Observer) -> None:
@@ -64,9 +64,9 @@ async def play_all(
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
-    sink = ToldSink(sink, observer) if observer else sink
+    sink = NotifyingSink(sink, observer) if observer else sink
     player = Player(settings, sink, clock=clock, start=clock(), keep_raw=keep_raw)
-    source = _InTurn(plays)
+    source = SharedIterator(plays)
 
     async def keep_playing() -> None:
         async for play in source:
@@ -93,7 +93,7 @@ async def opened_systems(systems: Iterable[System]) -> AsyncIterator[None]:
         yield
 
 
-class _InTurn:
+class SharedIterator:
     """
     Lets many tasks draw from one iterator that may block.
 

@@ -25,7 +25,7 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
 from replay.core.secret_hiding import hide_in_error
 from replay.core.settings.prices import Prices, cost_usd
-from replay.play.turn_schedule import Pace
+from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy
 
 OnFailure = Literal["stop", "gold"]
@@ -115,11 +115,11 @@ class Player:
         self._deadlines = Deadlines(settings.timeout_s)
         self._breaker = Breaker(settings.stop_after, fail_fast=settings.fail_fast)
 
-    async def play(self, play: Play, pace: Pace | None = None) -> None:
+    async def play(self, play: Play, pacer: Pacer | None = None) -> None:
         """
         Play *play* from its first turn without a record to its end.
 
-        Without a *pace* each turn is due as soon as it is planned.
+        Without a *pacer* each turn is due as soon as it is planned.
 
         Raises:
             ResolverError: drift could not be judged.
@@ -143,7 +143,7 @@ class Player:
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
                 # Planned before it is due: comparing histories is not the system's time.
                 planned = await play.policy.plan(conversation, depth, tuple(played))
-                due = self._clock() if pace is None else await pace.next_due(depth, due, done)
+                due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                 if due is None:
                     return
                 if planned.edit == "filtered":

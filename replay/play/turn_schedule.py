@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Pace(Protocol):
+class Pacer(Protocol):
     """The pace of one conversation."""
 
     async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:

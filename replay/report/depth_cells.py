@@ -27,7 +27,10 @@ def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS
         columns.append(TextColumn(head=column_head(name, column.unit), cells=cells, left=True))
     totals = [g.total for g in table.groups]
     shown = {
-        "invalid %": (any(total.judged for total in totals), [_percent(row.invalid_share) for row in rows]),
+        "invalid %": (
+            any(total.drift_checked for total in totals),
+            [_percent(row.invalid_share) for row in rows],
+        ),
         "edited %": (any(total.edited for total in totals), [_percent(row.edited_share) for row in rows]),
         "failed": (any(total.failed for total in totals), [str(row.failed) for row in rows]),
         "unreached": (any(total.unreached for total in totals), [str(row.unreached) for row in rows]),

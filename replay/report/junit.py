@@ -17,30 +17,30 @@ from xml.etree import ElementTree
 
 from replay.core.errors import InputError
 from replay.report.assertions_text import lines_of
-from replay.scenario.assertions.findings import Judgement
+from replay.scenario.assertions.findings import AssertionResult
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 document can hold."""
 
 
-def junit_xml(suites: Mapping[str, Sequence[Judgement]]) -> str:
+def junit_xml(suites: Mapping[str, Sequence[AssertionResult]]) -> str:
     """
-    The document; *suites* are judgements by suite, which should be called the same every time.
+    The document; *suites* are results by suite, which should be called the same every time.
 
-    The same judgements give the same text: it has no time, and no machine's name.
+    The same results give the same text: it has no time, and no machine's name.
     """
     root = ElementTree.Element("testsuites", _counts([one for each in suites.values() for one in each]))
-    for name, judgements in suites.items():
-        attributes = {"name": _clean(name), **_counts(judgements), "skipped": "0", "time": "0"}
+    for name, results in suites.items():
+        attributes = {"name": _clean(name), **_counts(results), "skipped": "0", "time": "0"}
         suite = ElementTree.SubElement(root, "testsuite", attributes)
-        for case_name, judgement in zip(_names(judgements), judgements, strict=True):
+        for case_name, result in zip(_names(results), results, strict=True):
             facts = {"classname": _clean(name), "name": _clean(case_name), "time": "0"}
             case = ElementTree.SubElement(suite, "testcase", facts)
-            said = _clean("\n".join(lines_of(judgement)))
-            if judgement.holds:
+            said = _clean("\n".join(lines_of(result)))
+            if result.holds:
                 ElementTree.SubElement(case, "system-out").text = said
                 continue
-            failing = [f for f in judgement.findings if not f.holds]
+            failing = [f for f in result.findings if not f.holds]
             message = "; ".join(f"{finding.group}: {finding.said}" for finding in failing)
             kind = "not-evaluated" if all(f.reason for f in failing) else "assertion"
             failure = ElementTree.SubElement(case, "failure", {"message": _clean(message), "type": kind})
@@ -50,7 +50,7 @@ def junit_xml(suites: Mapping[str, Sequence[Judgement]]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def write_junit(path: Path, suites: Mapping[str, Sequence[Judgement]]) -> None:
+def write_junit(path: Path, suites: Mapping[str, Sequence[AssertionResult]]) -> None:
     """
     Write the document to *path*.
 
@@ -64,16 +64,16 @@ def write_junit(path: Path, suites: Mapping[str, Sequence[Judgement]]) -> None:
         raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error
 
 
-def _counts(judgements: Sequence[Judgement]) -> dict[str, str]:
-    failures = sum(not one.holds for one in judgements)
-    return {"tests": str(len(judgements)), "failures": str(failures), "errors": "0"}
+def _counts(results: Sequence[AssertionResult]) -> dict[str, str]:
+    failures = sum(not one.holds for one in results)
+    return {"tests": str(len(results)), "failures": str(failures), "errors": "0"}
 
 
-def _names(judgements: Sequence[Judgement]) -> list[str]:
+def _names(results: Sequence[AssertionResult]) -> list[str]:
     """Titles, numbered where two are alike."""
     seen = Counter[str]()
     names = []
-    for one in judgements:
+    for one in results:
         title = one.assertion.title
         seen[title] += 1
         names.append(title if seen[title] == 1 else f"{title} [{seen[title]}]")

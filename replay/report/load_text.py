@@ -24,7 +24,7 @@ from replay.report.load_tables import (
     series_columns,
 )
 from replay.report.terminal import has_person
-from replay.statistics.load.load_level import GoalResult, LevelSummary
+from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
 
 _MESSAGE_WIDTH = 300
@@ -113,7 +113,7 @@ def _goals(levels: Sequence[LevelSummary], console: Console) -> None:
     console.print()
 
 
-def _value(goal: GoalResult) -> str:
+def _value(goal: ObjectiveResult) -> str:
     if goal.value is None:
         return "nothing measured"
     if goal.key == "errors":

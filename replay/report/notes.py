@@ -41,15 +41,6 @@ def notes(report: Report) -> list[str]:
     return said + ([] if report.loop_lag_s is None else _loop_lag(table, report.loop_lag_s))
 
 
-def again_remarks(turns: int, attempts: int) -> list[str]:
-    """What to say of *turns* that were asked again, with *attempts* kept from before; nothing for none."""
-    if not turns:
-        return []
-    were = "was" if turns == 1 else "were"
-    kept = f"{attempts:,} attempt{'' if attempts == 1 else 's'} kept"
-    return [f"{_turns(turns)} {were} asked again ({kept})."]
-
-
 def _names(groups: list[GroupTable], table: DepthTable) -> str:
     if len(groups) == len(table.groups) > 1:
         return "all"

@@ -7,19 +7,19 @@ own report; what was asked while it warmed up is left out.
 
 from __future__ import annotations
 
-from replay.scenario.assertions.evaluation import Sampling, evaluate
-from replay.scenario.assertions.findings import Finding, Judgement
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord
-from replay.statistics.run_comparison import ScoredRun
 from replay.runs.run import Run
+from replay.scenario.assertions.evaluation import Sampling, evaluate
+from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.scenario.sections import Scenario
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import ScoreColumn
 
 
-def judge_run(run: Run) -> list[Judgement]:
+def check_assertions(run: Run) -> list[AssertionResult]:
     """What became of the assertions in *run*'s scenario; empty where it has none."""
     file = run.scenario()
     scenario = file.scenario
@@ -30,7 +30,7 @@ def judge_run(run: Run) -> list[Judgement]:
         scored = _scored(run)
     except RunError as error:
         findings = tuple(Finding(group=group, holds=False, reason=str(error)) for group in groups)
-        return [Judgement(assertion=one, findings=findings) for one in scenario.assertions]
+        return [AssertionResult(assertion=one, findings=findings) for one in scenario.assertions]
     return evaluate(
         scored,
         scenario.assertions,

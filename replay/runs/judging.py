@@ -4,15 +4,17 @@ A run's verdicts: judged, kept in its database, and read again as columns of sco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from replay.core.errors import ScenarioError
+from replay.core.settings.choice import Choice
+from replay.core.settings.faults import nearest
+from replay.core.settings.prices import NO_PRICES, read_price_table
+from replay.runs.verdict_columns import JUDGED, judged_of
 from replay.scenario.judge_section import build_panel
 from replay.scorers.judges.cache import VerdictCache
 from replay.scorers.judges.dry_run import Estimate, estimate
@@ -20,11 +22,7 @@ from replay.scorers.judges.judge import Case, HistoryShown, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.judges.tally import Judged, Tally, spread_of
-from replay.core.settings.prices import NO_PRICES, read_price_table
-from replay.scenario.sections import Choice
-from replay.scorers.reference_score import mean
 from replay.scorers.scorer import Unscored
-from replay.core.settings.faults import nearest
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
 
@@ -32,50 +30,13 @@ if TYPE_CHECKING:
     from replay.core.record import TurnRecord
     from replay.runs.run import Run
 
-Told = Callable[[str, int, int], None]
+ProgressCallback = Callable[[str, int, int], None]
 """Learns how far a judge is: its name, cases done, cases in all; must return at once."""
-JUDGED = "judged"
-"""The fact of a run that holds a ``Judged`` for each judge."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictScores:
-    """One column of a judge, as a scorer: its observations were made by asking, and are read."""
-
-    judged_by: str
-    """The judge's signature."""
-    unit: str
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        """Nothing: a judge has to be asked, with ``replay score --judge``."""
-        return [Unscored(reason="not judged")] * len(records)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    def signature(self) -> str:
-        return self.judged_by
-
-
-def judged_of(store: RunStore) -> list[Judged]:
-    """What *store* keeps of its judges, in order."""
-    return [msgspec.convert(one, Judged) for one in store.fact(JUDGED) or []]
-
-
-def verdict_scores(store: RunStore) -> dict[str, VerdictScores]:
-    """The judges' columns as scorers, by the column's name."""
-    return {
-        column: VerdictScores(judged_by=one.signature, unit=unit)
-        for one in judged_of(store)
-        for column, unit in one.units.items()
-    }
-
-
-async def judge_into(store: RunStore, panels: Sequence[Panel], *, told: Told | None = None) -> None:
+async def judge_into(
+    store: RunStore, panels: Sequence[Panel], *, told: ProgressCallback | None = None
+) -> None:
     """
     Judge every record in *store* with *panels*, one after another; earlier verdicts of theirs give way.
 
@@ -86,7 +47,9 @@ async def judge_into(store: RunStore, panels: Sequence[Panel], *, told: Told | N
         await _judge_into(store, panel, judged, told)
 
 
-async def _judge_into(store: RunStore, panel: Panel, judged: dict[str, Judged], told: Told | None) -> None:
+async def _judge_into(
+    store: RunStore, panel: Panel, judged: dict[str, Judged], told: ProgressCallback | None
+) -> None:
     ready, settled = ready_cases(panel, _cases(store, panel))
     tally = Tally()
     values: list[list[Mapping[str, Value]]] = []
@@ -119,7 +82,7 @@ async def _judge_into(store: RunStore, panel: Panel, judged: dict[str, Judged], 
         finally:
             tally.problems += [cache.problem] if cache and cache.problem else []
             keep_counts()
-    store.add_event("judged", {"judge": panel.name, "signature": panel.signature(), "tally": tally})
+    store.add_event("judged", {"judge": panel.name, "signature": panel.signature, "tally": tally})
 
 
 def _cases(store: RunStore, panel: Panel) -> list[Case]:
@@ -132,7 +95,7 @@ def _judged(panel: Panel, tally: Tally, values: Sequence[Sequence[Mapping[str, V
     spreads = {column: spread_of(_numbers(values, o.name)) for column, o in panel.columns.items()}
     return Judged(
         name=panel.name,
-        signature=panel.signature(),
+        signature=panel.signature,
         units={column: output.unit for column, output in panel.columns.items()},
         tally=tally,
         spread={column: spread for column, spread in spreads.items() if spread},
@@ -194,7 +157,7 @@ def run_panels(
     Raises:
         ScenarioError: there is no such judge, or one has faults.
     """
-    from replay.scenario.sections import read_choices
+    from replay.scenario.reading import read_choices
 
     file = run.scenario()
     own = {str(choice.settings.get("name", choice.name)): choice for choice in file.scenario.judges}
@@ -233,7 +196,9 @@ def _as_written(name: str, own: Mapping[str, Choice], choices: list[Choice]) -> 
     raise ScenarioError("--judge", [Fault(path=name, message=message)])
 
 
-async def judge_run(folder: str | Path, panels: Sequence[Panel], *, told: Told | None = None) -> Run:
+async def judge_run(
+    folder: str | Path, panels: Sequence[Panel], *, told: ProgressCallback | None = None
+) -> Run:
     """
     Judge the run in *folder* with *panels*.
 

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from replay import __version__
-from replay.scenario.assembly import Assembly, assemble
-from replay.play.engine import Observer, play_all
-from replay.core.errors import DatasetError, RunError, RunStoppedError
+from replay.core.errors import DatasetError, RunError
 from replay.core.logs import run_logged, tell
-from replay.runs.new_run import new_store
+from replay.play.engine import Observer, play_all
 from replay.play.player import Play, is_over
 from replay.policies.rewriter import opened
+from replay.runs.ending import ending
+from replay.runs.new_run import new_store
 from replay.runs.rerun_plan import Rerun
-from replay.runs.run import Run, chosen_scorers, score_into
-from replay.scenario.sections import ScenarioFile, parse_scenario, read_scenario
+from replay.runs.run import Run
+from replay.runs.stress.levels import check_hosts, play_under_load
+from replay.scenario.assembly import Assembly, assemble
+from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore
-from replay.runs.stress.levels import check_hosts, play_under_load
-from replay.runs.judging import judge_into
 
 AnyScenario = str | Path | ScenarioFile | Mapping[str, Any]
 """A path, a shipped scenario's name, a scenario already read, or its content as a mapping."""
@@ -71,7 +71,9 @@ async def run_async(
     try:
         with run_logged(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
             if assembly.load:
-                await play_under_load(assembly, store, observer)
+                look = f"look at it with: replay report {store.folder}"
+                async with ending(assembly, store, observer, next_step=look):
+                    await play_under_load(assembly, store, observer)
             else:
                 await play_and_score(assembly, store, observer)
     finally:
@@ -155,35 +157,23 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
     Raises:
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
-    scenario = assembly.file.scenario
+    settings = assembly.file.scenario.play
     rerun = Rerun.pending(store, assembly)
-    plays = _Plays(assembly, store, rerun)
-    try:
+    resume = f"once that is mended, go on with: replay resume {store.folder}"
+    async with ending(assembly, store, observer, next_step=resume):
         async with assembly.service, opened(assembly.policies.values()):
             lag = await play_all(
-                plays,
+                _Plays(assembly, store, rerun),
                 systems=assembly.systems,
                 settings=assembly.ask_settings,
                 sink=rerun or store,
-                concurrency=scenario.play.concurrency,
+                concurrency=settings.concurrency,
                 observer=observer,
-                keep_raw=partial(store.add_raw, most_bytes=scenario.play.raw_limit_bytes),
+                keep_raw=partial(store.add_raw, most_bytes=settings.raw_limit_bytes),
             )
-    except asyncio.CancelledError:
-        store.add_event("interrupted", {})
-        raise
-    except RunStoppedError as error:
-        store.add_event("stopped", {"message": str(error)})
-        next_step = f"once that is mended, go on with: replay resume {store.folder}"
-        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
-    store.add_event("loop-lag", lag)
-    if rerun:
-        rerun.finish()
-    store.set_fact("finished", True)
-    # Scoring reads what was just written: wait for the writer to be through with it.
-    await store.flush()
-    await asyncio.to_thread(score_into, store, chosen_scorers(store) or scenario.scorers)
-    await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
+        store.add_event("loop-lag", lag)
+        if rerun:
+            rerun.finish()
 
 
 class _Plays(Iterator[Play]):

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from replay import __version__
-from replay.scenario.assembly import Assembly
 from replay.core.errors import RunError
+from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 
 

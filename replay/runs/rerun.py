@@ -11,14 +11,14 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from replay.scenario.assembly import assemble
+from replay.core.logs import run_logged
 from replay.play.engine import Observer
 from replay.runs.launch import play_and_score
-from replay.core.logs import run_logged
 from replay.runs.rerun_plan import begin, plan_for
 from replay.runs.run import Run
-from replay.store.store import RunStore
 from replay.runs.turn_conditions import read_conditions
+from replay.scenario.assembly import assemble
+from replay.store.store import RunStore
 
 
 def count_chosen(folder: str | Path, only: Sequence[str]) -> int:

@@ -16,13 +16,13 @@ from itertools import pairwise
 
 import msgspec
 
-from replay.scenario.assembly import Assembly
 from replay.core.errors import RunError
+from replay.core.record import TurnRecord
 from replay.play.player import Play, System
 from replay.policies.policy import Policy
-from replay.core.record import TurnRecord
-from replay.store.store import RunStore
 from replay.runs.turn_conditions import Condition, check_names
+from replay.scenario.assembly import Assembly
+from replay.store.store import RunStore
 
 RERUN = "rerun"
 """The fact of a run that holds its last rerun."""
@@ -122,7 +122,7 @@ class Rerun:
         self._store = store
         self._plan = plan
         self._alone = {
-            (system.name, label): stands_alone(system, policy)
+            (system.name, label): answers_independent(system, policy)
             for system in assembly.systems
             for label, policy in assembly.policies.items()
         }
@@ -175,7 +175,7 @@ class Rerun:
         self._store.set_fact(RERUN, replace(self._plan, turns=(), finished=True))
 
 
-def stands_alone(system: System, policy: Policy) -> bool:
+def answers_independent(system: System, policy: Policy) -> bool:
     """Whether no later turn leans on a turn's answer: the history shown has gold answers only."""
     return system.adapter.history != "server" and policy.history != "own"
 

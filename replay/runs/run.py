@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,29 +15,26 @@ import msgspec
 
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
-from replay.core.settings.plugins import build, load
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
-from replay.scenario.sections import Choice, ScenarioFile, parse_scenario
-from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
+from replay.core.settings.choice import Choice
+from replay.runs.scoring import _observed, _StoredScorer, build_scorers, score_into
+from replay.scenario.reading import ScenarioFile, parse_scenario
+from replay.scorers.scorer import Scorer
 from replay.store.store import DATABASE, RunStore
-from replay.store.stored import StoredScore, StoredVerdict
+from replay.store.stored import StoredVerdict
 from replay.store.superseding import Superseded
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from replay.scorers.judges.tally import Judged
     from replay.play.loop_lag import LagSummary
-    from replay.statistics.run_numbers import Report
+    from replay.scorers.judges.tally import Judged
     from replay.statistics.depth_table import DepthTable
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
+    from replay.statistics.run_numbers import Report
     from replay.statistics.score_column import ScoreColumn
-
-
-PART = 5_000
-"""Records that are scored together, at least, unless fewer are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +134,7 @@ class Run:
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """The scorers whose observations the run holds, by label, in order, and then its judges' columns."""
-        from replay.runs.judging import verdict_scores
+        from replay.runs.verdict_columns import verdict_scores
 
         stored = self._fact("scorers") or []
         folder = Path(self._fact("scenario")["folder"])
@@ -148,7 +144,7 @@ class Run:
 
     def judged(self) -> list[Judged]:
         """What judging took and how far its repeats lie apart, judge by judge."""
-        from replay.runs.judging import judged_of
+        from replay.runs.verdict_columns import judged_of
 
         with self._opened() as store:
             return judged_of(store)
@@ -181,10 +177,10 @@ class Run:
 
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
+        from replay.runs.rerun_notes import again_remarks
         from replay.scorers.judges.notes import remarks
-        from replay.report.notes import again_remarks
-        from replay.statistics.run_numbers import Report
         from replay.statistics.paired import policy_gaps
+        from replay.statistics.run_numbers import Report
 
         records, columns = self.scored()
         judged = self.judged()
@@ -240,29 +236,6 @@ class Run:
         return depth_table(records, columns, lengths, resamples=resamples, seed=seed, method=method)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredScorer:
-    """A scorer as the run keeps it."""
-
-    label: str
-    name: str
-    settings: dict[str, Any]
-
-
-def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Scorer[Any]]:
-    """
-    Build scorers by label.
-
-    Raises:
-        PluginError: a scorer can't be found.
-        ScenarioError: its settings don't fit.
-    """
-    return {
-        one.label: build(load("scorers", one.name, folder), one.settings, folder=folder, key_path=one.label)
-        for one in stored
-    }
-
-
 def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
     """
     Score a run's records anew, without asking any system anything.
@@ -282,66 +255,6 @@ def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
     finally:
         store.close()
     return run
-
-
-def chosen_scorers(store: RunStore) -> list[Choice]:
-    """The scorers that the run was scored with last; none if it wasn't scored yet."""
-    stored = msgspec.convert(store.fact("scorers") or [], list[_StoredScorer])
-    return [Choice(name=one.name, settings=one.settings) for one in stored]
-
-
-def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
-    """
-    Score every record in *store* with the scorers of *choices*; earlier scores give way.
-
-    Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
-    keeps a scorer from observing the first of them leaves earlier scores as they were.
-    """
-    kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
-    scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
-    if any(isinstance(scorer, SurveyingScorer) for scorer in scorers.values()):
-        for records in _parts(store.records()):
-            scorers = {
-                label: scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
-                for label, scorer in scorers.items()
-            }
-    replaced = False
-    for records in _parts(store.records()):
-        observed = {label: scorer.observe(records) for label, scorer in scorers.items()}
-        for label, values in observed.items():
-            keep = store.add_scores if replaced else store.replace_scores
-            keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])
-        replaced = True
-        store.settle()  # or scores would pile up where they are observed faster than written
-    if not replaced:
-        for label in scorers:
-            store.replace_scores(label, [])
-    store.set_fact("scorers", kept)
-    store.add_event("scored", {label: scorer.signature() for label, scorer in scorers.items()})
-
-
-def _parts(records: Iterator[TurnRecord]) -> Iterator[list[TurnRecord]]:
-    """Some ``PART`` records at a time, all turns of a conversation together."""
-    part: list[TurnRecord] = []
-    for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
-        part += played
-        if len(part) >= PART:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
-def _stored(record: TurnRecord, value: Any) -> StoredScore:
-    unscored = value.reason if isinstance(value, Unscored) else None
-    shown = None if unscored is not None else value
-    return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)
-
-
-def _observed(stored: StoredScore | None) -> Any:
-    if stored is None:
-        return Unscored(reason="not scored yet")
-    return stored.value if stored.unscored is None else Unscored(reason=stored.unscored)
 
 
 def newest_run(runs: Path) -> Path:

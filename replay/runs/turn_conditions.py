@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
 from replay.core.errors import InputError
 from replay.core.record import Outcome, TurnRecord
 from replay.core.settings.faults import nearest
+from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
 
 NAMED = ("conversation", "outcome", "policy", "system")
 """What a condition can name by its value."""

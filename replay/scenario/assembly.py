@@ -11,31 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-
 from replay.core.conversation import Conversation
-from replay.core.errors import DatasetError, Fault, ScenarioError
+from replay.core.errors import DatasetError, ScenarioError
 from replay.core.settings.confinement import confined_to, outside
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
 from replay.datasets.loading import read_conversations
 from replay.datasets.reader import Reader
-from replay.play.load.objectives import Goal, parse_goals
+from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
 from replay.play.player import AskSettings, System
 from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
-from replay.scenario.assertions.section import Assertion
 from replay.scenario.part_builder import PartBuilder
-from replay.scenario.sections import (
-    DataSection,
-    DriftSection,
-    PluginChoice,
-    Scenario,
-    ScenarioFile,
-    SystemSection,
-    located,
-)
+from replay.scenario.reading import ScenarioFile, located
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import Scorer
 
@@ -61,9 +50,9 @@ class Assembly:
         return self.file.scenario.load
 
     @property
-    def goals(self) -> tuple[Goal, ...]:
+    def objectives(self) -> tuple[Objective, ...]:
         """The objectives of a load run."""
-        return parse_goals(self.load.slo, scorers=self.scorers) if self.load else ()
+        return parse_objectives(self.load.slo, scorers=self.scorers) if self.load else ()
 
     @property
     def ask_settings(self) -> AskSettings:
@@ -149,7 +138,7 @@ def _assemble(file: ScenarioFile) -> Assembly:
         builder.fault("load.trace", said)
     if scenario.load and len(scorers) == len(scenario.scorers):
         try:
-            parse_goals(scenario.load.slo, scorers=scorers)
+            parse_objectives(scenario.load.slo, scorers=scorers)
         except ValueError as error:
             builder.fault("load.slo", str(error))
     if builder.faults or service is None:
@@ -200,55 +189,3 @@ def _check_history(
                 f'"gold" puts the gold answer in a failed one\'s place, but "{name}" keeps its own history; '
                 'use "stop"',
             )
-
-
-def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
-    """
-    What is wrong with the plug-ins and their settings in a scenario that has other faults as well.
-
-    Only sections that are sound but for unknown keys are looked at; the others are reported already.
-    """
-    builder = PartBuilder(folder)
-    for index, item in enumerate(_list(raw.get("systems"))):
-        if system := _sound(SystemSection, item):
-            builder.system(system, f"systems[{index}]")
-    if (data := _sound(DataSection, raw.get("data"))) is not None:
-        builder.reader(data)
-        builder.paths(data)
-    if "drift" in raw and (drift := _sound(DriftSection, raw["drift"])):
-        builder.service(drift)
-    for index, item in enumerate(_list(raw.get("policies"))):
-        if choice := _sound(PluginChoice, item):
-            builder.choice("policies", choice, object, f"policies[{index}]", detector=None)
-    scorers: dict[str, Any] = {}
-    for index, item in enumerate(_list(raw.get("scorers", Scenario.model_fields["scorers"].default))):
-        if choice := _sound(PluginChoice, item):
-            scorers[choice.label] = builder.choice("scorers", choice, object, f"scorers[{index}]")
-    judges = []
-    for index, item in enumerate(_list(raw.get("judges"))):
-        choice = _sound(PluginChoice, item)
-        judges.append(builder.judge(choice, f"judges[{index}]") if choice else None)
-    systems = [_sound(SystemSection, item) for item in _list(raw.get("systems"))]
-    policies = [_sound(PluginChoice, item) for item in _list(raw.get("policies"))]
-    builder.faults += assertion_faults(
-        [_sound(Assertion, item) for item in _list(raw.get("assert"))],
-        systems=[system.name for system in systems] if all(systems) else None,
-        policies=[choice.label for choice in policies] if all(policies) else None,
-        metrics=score_units(scorers, judges),
-        folder=folder,
-    )
-    return builder.faults
-
-
-def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _sound(kind: Any, value: Any) -> Any:
-    """*value* as *kind*, unknown keys aside; None where it is not sound in itself."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, Mapping):
-        value = {key: value[key] for key in kind.model_fields if key in value}
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError:
-        return None

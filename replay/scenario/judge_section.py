@@ -11,27 +11,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.confinement import outside
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import Factory, build, load, settings_model
 from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
-from replay.scenario.sections import Choice, LimitSection
 from replay.scorers.judges.asking import Patience, Voter
 from replay.scorers.judges.cache import default_cache_path
 from replay.scorers.judges.judge import Judge
 from replay.scorers.judges.panel import Panel
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class VoterSection(_Section):
+class VoterSection(Section):
     """One of several voters."""
 
     adapter: str
@@ -43,7 +39,7 @@ class VoterSection(_Section):
     prices: Prices | None = None
 
 
-class JudgeSection(_Section):
+class JudgeSection(Section):
     """What every judge can be told, whatever it judges; the rest of an entry belongs to the judge."""
 
     name: str | None = Field(default=None, pattern=r"^[\w-]+(\([\w=.,-]*\))?$")

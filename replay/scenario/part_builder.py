@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
+from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import Kind, build, load
 from replay.core.settings.prices import NO_PRICES, read_price_table
 from replay.coreference.semantic import SemanticEncoder
@@ -19,7 +20,7 @@ from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
 from replay.play.player import System
 from replay.scenario.judge_section import build_panel
-from replay.scenario.sections import Choice, DataSection, DriftSection, SemanticSection, SystemSection
+from replay.scenario.sections import DataSection, DriftSection, SemanticSection, SystemSection
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import CheckedScorer
 

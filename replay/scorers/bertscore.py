@@ -150,6 +150,7 @@ class BertScore:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         layers = "default" if self.num_layers is None else self.num_layers
         rescale = self.lang if self.rescale else "no"

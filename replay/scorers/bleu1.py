@@ -79,6 +79,7 @@ class Bleu1:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         declining = patterns_signature(self.declining)
         only = answerable_signature(self.answerable_only)

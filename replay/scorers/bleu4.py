@@ -103,6 +103,7 @@ class Bleu4:
         )
         return min(1.0, score.score / 100)
 
+    @property
     def signature(self) -> str:
         case, effective = "lc" if self.lowercase else "mixed", "yes" if self.effective_order else "no"
         only = answerable_signature(self.answerable_only)

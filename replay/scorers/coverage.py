@@ -131,6 +131,7 @@ class Coverage:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         threshold = "none" if self.threshold is None else f"{self.threshold:g}"
         layers = "default" if self.num_layers is None else self.num_layers

@@ -53,6 +53,7 @@ class ExactMatch:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         only = answerable_signature(self.answerable_only)
         return f"em:squad+max|declining:{patterns_signature(self.declining)}{only}"

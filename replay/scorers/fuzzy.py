@@ -65,6 +65,7 @@ class Fuzzy:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         threshold = "none" if self.threshold is None else f"{self.threshold:g}"
         only = answerable_signature(self.answerable_only)

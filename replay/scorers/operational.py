@@ -166,6 +166,7 @@ class Operational:
             ]
         )
 
+    @property
     def signature(self) -> str:
         how = "mean" if self.quantile is None else f"q{self.quantile:g}"
         return f"{self.measure}:{how}|unit:{self.unit}"

@@ -133,6 +133,7 @@ class QuacF1:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         return f"quac_f1:squad+leave-one-out{_settings(self)}"
 
@@ -165,6 +166,7 @@ class HeqQ:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         return f"heq_q:squad+leave-one-out{_settings(self)}"
 
@@ -232,6 +234,7 @@ class HeqD:
             shares: NDArray[np.float64] = sums[:, 0] / dialogs
         return shares
 
+    @property
     def signature(self) -> str:
         return f"heq_d:squad+leave-one-out{_settings(self)}"
 

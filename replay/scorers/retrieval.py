@@ -132,6 +132,7 @@ class RetrievalScorer:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         return f"{self.metric}:{'all' if self.k is None else f'k{self.k}'}|by:id"
 

@@ -101,6 +101,7 @@ class RougeN:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         words_are = f"{self.tokens}{'+stem' if self.stemmer else ''}"
         only = answerable_signature(self.answerable_only)

@@ -47,6 +47,7 @@ class Scorer(Protocol[S]):
         """
         ...
 
+    @property
     def signature(self) -> str:
         """Every setting that can move the number, as in ``f1:squad+max``."""
         ...

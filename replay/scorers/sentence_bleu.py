@@ -88,6 +88,7 @@ class SentenceBleu:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         only = answerable_signature(self.answerable_only)
         declining = patterns_signature(self.declining)

@@ -131,6 +131,7 @@ class Similarity:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         model = model_name(self.model)
         only = answerable_signature(self.answerable_only)

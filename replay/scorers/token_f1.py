@@ -69,6 +69,7 @@ class TokenF1:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         only = answerable_signature(self.answerable_only)
         return f"f1:squad+max|declining:{patterns_signature(self.declining)}{only}"

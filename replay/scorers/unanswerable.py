@@ -98,6 +98,7 @@ class UnanswerableDetection:
             self.measure
         ]
 
+    @property
     def signature(self) -> str:
         return f"unanswerable_{self.measure}:quac|declining:{patterns_signature(self.declining)}"
 
@@ -130,6 +131,7 @@ class UnanswerableShare:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         name = "unanswerable_share" if self.side == "answer" else "unanswerable_gold_share"
         return f"{name}:quac|declining:{patterns_signature(self.declining)}"

@@ -21,7 +21,7 @@ COUNTS = (
     "skipped",
     "failed",
     "unreached",
-    "judged",
+    "drift_checked",
     "invalid",
     "invalid_share",
     "edited",
@@ -50,7 +50,7 @@ class DepthRow:
     """Turns of the data that were never planned: their conversation stopped before, or the run did."""
     failures: Mapping[str, int]
     """Turns asked without getting an answer, by outcome."""
-    judged: int
+    drift_checked: int
     """Turns with a drift verdict, skipped ones included."""
     invalid: int
     """Those of them whose recorded question no longer means the same."""
@@ -72,8 +72,8 @@ class DepthRow:
 
     @property
     def invalid_share(self) -> float | None:
-        """Invalid questions among those judged; None where the policy doesn't compare histories."""
-        return self.invalid / self.judged if self.judged else None
+        """Invalid questions among those checked; None where the policy doesn't compare histories."""
+        return self.invalid / self.drift_checked if self.drift_checked else None
 
     @property
     def edited_share(self) -> float | None:
@@ -104,7 +104,7 @@ def depth_row(
         skipped=len(records) - len(asked),
         unreached=planned - len(records),
         failures=dict(sorted(Counter(record.outcome for record in asked if record.failed).items())),
-        judged=len(verdicts),
+        drift_checked=len(verdicts),
         invalid=verdicts.count(False),
         edited=sum(record.edit in ("rewritten", "replaced", "augmented") for record in asked),
         not_found=sum(record.edit == "not-found" for record in asked),

@@ -197,7 +197,7 @@ def depth_table(
             )
             for group in groups
         ),
-        columns={name: Column(signature=c.scorer.signature(), unit=c.unit) for name, c in scores.items()},
+        columns={name: Column(signature=c.scorer.signature, unit=c.unit) for name, c in scores.items()},
         conversations=played,
         resamples=resamples,
         seed=seed,

@@ -188,7 +188,7 @@ def _comparable(
         if missing:
             left_out[name] = f"{missing[0]} doesn't have it"
             continue
-        one, other = (run.scores[name].scorer.signature() for run in (first, second))
+        one, other = (run.scores[name].scorer.signature for run in (first, second))
         if one == other:
             names.append(name)
         elif metrics:

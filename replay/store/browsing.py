@@ -37,7 +37,7 @@ class OutcomeRow(NamedTuple):
     last_done_s: float | None
 
 
-class Played(NamedTuple):
+class PlaySummary(NamedTuple):
     """What happened to the turns of one conversation under one policy."""
 
     conversation: str
@@ -158,7 +158,7 @@ class RunBrowser:
             )
         ]
 
-    def played(self, *, after: int, until: int) -> list[Played]:
+    def played(self, *, after: int, until: int) -> list[PlaySummary]:
         """Turns written after row *after* up to row *until*, counted by conversation, system and policy."""
         rows = self._rows(
             "SELECT conversation, min(source), system, policy, count(*), count(*) FILTER (WHERE valid = 0),"
@@ -168,7 +168,7 @@ class RunBrowser:
             " ORDER BY min(rowid)",
             [after, until],
         )
-        return [Played(*row) for row in rows]
+        return [PlaySummary(*row) for row in rows]
 
     def drifted(self, policy: str) -> list[tuple[str, str, int]]:
         """System, conversation and depth of each turn of *policy* whose question was invalid."""

@@ -19,7 +19,7 @@ import pytest
 import replay
 from replay.cli import app
 from replay.core.settings.plugins import available
-from replay.scenario.sections import read_scenario
+from replay.scenario.reading import read_scenario
 from replay.scenario.shipped import find_scenario, shipped_names
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "help"

@@ -69,8 +69,8 @@ class JudgeContract:
     def test_the_signature_is_one_word_and_stays(self, judge):
         judge.plan(case(2))
 
-        assert judge.signature() == judge.signature()
-        assert not any(character.isspace() for character in judge.signature())
+        assert judge.signature == judge.signature
+        assert not any(character.isspace() for character in judge.signature)
 
     async def test_a_good_reply_gives_every_output_a_number(self, judge, good, judged):
         opinion = await judge.opinion(judged, RecordingAsk(good))

@@ -107,17 +107,17 @@ class ScorerContract:
         assert scorer.combine(scored) == pytest.approx(sum(scored) / len(scored))
 
     def test_the_signature_is_one_word_and_stays(self, scorer, records):
-        signature = scorer.signature()
+        signature = scorer.signature
         scorer.observe(records)
 
-        assert signature == scorer.signature()
+        assert signature == scorer.signature
         assert signature
         assert not any(character.isspace() for character in signature)
 
     def test_works_after_a_trip_to_another_process(self, scorer, records):
         copy = pickle.loads(pickle.dumps(scorer))
 
-        assert copy.signature() == scorer.signature()
+        assert copy.signature == scorer.signature
         assert list(copy.observe(records)) == list(scorer.observe(records))
 
     def test_all_resamples_at_once_are_what_they_are_one_by_one(self, scorer, records):

@@ -2,7 +2,7 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
-from replay.coreference import drift_hard as hard
+from replay.coreference import drift_hard
 from replay.coreference.drift_strict import INTRUDER_WEIGHT, compare
 from replay.coreference.resolver import Document
 
@@ -45,7 +45,7 @@ def test_a_runner_up_that_is_lost_counts_though_the_best_reading_stays():
 
     assert (drift.valid, drift.probability) == (False, pytest.approx(0.4))
     assert drift.mentions[0].state == "same"
-    assert hard.compare([gold], [predicted]).valid
+    assert drift_hard.compare([gold], [predicted]).valid
 
 
 def test_what_stands_in_both_histories_is_not_lost_though_it_is_less_probable():
@@ -99,7 +99,7 @@ def test_equal_readings_are_equal_whatever_the_documents_hold():
 )
 def test_without_distributions_it_is_the_hard_rule(gold, predicted):
     one, other = reading(antecedent=gold), reading(antecedent=predicted)
-    strict_drift, hard_drift = compare([one], [other]), hard.compare([one], [other])
+    strict_drift, hard_drift = compare([one], [other]), drift_hard.compare([one], [other])
 
     assert strict_drift.valid is hard_drift.valid
     assert strict_drift.probability == hard_drift.probability

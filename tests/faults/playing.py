@@ -12,7 +12,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
 from replay.play.player import AskSettings, Play, Player, System
-from replay.play.turn_schedule import Pace
+from replay.play.turn_schedule import Pacer
 from replay.policies.gold import GoldPolicy
 from tests.samples import Recorded, conversation
 
@@ -64,7 +64,7 @@ async def play_against(
     settings: AskSettings,
     talk: Conversation = ONE_TURN,
     *,
-    pace: Pace | None = None,
+    pace: Pacer | None = None,
 ) -> Seen:
     """
     What playing *talk* with *adapter* comes to.

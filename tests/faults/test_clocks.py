@@ -11,7 +11,7 @@ from itertools import cycle
 import pytest
 
 from replay.play.player import AskSettings
-from replay_adapters.http.adapter import failures as http_failures
+from replay_adapters.http import failures as http_failures
 from tests.faults.dialects import DIALECTS
 from tests.faults.fault_server import playing_faults, reply
 from tests.faults.playing import TWO_TURNS, Seen, play_against

@@ -21,7 +21,7 @@ from replay.datasets.native import native_line
 from replay.datasets.reader import Reader
 from replay.play.load.trace import read_trace
 from replay.scenario.assembly import assemble
-from replay.scenario.sections import read_scenario
+from replay.scenario.reading import read_scenario
 from replay.scorers.judges.reading import first_object, json_problem, read_match, read_rating, read_yes_no
 from replay.store import schema
 from tests.fuzz.inputs import as_json

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
-from replay.coreference import drift_evalconvqa as evalconvqa, drift_strict as strict
+from replay.coreference import drift_evalconvqa, drift_strict
 from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
@@ -81,9 +81,9 @@ def readings(draw: st.DrawFn) -> tuple[str, tuple[Reading, ...]]:
 def test_identical_documents_are_valid(document):
     (read,), (clusters,) = RESOLVER.read([document]), RESOLVER.resolve([document])
 
-    assert strict.compare(read, read).valid
+    assert drift_strict.compare(read, read).valid
     for skip_entity in (True, False):
-        assert evalconvqa.compare(document, clusters, document, clusters, skip_entity=skip_entity).valid
+        assert drift_evalconvqa.compare(document, clusters, document, clusters, skip_entity=skip_entity).valid
 
 
 @given(st.lists(documents(), max_size=4), st.integers(0, 4))
@@ -157,7 +157,7 @@ def test_rewriting_twice_adds_nothing_that_the_question_says_already(document):
 
 def test_readings_do_not_depend_on_the_hash_seed():
     script = """
-from replay.coreference import strict
+from replay.coreference import drift_strict
 from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay.core.history import Exchange, Played
-from replay.coreference import drift_hard as hard, drift_strict as strict
+from replay.coreference import drift_hard, drift_strict
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.resolver import Document
 from tests.laws.test_drift_laws import CONVERSATIONS
@@ -63,7 +63,7 @@ def test_a_distribution_is_one(document):
 def test_equal_documents_never_differ(document, threshold):
     resolver = EmbeddedResolver()
     gold, predicted = resolver.read([document]), resolver.read([document])
-    drift = strict.compare(
+    drift = drift_strict.compare(
         gold[0], predicted[0], gold_document=document, predicted_document=document, threshold=threshold
     )
 
@@ -75,7 +75,9 @@ def test_equal_documents_never_differ(document, threshold):
 def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
     gold, predicted = EmbeddedResolver().read([one, other])
     verdicts = [
-        strict.compare(gold, predicted, gold_document=one, predicted_document=other, threshold=threshold)
+        drift_strict.compare(
+            gold, predicted, gold_document=one, predicted_document=other, threshold=threshold
+        )
         for threshold in (0.1, 0.5, 0.9)
     ]
 
@@ -88,10 +90,10 @@ def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
 @given(documents(), documents())
 def test_without_distributions_strict_is_hard(one, other):
     gold, predicted = RulesResolver().read([one, other])
-    drift = strict.compare(gold, predicted, gold_document=one, predicted_document=other)
+    drift = drift_strict.compare(gold, predicted, gold_document=one, predicted_document=other)
 
-    assert drift.valid == hard.compare(gold, predicted).valid
-    assert drift.mentions == hard.compare(gold, predicted).mentions
+    assert drift.valid == drift_hard.compare(gold, predicted).valid
+    assert drift.mentions == drift_hard.compare(gold, predicted).mentions
 
 
 @given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(["strict", "hard"]))
@@ -112,7 +114,7 @@ def test_identical_histories_have_probability_0(talk, window, mode):
 
 
 _PROGRAM = """
-from replay.coreference import strict
+from replay.coreference import drift_strict
 from replay.coreference.embedded import EmbeddedResolver
 from tests.laws.test_distribution_laws import QUESTIONS, TEXTS
 from replay.coreference.resolver import Document
@@ -126,7 +128,7 @@ read = resolver.read(documents)
 for one, first in zip(documents, read):
     for other, second in zip(documents, read):
         if one.question == other.question:
-            print(strict.compare(first, second, gold_document=one, predicted_document=other))
+            print(drift_strict.compare(first, second, gold_document=one, predicted_document=other))
 """
 
 

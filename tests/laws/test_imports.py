@@ -1,113 +1,114 @@
-"""Imports go one way; the picture in the code is the picture in the documentation."""
+"""Imports go one way; the picture in the code is the picture in docs/architecture.md."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 
-DATA = {
-    "errors", "conversation", "history", "evidence", "record", "adapter", "plugins", "settings_faults",
-    "prices", "quick_init", "raw_reply", "templating", "yaml_lines", "known_secrets", "secret_looks", "logs",
-    "scenario_folder", "template_sandbox",
-}  # fmt: skip
-LAYERS = [
-    DATA,
-    {"datasets", "coreference", "scorers", "tables"},
-    {"policies", "load", "loop_lag", "retrying"},
-    {"player"},
-    {"engine", "store"},
-]
-"""Each layer may import itself and those before it."""
-AFTER_THE_RUN = {"statistics", "report"}
-"""May import data, scorers and themselves."""
+ROOMS = {
+    "core": "",
+    "core/settings": "core",
+    "core/asking": "core",
+    "datasets": "core core/settings",
+    "store": "core",
+    "scorers": "core core/settings",
+    "scorers/judges": "core core/settings core/asking scorers",
+    "statistics": "core core/settings scorers",
+    "statistics/load": "core scorers statistics",
+    "coreference": "core core/settings",
+    "coreference/embedded": "core coreference",
+    "coreference/training": "core datasets coreference coreference/embedded",
+    "policies": "core core/settings core/asking coreference",
+    "play": "core core/settings core/asking policies",
+    "play/load": "core core/settings datasets play",
+    "scenario/assertions": "core core/settings store scorers scorers/judges statistics",
+    "scenario": "core core/settings core/asking datasets scorers "
+    "scorers/judges coreference policies play play/load scenario/assertions",
+    "runs/stress": "core datasets store scorers statistics "
+    "statistics/load coreference policies play play/load scenario",
+    "runs": "core core/settings store scorers scorers/judges statistics "
+    "statistics/load policies play scenario/assertions scenario runs/stress",
+    "report": "core core/settings scorers statistics statistics/load scenario/assertions",
+    "report/plots": "core core/settings scorers statistics report",
+    "report/pages": "core store scorers statistics statistics/load scenario runs report",
+    "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
+    "tables/scoring": "core core/settings datasets scorers scorers/judges statistics report",
+    "cli/serving": "core",
+    "cli": "core core/settings datasets scorers/judges statistics coreference play play/load "
+    "scenario/assertions scenario runs/stress runs report report/plots report/pages "
+    "tables/agreement tables/scoring cli/serving",
+}
+"""Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
 
-def imports(path: Path) -> set[str]:
-    """The parts of ``replay`` that a file imports, TYPE_CHECKING ones and late ones included."""
+def room_of(path: Path) -> str:
+    return path.parent.relative_to(ROOT / "replay").as_posix()
+
+
+FILES = {
+    ".".join(path.with_suffix("").relative_to(ROOT).parts).removesuffix(".__init__"): path
+    for path in sorted((ROOT / "replay").rglob("*.py"))
+}
+"""Every file by the name under which it is imported."""
+
+
+def imported(path: Path) -> set[str]:
+    """Dotted names that a file imports, TYPE_CHECKING ones and late ones included."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names = []
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module] if node.module != "replay" else [f"replay.{a.name}" for a in node.names]
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        found |= {n.split(".")[1] for n in names if n.startswith("replay.")}
-        found |= {"replay_adapters" for n in names if n.split(".")[0] == "replay_adapters"}
-    return found - {"__version__"}
+            found |= {alias.name for alias in node.names}
+    return found
 
 
-def part_files() -> dict[str, list[Path]]:
-    parts: dict[str, list[Path]] = {}
-    for path in sorted((ROOT / "replay").rglob("*.py")):
-        part = path.relative_to(ROOT / "replay").parts[0].removesuffix(".py")
-        parts.setdefault(part, []).append(path)
-    return parts
+def arrows(room: str) -> dict[str, set[str]]:
+    """The other rooms that *room* imports, and which of its files does; ``replay`` is none."""
+    found: dict[str, set[str]] = {}
+    for path in FILES.values():
+        if room_of(path) != room:
+            continue
+        for name in imported(path):
+            target = FILES.get(name) or FILES.get(name.rpartition(".")[0])
+            if target and room_of(target) not in (room, "."):
+                found.setdefault(room_of(target), set()).add(path.name)
+    return found
 
 
-PARTS = part_files()
+def test_every_room_is_in_the_picture():
+    assert {room_of(path) for path in FILES.values()} == {".", *ROOMS}
 
 
-@pytest.mark.parametrize("number", range(len(LAYERS)))
-def test_a_layer_imports_only_itself_and_those_before_it(number):
-    allowed = set().union(*LAYERS[: number + 1])
-    for part in LAYERS[number]:
-        for path in PARTS[part]:
-            assert imports(path) <= allowed, path
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_those_in_the_picture(room):
+    """No others; and an arrow that the code no longer needs leaves the picture too."""
+    found = arrows(room)
+    assert found.keys() == set(ROOMS[room].split()), found
 
 
-def test_statistics_and_reports_know_records_and_scorers_but_nothing_that_plays():
-    for part in AFTER_THE_RUN:
-        for path in PARTS[part]:
-            assert imports(path) <= DATA | AFTER_THE_RUN | {"scorers"}, path
+def test_no_room_imports_itself_by_way_of_others():
+    order = list(TopologicalSorter({room: allowed.split() for room, allowed in ROOMS.items()}).static_order())
+    assert sorted(order) == sorted(ROOMS)
 
 
-def test_judges_know_nothing_of_what_plays_or_stores():
-    """They are asked about records wherever those come from; ``replay.runs.judging`` brings the two together."""
-    for path in PARTS["judges"]:
-        allowed = DATA | {"scorers", "load", "retrying", "scenario", "judges"}
-        assert imports(path) <= allowed, path
-
-
-@pytest.mark.parametrize("part", ["agreement", "evaluation"])
-def test_what_works_on_files_needs_no_run(part):
-    """People with two tables and no run have no database; the command line hands runs over as records."""
-    allowed = DATA | AFTER_THE_RUN | {"scorers", "datasets", "tables", "judges", part}
-    for path in PARTS[part]:
-        assert imports(path) <= allowed, path
-
-
-def test_assertions_know_runs_and_their_numbers_but_nothing_that_plays():
-    """The section is part of a scenario, so only ``of_run`` may know what a scenario or a run is."""
-    for path in PARTS["assertions"]:
-        allowed = DATA | AFTER_THE_RUN | {"scorers", "judges", "store", "assertions"}
-        allowed |= {"runs", "scenario"} if path.stem == "of_run" else set()
-        assert imports(path) <= allowed, path
-
-
-def test_pages_show_runs_and_play_nothing():
-    """Only the command line knows of them, so that a run needs neither templates nor charts."""
-    for path in PARTS["web"]:
-        assert imports(path) <= DATA | AFTER_THE_RUN | {"scorers", "scenario", "store", "runs", "web"}, path
-    for part, paths in PARTS.items():
-        for path in paths:
-            assert part in ("web", "cli") or "web" not in imports(path), path
-
-
-def test_data_imports_nothing_of_ours_that_is_not_data():
-    assert imports(ROOT / "replay" / "conversation.py") == set()
+def test_the_engine_knows_nothing_of_scores():
+    """What was answered doesn't depend on how it is judged."""
+    for room in ("play", "play/load", "policies", "coreference"):
+        assert not {"scorers", "scorers/judges", "statistics", "report"} & set(ROOMS[room].split())
 
 
 def test_nothing_in_replay_imports_the_built_in_adapters():
     """They come in by the same door as a third party's."""
-    for paths in PARTS.values():
-        for path in paths:
-            assert "replay_adapters" not in imports(path), path
+    for path in FILES.values():
+        assert not any(name.split(".")[0] == "replay_adapters" for name in imported(path)), path
 
 
 def test_adapters_import_only_what_replay_exports():

@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 import pytest
 
 from replay.core.errors import InputError
-from replay.report.assertions_text import judgement_lines
+from replay.report.assertions_text import assertion_lines
 from replay.report.junit import junit_xml, write_junit
 from tests.scenario.assertions.samples import answers, judge
 
 
-def judgements():
+def results():
     run = answers("+-", "++")
     return [judge(run, min=0.5), judge(run, min=0.9), judge(run, depth=7, min=0.5)]
 
@@ -34,7 +34,7 @@ def cases_as_gitlab_reads_them(text: str) -> list[tuple[str, str, str, str | Non
 
 
 def test_each_assertion_is_a_case_and_a_failure_tells_all():
-    first, second, third = cases_as_gitlab_reads_them(junit_xml({"try": judgements()}))
+    first, second, third = cases_as_gitlab_reads_them(junit_xml({"try": results()}))
 
     assert first == ("try", "em at least 0.5", "success", None)
     assert second[:3] == ("try", "em at least 0.9", "failure")
@@ -45,7 +45,7 @@ def test_each_assertion_is_a_case_and_a_failure_tells_all():
 
 def test_counts_and_kinds_are_those_of_jenkins_schema():
     """Required by junit-10.xsd: a suite's name, tests, failures and errors, and each case's name."""
-    root = ElementTree.fromstring(junit_xml({"try": judgements()}).encode())
+    root = ElementTree.fromstring(junit_xml({"try": results()}).encode())
     (suite,) = root
 
     assert root.tag == "testsuites"
@@ -77,18 +77,18 @@ def test_names_that_xml_cannot_hold_do_no_harm():
 
 def test_the_same_judgements_give_the_same_bytes(tmp_path):
     for name in ("one.xml", "deep/other.xml"):
-        write_junit(tmp_path / name, {"try": judgements()})
+        write_junit(tmp_path / name, {"try": results()})
 
     assert (tmp_path / "one.xml").read_bytes() == (tmp_path / "deep/other.xml").read_bytes()
 
 
 def test_a_file_that_cannot_be_written_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="can't be written"):
-        write_junit(tmp_path, {"try": judgements()})
+        write_junit(tmp_path, {"try": results()})
 
 
 def test_the_text_marks_what_failed():
-    found = judgement_lines(judgements())
+    found = assertion_lines(results())
 
     assert found[0] == "Assertions: 2 of 3 failed"
     assert found[1:3] == [
@@ -97,4 +97,4 @@ def test_the_text_marks_what_failed():
     ]
     assert found[3] == "FAIL  em at least 0.9"
     assert found[4].startswith("      FAIL s, pred: 0.75 ")
-    assert judgement_lines(judgements()[:1])[0] == "Assertions: 1 of 1 kept"
+    assert assertion_lines(results()[:1])[0] == "Assertions: 1 of 1 kept"

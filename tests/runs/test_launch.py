@@ -17,9 +17,9 @@ from aiohttp import web
 
 import replay
 from replay.core.errors import DatasetError, RunError
+from replay.core.settings.choice import Choice
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, newest_run, score
-from replay.scenario.sections import Choice
 
 TALKS = 6
 TURNS = 5

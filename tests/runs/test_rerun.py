@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from replay.core.errors import InputError, RunError
+from replay.core.settings.choice import Choice
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.runs.run import Run, score
-from replay.scenario.sections import Choice
 from tests.chat_server import chat_server
 
 TALKS = 4

@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
-from replay.scenario.sections import parse_scenario
+from replay.scenario.reading import parse_scenario
 
 HEAD = """\
 name: try
@@ -56,7 +56,7 @@ def test_a_judge_with_all_there_is(built, tmp_path):
     assert (panel.concurrency, panel.repeats, panel.patience.timeout_s) == (3, 2, 5)
     assert panel.cache == tmp_path / "own.db"
     assert list(panel.columns) == ["right"]
-    signature = panel.signature()
+    signature = panel.signature
     assert not any(character.isspace() for character in signature)
     assert "by:openai/big_one@" in signature
     assert "other@" in signature

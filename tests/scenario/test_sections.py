@@ -8,7 +8,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
-from replay.scenario.sections import parse_scenario, read_choices, read_scenario, with_section
+from replay.scenario.reading import parse_scenario, read_choices, read_scenario, with_section
 
 FINE = """\
 name: try

@@ -34,4 +34,4 @@ def test_unanswerable_questions_can_be_left_out(factory):
     assert some.observe(turns)[:2] == [Unscored(reason="unanswerable question")] * 2
     assert not isinstance(some.observe(turns)[2], Unscored)
     assert not any(isinstance(one, Unscored) for one in everything.observe(turns))
-    assert some.signature() == f"{everything.signature()}|questions:answerable"
+    assert some.signature == f"{everything.signature}|questions:answerable"

@@ -233,12 +233,12 @@ def test_the_same_bytes_in_every_process(tiny_model):
 
 def test_the_signature_names_what_moves_the_number(tmp_path):
     assert (
-        BertScore().signature()
+        BertScore().signature
         == "bertscore:f1+max|model:roberta-large|layers:default|idf:no|rescale:no|declining:default"
     )
     place = tmp_path / "my model"
     place.mkdir()
     local = BertScore(part="recall", model=str(place), num_layers=5, idf=True)
-    assert local.signature().startswith("bertscore:recall+max|model:my_model|layers:5|idf:yes|rescale:no")
-    assert "|rescale:en|" in BertScore(rescale=True).signature()
-    assert "model:microsoft/deberta-base" in BertScore(model="microsoft/deberta-base").signature()
+    assert local.signature.startswith("bertscore:recall+max|model:my_model|layers:5|idf:yes|rescale:no")
+    assert "|rescale:en|" in BertScore(rescale=True).signature
+    assert "model:microsoft/deberta-base" in BertScore(model="microsoft/deberta-base").signature

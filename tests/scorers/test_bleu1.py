@@ -83,5 +83,5 @@ def test_equal_texts_score_1(text):
 
 
 def test_the_signature_names_the_words():
-    assert Bleu1().signature() == "bleu1:plain+clip-max|bp:no|smooth:no|declining:default"
-    assert Bleu1(tokens="squad").signature() != Bleu1().signature()
+    assert Bleu1().signature == "bleu1:plain+clip-max|bp:no|smooth:no|declining:default"
+    assert Bleu1(tokens="squad").signature != Bleu1().signature

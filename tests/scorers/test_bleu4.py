@@ -92,9 +92,9 @@ def test_answerable_questions_only():
     scorer = Bleu4(answerable_only=True)
 
     assert scorer.observe([turn("x", "CANNOTANSWER")]) == [Unscored(reason="unanswerable question")]
-    assert scorer.signature().endswith("|questions:answerable")
+    assert scorer.signature.endswith("|questions:answerable")
 
 
 def test_the_signature_is_like_sacrebleus():
-    assert Bleu4().signature() == "bleu4:sacrebleu|case:mixed|eff:no|tok:13a|smooth:exp|declining:default"
-    assert "case:lc" in Bleu4(lowercase=True).signature()
+    assert Bleu4().signature == "bleu4:sacrebleu|case:mixed|eff:no|tok:13a|smooth:exp|declining:default"
+    assert "case:lc" in Bleu4(lowercase=True).signature

@@ -93,7 +93,7 @@ def test_settings_without_meaning_are_refused(tmp_path):
 
 
 def test_the_signature_names_threshold_and_model():
-    assert Coverage().signature() == (
+    assert Coverage().signature == (
         "coverage:bertscore-f1+max|threshold:0.85|model:roberta-large|layers:default|rescale:no"
         "|sentences:en|declining:default"
     )

@@ -58,5 +58,5 @@ def test_a_threshold_that_is_no_share_is_refused(threshold):
 
 
 def test_the_signature_names_the_threshold():
-    assert Fuzzy().signature() == "fuzzy:partial+squad+max|threshold:0.8|declining:default"
-    assert Fuzzy(threshold=None).signature() == "fuzzy:partial+squad+max|threshold:none|declining:default"
+    assert Fuzzy().signature == "fuzzy:partial+squad+max|threshold:0.8|declining:default"
+    assert Fuzzy(threshold=None).signature == "fuzzy:partial+squad+max|threshold:none|declining:default"

@@ -17,4 +17,4 @@ def test_every_scorer_is_described(entry):
     page = PAGE.read_text("utf-8").replace("\\|", "|")
 
     assert f"`{entry.name}`" in page
-    assert f"`{entry.load()().signature()}`" in page
+    assert f"`{entry.load()().signature}`" in page

@@ -32,7 +32,7 @@ def measured(latency_s: float, **changes):
 
 
 class TestOperationalScorersKeepTheContract(ScorerContract):
-    @pytest.fixture(params=[factory(q) for factory in ALL for q in (None, 0.95)], ids=lambda s: s.signature())
+    @pytest.fixture(params=[factory(q) for factory in ALL for q in (None, 0.95)], ids=lambda s: s.signature)
     def scorer(self, request):
         return request.param
 
@@ -115,5 +115,5 @@ def test_a_quantile_is_no_mean(factory):
 
 
 def test_the_signatures_name_the_quantile_and_the_unit():
-    assert latency().signature() == "latency:mean|unit:s"
-    assert cost(quantile=0.95).signature() == "cost:q0.95|unit:usd"
+    assert latency().signature == "latency:mean|unit:s"
+    assert cost(quantile=0.95).signature == "cost:q0.95|unit:usd"

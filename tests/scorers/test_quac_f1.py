@@ -139,7 +139,7 @@ def test_a_least_human_f1_that_is_no_share_is_refused(scorer):
 
 
 def test_the_signatures_name_the_filter():
-    assert QuacF1().signature() == "quac_f1:squad+leave-one-out|min-human:0.4|declining:default"
-    assert HeqQ(min_human_f1=0).signature() == "heq_q:squad+leave-one-out|min-human:0|declining:default"
-    assert HeqD(answerable_only=True).signature().startswith("heq_d:")
-    assert HeqD(answerable_only=True).signature().endswith("|questions:answerable")
+    assert QuacF1().signature == "quac_f1:squad+leave-one-out|min-human:0.4|declining:default"
+    assert HeqQ(min_human_f1=0).signature == "heq_q:squad+leave-one-out|min-human:0|declining:default"
+    assert HeqD(answerable_only=True).signature.startswith("heq_d:")
+    assert HeqD(answerable_only=True).signature.endswith("|questions:answerable")

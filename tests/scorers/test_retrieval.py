@@ -124,7 +124,7 @@ def test_a_cut_off_without_meaning_is_refused(k):
 
 
 def test_the_signatures_name_the_cut_off():
-    assert [scorer.signature() for scorer in ALL] == [
+    assert [scorer.signature for scorer in ALL] == [
         "hit_rate:k5|by:id",
         "mrr:all|by:id",
         "ndcg:k10|by:id",

@@ -81,5 +81,5 @@ def test_a_beta_without_meaning_is_refused(beta):
 
 
 def test_the_signature_names_beta():
-    assert RougeL().signature() == "rouge_l:plain+max|beta:1|declining:default"
-    assert RougeL(beta=1.2).signature() == "rouge_l:plain+max|beta:1.2|declining:default"
+    assert RougeL().signature == "rouge_l:plain+max|beta:1|declining:default"
+    assert RougeL(beta=1.2).signature == "rouge_l:plain+max|beta:1.2|declining:default"

@@ -82,8 +82,8 @@ def test_the_published_columns_recompute(published_rows):
 
 
 def test_the_signature_names_the_order_and_the_stemmer():
-    assert rouge1().signature() == "rouge1:plain+max|declining:default"
-    assert rouge2(stemmer=True).signature() == "rouge2:plain+stem+max|declining:default"
+    assert rouge1().signature == "rouge1:plain+max|declining:default"
+    assert rouge2(stemmer=True).signature == "rouge2:plain+stem+max|declining:default"
 
 
 def test_an_order_without_meaning_is_refused():

@@ -49,4 +49,4 @@ def test_the_published_column_recomputes(published_rows):
 
 
 def test_the_signature_names_the_smoothing():
-    assert SentenceBleu().signature() == "sentence_bleu:whitespace|smooth:method1-0.1|declining:default"
+    assert SentenceBleu().signature == "sentence_bleu:whitespace|smooth:method1-0.1|declining:default"

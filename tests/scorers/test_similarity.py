@@ -111,5 +111,5 @@ def test_a_cosine_is_no_share():
 
 def test_the_signature_names_the_model_however_it_was_found():
     default = "similarity:cosine+max|model:sentence-transformers/all-MiniLM-L6-v2|declining:default"
-    assert Similarity().signature() == default
-    assert "|model:tiny|" in Similarity(model="/somewhere/tiny").signature()
+    assert Similarity().signature == default
+    assert "|model:tiny|" in Similarity(model="/somewhere/tiny").signature

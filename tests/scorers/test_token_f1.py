@@ -66,4 +66,4 @@ def test_the_scorer_means_over_turns():
     observed = scorer.observe([turn("in the city of Paris", "Paris, France"), turn("x", "x")])
 
     assert scorer.combine(observed) == pytest.approx((1 / 3 + 1) / 2)
-    assert scorer.signature() == "f1:squad+max|declining:default"
+    assert scorer.signature == "f1:squad+max|declining:default"

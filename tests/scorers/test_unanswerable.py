@@ -22,7 +22,7 @@ NONE = "CANNOTANSWER"
 class TestUnanswerableScorersKeepTheContract(ScorerContract):
     @pytest.fixture(
         params=[*DETECTION, unanswerable_share(), unanswerable_gold_share()],
-        ids=lambda scorer: scorer.signature().split(":")[0],
+        ids=lambda scorer: scorer.signature.split(":")[0],
     )
     def scorer(self, request):
         return request.param
@@ -75,7 +75,7 @@ def test_patterns_are_for_systems_that_answer_freely():
 
     assert unanswerable_share().observe(turns) == [0.0, 0.0]
     assert unanswerable_share(declining=patterns).observe(turns) == [1.0, 1.0]
-    assert unanswerable_f1(declining=patterns).signature() != unanswerable_f1().signature()
+    assert unanswerable_f1(declining=patterns).signature != unanswerable_f1().signature
 
 
 def test_a_bad_pattern_is_refused():
@@ -84,5 +84,5 @@ def test_a_bad_pattern_is_refused():
 
 
 def test_the_signatures():
-    assert unanswerable_precision().signature() == "unanswerable_precision:quac|declining:default"
-    assert unanswerable_gold_share().signature() == "unanswerable_gold_share:quac|declining:default"
+    assert unanswerable_precision().signature == "unanswerable_precision:quac|declining:default"
+    assert unanswerable_gold_share().signature == "unanswerable_gold_share:quac|declining:default"

@@ -19,5 +19,6 @@ class LongestAnswer:
     def combine(self, observed: Iterable[int]) -> float:
         return float(max(observed))
 
+    @property
     def signature(self) -> str:
         return "longest:characters"

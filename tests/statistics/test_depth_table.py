@@ -70,7 +70,7 @@ def test_a_table_by_hand():
 def test_a_policy_without_drift_has_no_invalid_share():
     gold = table(RECORDS, LENGTHS).groups[0]
 
-    assert (gold.total.judged, gold.total.invalid_share) == (0, None)
+    assert (gold.total.drift_checked, gold.total.invalid_share) == (0, None)
     assert gold.depths[1].edited_share is None
 
 

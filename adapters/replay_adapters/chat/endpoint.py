@@ -20,7 +20,7 @@ from replay_adapters.http.reply import HttpReply, StreamedReply
 from replay_adapters.json_reply import ReplyPath
 
 
-class Spoken(Protocol):
+class ChatApi(Protocol):
     """One kind of chat API."""
 
     @property
@@ -76,7 +76,7 @@ class ChatEndpoint:
         self,
         client: HttpClient,
         base_url: str,
-        spoken: Spoken,
+        spoken: ChatApi,
         rendered: RequestFields,
         *,
         stream: bool,

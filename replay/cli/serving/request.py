@@ -1,4 +1,4 @@
-"""What a server is asked, read from JSON: the two kinds of body that ``replay.cli.serving.server`` understands."""
+"""What a server is asked, read from JSON: two kinds of body."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Vector32 = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingExample:
     """One mention with its candidates, and how right each of them is."""
 
     mention: Vector32
@@ -48,18 +48,18 @@ class FitSettings:
     seed: int = 0
 
 
-def fit_ensemble(lessons: Sequence[Lesson], settings: FitSettings) -> Ensemble:
-    """An ensemble of networks, each fitted to all *lessons* with a seed of its own."""
+def fit_ensemble(examples: Sequence[TrainingExample], settings: FitSettings) -> Ensemble:
+    """An ensemble of networks, each fitted to all *examples* with a seed of its own."""
     return Ensemble(
-        tuple(_fit(lessons, settings, settings.seed + number) for number in range(settings.networks))
+        tuple(_fit(examples, settings, settings.seed + number) for number in range(settings.networks))
     )
 
 
-def _fit(lessons: Sequence[Lesson], settings: FitSettings, seed: int) -> Network:
+def _fit(examples: Sequence[TrainingExample], settings: FitSettings, seed: int) -> Network:
     rng = np.random.default_rng(seed)
-    first = lessons[0]
+    first = examples[0]
     parameters = _initial(len(first.mention), first.rows.shape[1], settings, rng)
-    batches = -(-len(lessons) // settings.batch)
+    batches = -(-len(examples) // settings.batch)
     adam = Adam(
         parameters,
         steps=settings.epochs * batches,
@@ -67,9 +67,9 @@ def _fit(lessons: Sequence[Lesson], settings: FitSettings, seed: int) -> Network
         weight_decay=settings.weight_decay,
     )
     for _ in range(settings.epochs):
-        order = rng.permutation(len(lessons))
+        order = rng.permutation(len(examples))
         for start in range(0, len(order), settings.batch):
-            batch = [lessons[int(i)] for i in order[start : start + settings.batch]]
+            batch = [examples[int(i)] for i in order[start : start + settings.batch]]
             adam.step(_gradients(parameters, batch, settings.dropout, rng))
     return Network(**{name: values.astype(np.float64) for name, values in parameters.items()})
 
@@ -93,16 +93,16 @@ def _initial(mention: int, candidate: int, settings: FitSettings, rng: np.random
 
 
 def _gradients(
-    parameters: Parameters, batch: Sequence[Lesson], dropout: float, rng: np.random.Generator
+    parameters: Parameters, batch: Sequence[TrainingExample], dropout: float, rng: np.random.Generator
 ) -> Parameters:
     """Gradients of the mean weighted cross entropy."""
-    counts = np.asarray([len(lesson.rows) for lesson in batch])
+    counts = np.asarray([len(example.rows) for example in batch])
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     owner = np.repeat(np.arange(len(batch)), counts)
-    mentions = np.stack([lesson.mention for lesson in batch])
-    rows = np.concatenate([lesson.rows for lesson in batch])
-    right = np.concatenate([lesson.right for lesson in batch])
-    weight = np.asarray([lesson.weight for lesson in batch], np.float32)
+    mentions = np.stack([example.mention for example in batch])
+    rows = np.concatenate([example.rows for example in batch])
+    right = np.concatenate([example.right for example in batch])
+    weight = np.asarray([example.weight for example in batch], np.float32)
     kinds = mentions[:, : len(KINDS)]
 
     before = rows @ parameters["candidate"] + (mentions @ parameters["mention"] + parameters["bias"])[owner]

@@ -21,7 +21,7 @@ from replay.coreference.embedded.network import with_leave_alone
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import Example
-from replay.coreference.training.fit_networks import Lesson, Vector32
+from replay.coreference.training.fit_networks import TrainingExample, Vector32
 from replay.coreference.training.human_readings import RightReading, right_readings
 from replay.coreference.words import word_f1, words
 
@@ -42,8 +42,8 @@ _NAMING = ("title", "name", "answer")
 _SURE_OF_SEX = 0.7
 
 
-def lessons_of(examples: Sequence[Example], *, variants: bool = True) -> list[Lesson]:
-    """One lesson for each mention whose reading is known and among the candidates, in each dress."""
+def lessons_of(examples: Sequence[Example], *, variants: bool = True) -> list[TrainingExample]:
+    """One example for each mention whose reading is known and among the candidates, in each dress."""
     found = []
     for example in examples:
         for document, weight in dresses(example) if variants else [(example.document, 1.0)]:
@@ -60,12 +60,12 @@ def lessons_of(examples: Sequence[Example], *, variants: bool = True) -> list[Le
     return found
 
 
-def _lesson(described: Described, index: int, worth: Vector32, weight: float) -> Lesson:
+def _lesson(described: Described, index: int, worth: Vector32, weight: float) -> TrainingExample:
     rows = with_leave_alone(described.about_candidates[index])
-    return Lesson(described.about_mentions[index], rows, worth, weight)
+    return TrainingExample(described.about_mentions[index], rows, worth, weight)
 
 
-def _with_other_pronouns(document: Document) -> Iterator[Lesson]:
+def _with_other_pronouns(document: Document) -> Iterator[TrainingExample]:
     """
     The question with "she" for "he", or the other way round, one mention at a time.
 

@@ -17,17 +17,17 @@ from replay.play.first_failure import first_failure
 from replay.play.load.alarm import Alarm
 from replay.play.load.level import Level, LevelOutcome
 from replay.play.loop_lag import LoopLag
-from replay.play.turn_schedule import Pace
+from replay.play.turn_schedule import Pacer
 
 LEAD_S = 0.05
 """How long before its arrival a conversation is begun, so that its first turn is planned when it is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class UserSession:
     """One user's conversation."""
 
-    play: Callable[[Pace], Coroutine[object, object, None]]
+    play: Callable[[Pacer], Coroutine[object, object, None]]
     """Plays it to its end."""
     at_s: float | None = None
     """Arrival, in seconds since the level began; None where a user comes as soon as there is room."""
@@ -37,7 +37,7 @@ class Visit:
 
 async def play_level(
     level: Level,
-    visits: Iterator[Visit],
+    sessions: Iterator[UserSession],
     *,
     start: float,
     clock: Callable[[], float],
@@ -45,10 +45,10 @@ async def play_level(
     max_open: int = 10_000,
 ) -> LevelOutcome:
     """
-    Offer *level* with as many of *visits* as it needs, and wait for the asks under way at its end.
+    Offer *level* with as many of *sessions* as it needs, and wait for the asks under way at its end.
 
     *start* is the reading of *clock* when the run started. It must be ``time.perf_counter`` where anything
-    has to be waited for. *visits* must not block.
+    has to be waited for. *sessions* must not block.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.
@@ -58,12 +58,12 @@ async def play_level(
         with first_failure():
             async with asyncio.TaskGroup() as tasks:
                 if level.is_open:
-                    tasks.create_task(_arrive(stage, visits, tasks, max_open))
+                    tasks.create_task(_arrive(stage, sessions, tasks, max_open))
                 else:
                     assert level.value is not None
                     users = int(level.value)
                     for number in range(users):
-                        tasks.create_task(_keep_visiting(stage, visits, level.ramp_s * number / users))
+                        tasks.create_task(_keep_coming(stage, sessions, level.ramp_s * number / users))
     return LevelOutcome(
         ended_s=clock() - start,
         conversations=stage.begun,
@@ -92,7 +92,7 @@ class _Stage:
         self.delayed = 0
         self._end = float("inf") if level.end_s is None else start + level.end_s
         self._alarm = alarm
-        self._visits_left = level.conversations
+        self._sessions_left = level.conversations
         self._turns_left = level.turns
         self._over = level.turns == 0  # a worker's share of very few
         self._waiting: set[asyncio.Task[object]] = set()
@@ -105,14 +105,14 @@ class _Stage:
         """Whether one more conversation may begin; it counts as begun then."""
         if self.full or not self.admits(self.clock()):
             return False
-        if self._visits_left is not None:
-            self._visits_left -= 1
+        if self._sessions_left is not None:
+            self._sessions_left -= 1
         return True
 
     @property
     def full(self) -> bool:
         """Whether as many conversations have begun as may."""
-        return self._visits_left == 0
+        return self._sessions_left == 0
 
     def count_turn(self) -> None:
         if self._turns_left is not None:
@@ -140,7 +140,7 @@ class _Stage:
 
 @dataclass(slots=True)
 class _Rhythm:
-    """When the turns of one visit are due."""
+    """When the turns of one session are due."""
 
     stage: _Stage
     arrival: float | None
@@ -170,25 +170,27 @@ class _Rhythm:
         return done + gap if gap else self.stage.clock()
 
 
-async def _keep_visiting(stage: _Stage, visits: Iterator[Visit], after_s: float) -> None:
+async def _keep_coming(stage: _Stage, sessions: Iterator[UserSession], after_s: float) -> None:
     """One user who begins the next conversation when the one before is over."""
     moment = stage.start + after_s
     if not stage.admits(moment) or not await stage.wait_until(moment):
         return
     while stage.begin():
-        visit = next(visits, None)
-        if visit is None:
+        session = next(sessions, None)
+        if session is None:
             return
-        await _visit(stage, visit, None)
+        await _play_session(stage, session, None)
 
 
-async def _arrive(stage: _Stage, visits: Iterator[Visit], tasks: asyncio.TaskGroup, max_open: int) -> None:
+async def _arrive(
+    stage: _Stage, sessions: Iterator[UserSession], tasks: asyncio.TaskGroup, max_open: int
+) -> None:
     """Users who come when they are due, whatever the system does."""
     room = asyncio.Semaphore(max_open)
     full_until = float("-inf")
-    for visit in visits:
-        assert visit.at_s is not None
-        arrival = stage.start + visit.at_s
+    for session in sessions:
+        assert session.at_s is not None
+        arrival = stage.start + session.at_s
         if not stage.admits(arrival) or not await stage.wait_until(arrival - LEAD_S):
             return
         if room.locked():
@@ -200,14 +202,14 @@ async def _arrive(stage: _Stage, visits: Iterator[Visit], tasks: asyncio.TaskGro
             stage.delayed += arrival < full_until  # came while the one before it waited for room
         if not stage.begin():
             return
-        task = tasks.create_task(_visit(stage, visit, arrival))
+        task = tasks.create_task(_play_session(stage, session, arrival))
         task.add_done_callback(lambda _: room.release())
         if stage.full:  # without waiting for an arrival that nobody wants
             return
 
 
-async def _visit(stage: _Stage, visit: Visit, arrival: float | None) -> None:
-    rhythm = _Rhythm(stage, arrival, visit.gaps_s)
-    await visit.play(rhythm)
+async def _play_session(stage: _Stage, session: UserSession, arrival: float | None) -> None:
+    rhythm = _Rhythm(stage, arrival, session.gaps_s)
+    await session.play(rhythm)
     if rhythm.ended and rhythm.asked:
         stage.cut += 1

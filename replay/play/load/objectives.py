@@ -36,7 +36,7 @@ _SHOWN = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class Objective:
     """One objective."""
 
     key: str
@@ -51,7 +51,7 @@ class Goal:
 
     def met(self, values: Mapping[str, float | None]) -> bool:
         """
-        Whether the value called as this goal's key keeps to it.
+        Whether the value called as this objective's key keeps to it.
 
         Nothing measured is not met: a system that doesn't stream has no time to the first token.
         """
@@ -73,31 +73,33 @@ class Goal:
                 return f"{self.measure} at most {self.threshold:g} below the lowest level"
 
 
-def parse_goals(objectives: Mapping[str, Any], *, scorers: Collection[str] | None = None) -> tuple[Goal, ...]:
+def parse_objectives(
+    slo: Mapping[str, Any], *, scorers: Collection[str] | None = None
+) -> tuple[Objective, ...]:
     """
-    The goals in *objectives*.
+    The objectives in *slo*.
 
     *scorers* are the labels of all scores that the run will have, those of judges too; None where
     they are not known yet, and any label may be right.
 
     Raises:
-        ValueError: one or more can't be goals; the message says all that is wrong.
+        ValueError: one or more can't be objectives; the message says all that is wrong.
     """
-    goals = []
+    objectives: list[Objective] = []
     faults = []
-    for key, value in objectives.items():
+    for key, value in slo.items():
         try:
-            goals.append(parse_goal(str(key), value, scorers=scorers))
+            objectives.append(parse_objective(str(key), value, scorers=scorers))
         except ValueError as error:
             faults.append(f"slo.{key}: {error}")
     if faults:
         raise ValueError("; ".join(faults))
-    return tuple(goals)
+    return tuple(objectives)
 
 
-def parse_goal(key: str, threshold: Any, *, scorers: Collection[str] | None = None) -> Goal:
+def parse_objective(key: str, threshold: Any, *, scorers: Collection[str] | None = None) -> Objective:
     """
-    One goal; *scorers* as for ``parse_goals``.
+    One objective; *scorers* as for ``parse_objectives``.
 
     Raises:
         ValueError: the key is unknown, or the threshold can't be one.
@@ -107,7 +109,7 @@ def parse_goal(key: str, threshold: Any, *, scorers: Collection[str] | None = No
     if key == "errors":
         if not 0 <= threshold <= 1:
             raise ValueError(f"{threshold:g} is not a share from 0 to 1 (1 % is 0.01)")
-        return Goal(key=key, measure=key, kind="errors", threshold=threshold)
+        return Objective(key=key, measure=key, kind="errors", threshold=threshold)
     time = _TIME_KEY.fullmatch(key)
     if time and time["measure"] in TIMES:
         percentile = float(time["percentile"])
@@ -115,12 +117,16 @@ def parse_goal(key: str, threshold: Any, *, scorers: Collection[str] | None = No
             raise ValueError(f"{percentile:g} is not a percentile; expected more than 0 and at most 100")
         if threshold <= 0:
             raise ValueError(f"{threshold:g} is not a positive number of seconds")
-        return Goal(key=key, measure=time["measure"], kind="time", threshold=threshold, percentile=percentile)
+        return Objective(
+            key=key, measure=time["measure"], kind="time", threshold=threshold, percentile=percentile
+        )
     scorer, _, kind = key.rpartition("_")
     if scorer and kind in ("min", "drop") and (scorers is None or scorer in scorers):
         if kind == "drop" and threshold < 0:
             raise ValueError(f"{threshold:g} is below 0; a drop is how much lower a score may be")
-        return Goal(key=key, measure=scorer, kind="min" if kind == "min" else "drop", threshold=threshold)
+        return Objective(
+            key=key, measure=scorer, kind="min" if kind == "min" else "drop", threshold=threshold
+        )
     raise ValueError(_unknown(key, scorers or ()))
 
 
@@ -143,11 +149,11 @@ def _known_keys(scorers: Collection[str]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskGoals:
+class AskObjectives:
     """What makes a single ask a good one."""
 
     longest_s: Mapping[str, float]
-    """By measure; of several goals for one measure the most generous, since the others are about most
+    """By measure; of several objectives for one measure the most generous, since the others are about most
     asks and not about each."""
 
     def meets(self, values: Mapping[str, float | None]) -> bool:
@@ -167,10 +173,10 @@ class AskGoals:
         return True
 
 
-def ask_goals(goals: Iterable[Goal]) -> AskGoals | None:
-    """Those of *goals* that an ask can be held against; None when there is none, and so no goodput."""
+def ask_objectives(objectives: Iterable[Objective]) -> AskObjectives | None:
+    """Those of *objectives* that an ask can be held against; None when there is none, and so no goodput."""
     longest: dict[str, float] = {}
-    for goal in goals:
-        if goal.kind == "time" and goal.measure in PER_ASK:
-            longest[goal.measure] = max(goal.threshold, longest.get(goal.measure, 0.0))
-    return AskGoals(longest_s=longest) if longest else None
+    for objective in objectives:
+        if objective.kind == "time" and objective.measure in PER_ASK:
+            longest[objective.measure] = max(objective.threshold, longest.get(objective.measure, 0.0))
+    return AskObjectives(longest_s=longest) if longest else None

@@ -166,7 +166,7 @@ def _questions(report: Report, looks: dict[Group, Style]) -> Chart:
     for one in report.table.groups:
         style, label = looks[one.group], group_label(one.group, groups)
         for kind, dash, share in kinds:
-            if not (one.total.judged if kind == "invalid" else one.total.edited):
+            if not (one.total.drift_checked if kind == "invalid" else one.total.edited):
                 continue
             rows = _shown(one)
             found = [scaled(share(row), "share") for row in rows]
@@ -180,7 +180,7 @@ def _questions(report: Report, looks: dict[Group, Style]) -> Chart:
                 text_cell(one.group.policy),
                 _depth_cell(row),
                 count_cell(row.turns),
-                count_cell(row.judged),
+                count_cell(row.drift_checked),
                 count_cell(row.invalid),
                 Cell(shown=percent(row.invalid_share), exact=row.invalid_share),
                 count_cell(row.edited),

@@ -16,7 +16,7 @@ from replay.report.pages.figures import Style
 from replay.report.pages.numbers import duration, number, unit_name, usd
 from replay.report.pages.run_numbers import RunNumbers
 from replay.runs.run import Run
-from replay.scenario.sections import ScenarioFile
+from replay.scenario.reading import ScenarioFile
 from replay.statistics.depth_table import GroupTable
 from replay.statistics.estimate import Estimate
 from replay.statistics.group import Group
@@ -228,8 +228,8 @@ def warnings(run: Run, report: Report) -> Iterable[str]:
     """What to know beside the numbers, in words: the report's notes, and what the scenario gives away."""
     yield from notes(report)
     file = _scenario(run)
-    judged = any(one.total.judged for one in report.table.groups)
-    if file and judged and not file.scenario.drift.background:
+    drift_checked = any(one.total.drift_checked for one in report.table.groups)
+    if file and drift_checked and not file.scenario.drift.background:
         yield (
             "the resolver read questions without the conversations' titles and backgrounds "
             "(drift.background: false), so a mention of the topic may have no antecedent."

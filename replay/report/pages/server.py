@@ -20,17 +20,17 @@ from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
 from replay.report.pages import assets
-from replay.report.pages.catalogue import Question
 from replay.report.pages.compare_view import CompareView
 from replay.report.pages.computing import Computing, comparisons_of, numbers_of
+from replay.report.pages.conversation_index import ListQuery
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
 from replay.report.pages.gap_view import gap_view
-from replay.report.pages.library import Library
 from replay.report.pages.load_view import LoadOf, load_charts
 from replay.report.pages.measured_load import measured_load
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
+from replay.report.pages.run_index import RunIndex
 from replay.report.pages.watched_run import Stamp, WatchedRun
 
 PAGE_ROWS = 50
@@ -42,10 +42,10 @@ _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Viewer:
-    """The web application over a library."""
+    """The web application over the runs of an index."""
 
-    def __init__(self, library: Library, *, load_of: LoadOf = measured_load) -> None:
-        self._library = library
+    def __init__(self, index: RunIndex, *, load_of: LoadOf = measured_load) -> None:
+        self._index = index
         self._load_of = load_of
         self._computer = Computing()
         self._warmed: set[str] = set()
@@ -77,7 +77,7 @@ class Viewer:
             task.cancel()
         await asyncio.gather(*self._computing.values(), return_exceptions=True)
         await asyncio.to_thread(self._computer.close)
-        self._library.close()
+        self._index.close()
 
     @web.middleware
     async def _guarded(
@@ -116,9 +116,9 @@ class Viewer:
 
     async def _runs(self, request: web.Request) -> web.Response:
         def page() -> str:
-            runs = self._library.look()
+            runs = self._index.look()
             rows = [(one, one.facts()) for one in runs]
-            return render("runs.html", rows=rows, problems=self._library.problems, **_shared(None, ""))
+            return render("runs.html", rows=rows, problems=self._index.problems, **_shared(None, ""))
 
         return _html(await asyncio.to_thread(page))
 
@@ -152,7 +152,7 @@ class Viewer:
 
     async def _conversations(self, request: web.Request) -> web.Response:
         query = request.query
-        question = Question(
+        listed = ListQuery(
             text=query.get("q", "")[:500],
             order=query.get("sort", ""),
             system=query.get("system", ""),
@@ -163,14 +163,14 @@ class Viewer:
 
         def page(watched: WatchedRun) -> str:
             with watched.looking:
-                catalogue = watched.catalogue()
-                found = catalogue.page(question, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
-                groups = catalogue.groups
+                index = watched.index()
+                found = index.page(listed, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
+                groups = index.groups
             return self._page(
                 "conversations",
                 watched,
                 page=found,
-                question=question,
+                question=listed,
                 number=number,
                 last=max(1, -(-found.found // PAGE_ROWS)),
                 units=watched.score_kinds().units,
@@ -195,7 +195,7 @@ class Viewer:
 
     async def _named(self, key: str) -> WatchedRun:
         try:
-            return await asyncio.to_thread(self._library.get, key)
+            return await asyncio.to_thread(self._index.get, key)
         except KeyError:
             raise web.HTTPNotFound(reason="there is no such run") from None
 
@@ -278,7 +278,7 @@ class Viewer:
 
     async def _compare(self, request: web.Request) -> web.Response:
         keys = list(dict.fromkeys(request.query.getall("run", [])))
-        runs = await asyncio.to_thread(self._library.look)
+        runs = await asyncio.to_thread(self._index.look)
         chosen = [await self._named(key) for key in keys]
         views, failed = None, None
         if len(chosen) >= 2:
@@ -365,11 +365,11 @@ async def serve_pages(
     """
     check_loopback(host)
     assets.plotly()
-    library = Library(folders, below)
-    runs = await asyncio.to_thread(library.look)
+    index = RunIndex(folders, below)
+    runs = await asyncio.to_thread(index.look)
     if folders and not runs:
-        raise InputError("; ".join(library.problems.values()))
-    viewer = Viewer(library, load_of=load_of)
+        raise InputError("; ".join(index.problems.values()))
+    viewer = Viewer(index, load_of=load_of)
     runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
     try:
         await runner.setup()

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from replay.core.errors import InputError
 from replay.report.pages import assets
-from replay.report.pages.catalogue import Catalogue, Listed, Page, Question
+from replay.report.pages.conversation_index import ConversationIndex, Listed, ListQuery, Page
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
 from replay.report.pages.gap_view import gap_view
@@ -83,7 +83,7 @@ def _page(watched: WatchedRun, resamples: int, load_of: LoadOf, limit_bytes: int
     numbers = run_numbers(Run(watched.run.folder), watched.browser, resamples=resamples, load_of=load_of)
     shares = [name for name, column in numbers.report.table.columns.items() if column.unit == SHARE]
     order = shares[0] if shares else "drift"
-    catalogue = watched.catalogue()
+    index = watched.index()
     scripts = [assets.text_of(name) for name in (*assets.SCRIPTS, "static.js")]
     style = assets.text_of(assets.STYLE)
     content: dict[str, Any] = {
@@ -98,13 +98,13 @@ def _page(watched: WatchedRun, resamples: int, load_of: LoadOf, limit_bytes: int
         "plotly": assets.plotly().packed,
         "score_order": order,
         "limit_mb": f"{limit_bytes / 1e6:g}",
-        "groups": catalogue.groups,
+        "groups": index.groups,
     }
-    everything = catalogue.page(Question(order=order), count=10**9)
+    everything = index.page(ListQuery(order=order), count=10**9)
     empty = Page(rows=(), found=0, of=everything.of)
     base = len(render("report.html", **content, page=empty, scores=[], fragments=[]).encode())
     fragments = dict(_fragments(watched, everything.rows, limit_bytes - base))
-    by_id = _scores(catalogue, list(numbers.report.table.columns), set(fragments))
+    by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
     while True:
         kept = [row for row in everything.rows if row.id in fragments]
         page = Page(rows=tuple(kept), found=len(kept), of=everything.of)
@@ -137,11 +137,11 @@ def _fragments(watched: WatchedRun, rows: Iterable[Listed], room: int) -> Iterab
         yield row.id, packed
 
 
-def _scores(catalogue: Catalogue, names: list[str], ids: set[str]) -> dict[str, dict[str, float]]:
+def _scores(index: ConversationIndex, names: list[str], ids: set[str]) -> dict[str, dict[str, float]]:
     """Each conversation's score by name, to sort by."""
     found: dict[str, dict[str, float]] = {id: {} for id in ids}
     for name in names:
-        for row in catalogue.page(Question(order=name), count=10**9).rows:
+        for row in index.page(ListQuery(order=name), count=10**9).rows:
             if row.id in found and row.score is not None:
                 found[row.id][name] = round(row.score, 4)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic, sleep, time
 from typing import Any
 
-from replay.report.pages.catalogue import Catalogue
+from replay.report.pages.conversation_index import ConversationIndex
 from replay.report.pages.conversation_view import ScoreKinds
 from replay.report.pages.overview import Facts, facts
 from replay.report.pages.run_numbers import RunNumbers
@@ -50,7 +50,7 @@ class WatchedRun:
         self._listing = threading.RLock()
         self._facts: tuple[tuple[int, str], Facts] | None = None
         self._scorers: tuple[int, Mapping[str, Scorer[Any]]] | None = None
-        self._catalogue: Catalogue | None = None
+        self._catalogue: ConversationIndex | None = None
         self.numbers: RunNumbers | None = None
         self.numbers_stamp: Stamp | None = None
         self._earliest = 0.0
@@ -102,17 +102,17 @@ class WatchedRun:
             judges=[str(one["name"]) for one in judged],
         )
 
-    def catalogue(self) -> Catalogue:
+    def index(self) -> ConversationIndex:
         """The list of conversations, up to date; hold ``looking`` while you use it."""
         if self._catalogue is None:
-            self._catalogue = Catalogue(self._list_browser, self.scorers())
+            self._catalogue = ConversationIndex(self._list_browser, self.scorers())
         self._catalogue.refresh(self.scorers())
         return self._catalogue
 
     def warm_up(self) -> None:
         """Read what a list and a search need, so that the first who asks need not wait for it."""
         with self._listing:
-            steps = self.catalogue().warming_up()
+            steps = self.index().warming_up()
         done = False
         while not done:
             sleep(0)  # whoever waits for the list comes first

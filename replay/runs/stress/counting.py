@@ -8,9 +8,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
+from replay.core.record import TurnRecord
 from replay.play.load.histogram import DurationHistogram
 from replay.play.player import RecordSink
-from replay.core.record import TurnRecord
 
 
 @dataclass(slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from replay.scenario.assembly import Assembly
 from replay.core.conversation import Conversation
-from replay.datasets.place import Place
 from replay.core.errors import DatasetError
+from replay.datasets.place import Place
 from replay.play.load.section import LoadSection
 from replay.play.load.think import gaps_s, think_rng
 from replay.play.load.trace import Arrival, read_trace
+from replay.scenario.assembly import Assembly
 
 
 def read_conversations(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> list[Conversation]:

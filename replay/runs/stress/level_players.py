@@ -8,22 +8,22 @@ from time import perf_counter
 from types import TracebackType
 from typing import Protocol, Self
 
-from replay.scenario.assembly import Assembly
 from replay.core.conversation import Conversation
 from replay.coreference.resolver import Document
 from replay.play.engine import opened_systems
+from replay.play.gc_pause import quiet_collector
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
-from replay.play.gc_pause import quiet_collector
 from replay.play.load.section import LoadSection
 from replay.play.load.trace import Arrival
 from replay.play.player import Player, RecordSink
 from replay.policies.rewriter import opened
 from replay.runs.stress.counting import Count, CountingSink, Tally, TallyKey
-from replay.runs.stress.planned_visits import Visits
+from replay.runs.stress.planned_sessions import PlannedSessions
+from replay.scenario.assembly import Assembly
 
 
-class Crew(Protocol):
+class LevelPlayer(Protocol):
     """Plays levels; an async context manager around the run."""
 
     async def __aenter__(self) -> Self: ...
@@ -50,7 +50,7 @@ class Crew(Protocol):
         ...
 
 
-class LocalCrew:
+class LocalLevelPlayer:
     """Plays in this process."""
 
     def __init__(
@@ -65,14 +65,14 @@ class LocalCrew:
         worker: int = 0,
         workers: int = 1,
     ) -> None:
-        """*start* is the reading of ``perf_counter`` when the run started; the rest as for ``Visits``."""
+        """*start* is the reading of ``perf_counter`` when the run started; the rest as for sessions."""
         self._assembly = assembly
         self._load = load
         self._start = start
         self._max_open = max(1, share_of(load.max_open, worker, workers))
         self._sink = CountingSink(sink, share_of(load.keep_turns, worker, workers))
         player = Player(assembly.ask_settings, self._sink, clock=perf_counter, start=start)
-        self._visits = Visits(
+        self._sessions = PlannedSessions(
             assembly, load, conversations, player.play, trace=trace, worker=worker, workers=workers
         )
         self._stack = AsyncExitStack()
@@ -108,7 +108,7 @@ class LocalCrew:
         self._sink.window_s = level.window_s
         return await play_level(
             level,
-            self._visits.of(level),
+            self._sessions.of(level),
             start=self._start,
             clock=perf_counter,
             after=self._load.think.after,

@@ -6,36 +6,40 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from replay.play.load.objectives import Goal
+from replay.core.record import TOKEN_GAP_S, Timing, TurnRecord
 from replay.play.load.histogram import DurationHistogram
 from replay.play.load.level import Level
-from replay.core.record import TOKEN_GAP_S, Timing, TurnRecord
+from replay.play.load.objectives import Objective
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.store.store import RunStore
 
 CHUNK = 5_000
 
 
-class Objectives:
-    """Judges level after level; the first is what scores are compared with."""
+class ObjectiveCheck:
+    """Checks level after level; the first is what scores are compared with."""
 
-    def __init__(self, goals: Sequence[Goal], scorers: Mapping[str, Scorer[Any]], store: RunStore) -> None:
-        self._goals = goals
+    def __init__(
+        self, objectives: Sequence[Objective], scorers: Mapping[str, Scorer[Any]], store: RunStore
+    ) -> None:
+        self._objectives = objectives
         self._scorers = {
-            goal.measure: scorers[goal.measure] for goal in goals if goal.kind in ("min", "drop")
+            objective.measure: scorers[objective.measure]
+            for objective in objectives
+            if objective.kind in ("min", "drop")
         }
         self._store = store
         self._first_scores: Mapping[str, float] | None = None
 
-    def judge(self, level: Level, result: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, level: Level, result: Mapping[str, Any]) -> dict[str, Any]:
         """
-        ``met`` and, goal by goal, ``goals`` of a level whose records are durable.
+        ``met`` and, objective by objective, ``goals`` of a level whose records are durable.
 
         Empty where there are no objectives.
         """
-        if not self._goals:
+        if not self._objectives:
             return {}
-        measured = _Measured(self._goals, self._scorers)
+        measured = _Measured(self._objectives, self._scorers)
         measured.take(self._store.records_due(result["measured_from_s"], result["measured_to_s"]))
         for tally in self._store.tallies():
             if tally.level == level.index:
@@ -43,33 +47,42 @@ class Objectives:
         scores = measured.scores()
         if self._first_scores is None:
             self._first_scores = scores
-        values = {goal.key: self._value(goal, measured, scores) for goal in self._goals}
+        values = {objective.key: self._value(objective, measured, scores) for objective in self._objectives}
         found = [
-            {"goal": str(goal), "key": goal.key, "value": values[goal.key], "met": goal.met(values)}
-            for goal in self._goals
+            {
+                "goal": str(objective),
+                "key": objective.key,
+                "value": values[objective.key],
+                "met": objective.met(values),
+            }
+            for objective in self._objectives
         ]
         return {"met": all(one["met"] for one in found), "goals": found}
 
-    def _value(self, goal: Goal, measured: _Measured, scores: Mapping[str, float]) -> float | None:
-        match goal.kind:
+    def _value(self, objective: Objective, measured: _Measured, scores: Mapping[str, float]) -> float | None:
+        match objective.kind:
             case "errors":
                 return measured.error_share
             case "time":
-                assert goal.percentile is not None
-                return measured.quantile(goal.measure, goal.percentile / 100)
+                assert objective.percentile is not None
+                return measured.quantile(objective.measure, objective.percentile / 100)
             case "min":
-                return scores.get(goal.measure)
+                return scores.get(objective.measure)
             case "drop":
                 assert self._first_scores is not None
-                first, now = self._first_scores.get(goal.measure), scores.get(goal.measure)
+                first, now = self._first_scores.get(objective.measure), scores.get(objective.measure)
                 return None if first is None or now is None else first - now
 
 
 class _Measured:
-    """What the goals need to know of a level's measured turns."""
+    """What the objectives need to know of a level's measured turns."""
 
-    def __init__(self, goals: Sequence[Goal], scorers: Mapping[str, Scorer[Any]]) -> None:
-        self._times = {goal.measure: _TIMES[goal.measure] for goal in goals if goal.kind == "time"}
+    def __init__(self, objectives: Sequence[Objective], scorers: Mapping[str, Scorer[Any]]) -> None:
+        self._times = {
+            objective.measure: _TIMES[objective.measure]
+            for objective in objectives
+            if objective.kind == "time"
+        }
         self._scorers = scorers
         self._asked = 0
         self._answered = 0

@@ -11,24 +11,22 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
-from replay.scenario.assembly import Assembly
 from replay.core.conversation import Conversation
 from replay.core.errors import RunStoppedError
+from replay.core.logs import tell
 from replay.play.load.host_consent import check_confirmed, hosts_to_confirm
 from replay.play.load.level import Level, LevelOutcome
 from replay.play.load.level_search import Search, bisect, steps
 from replay.play.load.section import LoadSection
 from replay.play.load.trace import Arrival
-from replay.core.logs import tell
-from replay.runs.run import score_into
+from replay.runs.stress.counting import Count, Tally, TallyKey
+from replay.runs.stress.inputs import check_think_times, read_conversations, read_trace_of
+from replay.runs.stress.level_players import LevelPlayer, LocalLevelPlayer
+from replay.runs.stress.level_verdict import ObjectiveCheck
+from replay.runs.stress.process_players import ProcessLevelPlayer
+from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 from replay.store.stored import StoredTally
-from replay.runs.stress.counting import Count, Tally, TallyKey
-from replay.runs.stress.level_players import Crew, LocalCrew
-from replay.runs.stress.level_verdict import Objectives
-from replay.runs.stress.inputs import check_think_times, read_conversations, read_trace_of
-from replay.runs.stress.process_players import ProcessCrew
-from replay.runs.judging import judge_into
 
 COUNTED_EVERY_S = 0.5
 BEFORE_WORKERS_S = 0.25
@@ -71,7 +69,7 @@ def hosts_under_load(assembly: Assembly) -> list[str]:
 
 async def play_under_load(assembly: Assembly, store: RunStore, observer: object = None) -> None:
     """
-    Play *assembly*'s load into *store*, and score what was answered.
+    Play *assembly*'s load into *store*.
 
     Raises:
         InputError: the data or the trace has faults.
@@ -86,21 +84,10 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     check_think_times(load, conversations)
     start = perf_counter()
     try:
-        async with _crew(assembly, load, conversations, trace, store, start) as crew:
-            await _play_levels(assembly, load, crew, store, start, told)
-    except asyncio.CancelledError:
-        store.add_event("interrupted", {})
-        raise
-    except RunStoppedError as error:
-        store.add_event("stopped", {"message": str(error)})
-        next_step = f"look at it with: replay report {store.folder}"
-        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
+        async with _level_players(assembly, load, conversations, trace, store, start) as players:
+            await _play_levels(assembly, load, players, store, start, told)
     finally:
         store.add_turn_key()
-    store.set_fact("finished", True)
-    await store.flush()
-    await asyncio.to_thread(score_into, store, assembly.file.scenario.scorers)
-    await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
 
 
 def _read(assembly: Assembly, store: RunStore) -> list[Conversation]:
@@ -118,28 +105,28 @@ def _read(assembly: Assembly, store: RunStore) -> list[Conversation]:
     return conversations
 
 
-def _crew(
+def _level_players(
     assembly: Assembly,
     load: LoadSection,
     conversations: Sequence[Conversation],
     trace: Sequence[Arrival],
     store: RunStore,
     start: float,
-) -> Crew:
+) -> LevelPlayer:
     if load.workers > 1:
-        return ProcessCrew(assembly.file, load, store, start=start)
-    return LocalCrew(assembly, load, conversations, store, start=start, trace=trace)
+        return ProcessLevelPlayer(assembly.file, load, store, start=start)
+    return LocalLevelPlayer(assembly, load, conversations, store, start=start, trace=trace)
 
 
 async def _play_levels(
     assembly: Assembly,
     load: LoadSection,
-    crew: Crew,
+    players: LevelPlayer,
     store: RunStore,
     start: float,
     told: LoadObserver | None,
 ) -> None:
-    objectives = Objectives(assembly.goals, assembly.scorers, store)
+    objectives = ObjectiveCheck(assembly.objectives, assembly.scorers, store)
     search = _search(load)
     index = 0
     while True:
@@ -150,7 +137,7 @@ async def _play_levels(
         tell(logging.INFO, "level began", level=level.name, index=index)
         if told:
             told.level_began(level)
-        result = await _play_level(level, crew, store, start, objectives, told)
+        result = await _play_level(level, players, store, start, objectives, told)
         over = {"index": index, "conversations": result["conversations"], "met": result["met"]}
         tell(logging.INFO, "level over", level=level.name, **over)
         if told:
@@ -164,17 +151,17 @@ async def _play_levels(
 
 async def _play_level(
     level: Level,
-    crew: Crew,
+    players: LevelPlayer,
     store: RunStore,
     start: float,
-    objectives: Objectives,
+    objectives: ObjectiveCheck,
     told: LoadObserver | None,
 ) -> dict[str, Any]:
-    counting = asyncio.create_task(_keep_counting(crew, told)) if told else None
+    counting = asyncio.create_task(_keep_counting(players, told)) if told else None
     outcome: LevelOutcome | None = None
     stopped: str | None = None
     try:
-        outcome = await crew.play(level)
+        outcome = await players.play(level)
     except RunStoppedError as error:
         stopped = str(error)
         raise
@@ -183,22 +170,22 @@ async def _play_level(
             counting.cancel()
             with suppress(asyncio.CancelledError):
                 await counting
-        _keep_tallies(crew.taken_tallies(), store)
+        _keep_tallies(players.taken_tallies(), store)
         if told:
-            told.counted(crew.taken_count())
+            told.counted(players.taken_count())
         result = _result(level, outcome, perf_counter() - start, stopped)
         if outcome is None:  # interrupted or stopped: what was measured until now can be reported
             store.add_event("level", result)
     await store.flush()
-    result |= await asyncio.to_thread(objectives.judge, level, result)
+    result |= await asyncio.to_thread(objectives.check, level, result)
     store.add_event("level", result)
     return result
 
 
-async def _keep_counting(crew: Crew, told: LoadObserver) -> None:
+async def _keep_counting(players: LevelPlayer, told: LoadObserver) -> None:
     while True:
         await asyncio.sleep(COUNTED_EVERY_S)
-        told.counted(crew.taken_count())
+        told.counted(players.taken_count())
 
 
 def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """
 Reads the numbers of a load run from its database into columns, and has them summed up.
 
-The statistics know nothing of databases, histograms and goals; this brings them together.
+The statistics know nothing of databases, histograms and objectives; this brings them together.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.play.load.objectives import ask_goals, parse_goals
 from replay.play.load.histogram import DurationHistogram
+from replay.play.load.objectives import ask_objectives, parse_objectives
 from replay.runs.stress.score_numbers import places_of, score_cells
 from replay.scorers.scorer import Scorer, unit_of
-from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
 from replay.statistics.group import Group, groups_in_order
+from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
 from replay.statistics.load.load_cell import Tally
 from replay.statistics.load.load_level import LevelPlayed
 from replay.statistics.load.load_summary import FirstErrors, LoadSummary, Scoring, load_summary
@@ -67,7 +67,7 @@ def read_load_summary(
     scorers = scorers or {}
     seed = store.fact("seed") or 0
     levels = msgspec.convert(store.events("level"), list[LevelPlayed])
-    goals = ask_goals(parse_goals(load.get("slo") or {}))
+    objectives = ask_objectives(parse_objectives(load.get("slo") or {}))
     with NumberReader(store.folder) as reader:
         read = _Columns(reader, levels)
         scorings: dict[str, Scoring] = {
@@ -89,7 +89,7 @@ def read_load_summary(
             load=load,
             histogram=DurationHistogram,
             tallies=_tallies(store, levels, read.asks.groups),
-            limits_s=goals.longest_s if goals else None,
+            limits_s=objectives.longest_s if objectives else None,
             first_errors=read.first_errors,
             scorings=scorings,
             score_units={label: unit_of(scorer) for label, scorer in scorers.items()},

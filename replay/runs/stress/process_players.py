@@ -2,7 +2,7 @@
 A load run on several processes, each with its own event loop and its share of the load.
 
 Their records are written here, by the run's one writer. An asking process never waits for another one:
-who visits when follows from the scenario and the seed (``replay.runs.stress.planned_visits``).
+who comes when follows from the scenario and the seed (``replay.runs.stress.planned_sessions``).
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from types import TracebackType
 from typing import Self
 
 from replay.core.errors import InputError, ReplayError, RunError, RunStoppedError
+from replay.core.logs import child_environment
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.play.load.section import LoadSection
-from replay.core.logs import handed_on
-from replay.scenario.sections import ScenarioFile
-from replay.store.store import RunStore
 from replay.runs.stress.counting import Count, Tally, TallyKey
 from replay.runs.stress.worker_messages import (
     Begin,
@@ -37,13 +35,15 @@ from replay.runs.stress.worker_messages import (
     receive,
     send,
 )
+from replay.scenario.reading import ScenarioFile
+from replay.store.store import RunStore
 
 STOPPING_S = 10.0
 """How long a worker may take to send what it has."""
 FAILURES = {"input": InputError, "system": RunStoppedError, "other": ReplayError}
 
 
-class ProcessCrew:
+class ProcessLevelPlayer:
     """Plays in ``load.workers`` other processes."""
 
     def __init__(self, file: ScenarioFile, load: LoadSection, store: RunStore, *, start: float) -> None:
@@ -133,7 +133,7 @@ class _Worker:
                 "replay.runs.stress.worker_main",
                 str(theirs.fileno()),
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, **modules, **handed_on()},
+                env={**os.environ, **modules, **child_environment()},
                 start_new_session=True,  # Ctrl-C is the parent's to handle, from the first moment on
             )
         reader, self._writer = await asyncio.open_connection(sock=ours)

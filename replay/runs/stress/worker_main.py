@@ -15,16 +15,14 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from replay.scenario.assembly import assemble
 from replay.core.errors import InputError, PluginError, ReplayError, RunStoppedError
+from replay.core.logs import configure_from_environment
+from replay.core.record import TurnRecord
 from replay.play.event_loop import run_on_loop
 from replay.play.first_failure import first_failure
 from replay.play.load.level import Level
-from replay.core.logs import take_over
-from replay.core.record import TurnRecord
-from replay.scenario.sections import parse_scenario
-from replay.store.schema import Row, record_row
-from replay.runs.stress.level_players import LocalCrew
+from replay.runs.stress.inputs import read_conversations, read_trace_of
+from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.worker_messages import (
     Begin,
     Counted,
@@ -39,7 +37,9 @@ from replay.runs.stress.worker_messages import (
     receive,
     send,
 )
-from replay.runs.stress.inputs import read_conversations, read_trace_of
+from replay.scenario.assembly import assemble
+from replay.scenario.reading import parse_scenario
+from replay.store.schema import Row, record_row
 
 COUNTED_EVERY_S = 0.5
 
@@ -95,9 +95,9 @@ async def work(end: socket.socket) -> None:
 
 async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     sink = _Sent(writer)
-    async with _crew(job, sink) as crew, asyncio.TaskGroup() as tasks:
+    async with _level_player(job, sink) as player, asyncio.TaskGroup() as tasks:
         send(writer, Ready())
-        counting = tasks.create_task(_keep_counting(crew, writer))
+        counting = tasks.create_task(_keep_counting(player, writer))
         playing: asyncio.Task[None] | None = None
         while (message := await receive(reader)) is not None:
             match message:
@@ -105,24 +105,24 @@ async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWr
                     sink.durable(message.records)
                 case Begin():
                     level = message.level.share(job.worker, job.workers)
-                    playing = tasks.create_task(_play(crew, level, writer))
+                    playing = tasks.create_task(_play(player, level, writer))
                 case Stop():
                     if playing is not None:
                         playing.cancel()
                         await asyncio.wait([playing])
                     sink.send()
-                    send(writer, Stopped(crew.taken_count(), dict(crew.taken_tallies())))
+                    send(writer, Stopped(player.taken_count(), dict(player.taken_tallies())))
         counting.cancel()
         if playing is not None:
             playing.cancel()
 
 
-def _crew(job: Job, sink: _Sent) -> LocalCrew:
+def _level_player(job: Job, sink: _Sent) -> LocalLevelPlayer:
     """Everything the scenario names, built once more."""
     assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
     assert assembly.load is not None
     conversations = read_conversations(assembly, lambda error: None)
-    return LocalCrew(
+    return LocalLevelPlayer(
         assembly,
         assembly.load,
         conversations,
@@ -134,22 +134,22 @@ def _crew(job: Job, sink: _Sent) -> LocalCrew:
     )
 
 
-async def _play(crew: LocalCrew, level: Level, writer: asyncio.StreamWriter) -> None:
-    outcome = await crew.play(level)
-    send(writer, Counted(crew.taken_count()))
-    send(writer, LevelDone(outcome, dict(crew.taken_tallies())))
+async def _play(player: LocalLevelPlayer, level: Level, writer: asyncio.StreamWriter) -> None:
+    outcome = await player.play(level)
+    send(writer, Counted(player.taken_count()))
+    send(writer, LevelDone(outcome, dict(player.taken_tallies())))
 
 
-async def _keep_counting(crew: LocalCrew, writer: asyncio.StreamWriter) -> None:
+async def _keep_counting(player: LocalLevelPlayer, writer: asyncio.StreamWriter) -> None:
     while True:
         await asyncio.sleep(COUNTED_EVERY_S)
-        send(writer, Counted(crew.taken_count()))
+        send(writer, Counted(player.taken_count()))
 
 
 def main() -> None:
     """Entry point."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    take_over()
+    configure_from_environment()
     run_on_loop(work(socket.socket(fileno=int(sys.argv[1]))))
 
 

@@ -13,8 +13,8 @@ from struct import Struct
 from typing import Any, Literal
 
 from replay.play.load.level import Level, LevelOutcome
-from replay.store.schema import Row
 from replay.runs.stress.counting import Count, Tally, TallyKey
+from replay.store.schema import Row
 
 _LENGTH = Struct("!I")
 

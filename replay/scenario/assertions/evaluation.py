@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from replay.core.errors import ReplayError
 from replay.core.settings.faults import nearest
 from replay.scenario.assertions.depth_range import DepthRange
-from replay.scenario.assertions.findings import Finding, Judgement
+from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
 from replay.scenario.assertions.section import Assertion
 from replay.statistics.bootstrap import Matrix, cluster_weights
@@ -50,7 +50,7 @@ def evaluate(
     groups: Sequence[Group],
     baseline: Callable[[str], ScoredRun],
     sampling: Sampling,
-) -> list[Judgement]:
+) -> list[AssertionResult]:
     """
     Each of *assertions* with what *run* says to it.
 
@@ -59,7 +59,7 @@ def evaluate(
     """
     held = _Held(run, groups, cache(baseline), sampling)
     return [
-        Judgement(
+        AssertionResult(
             assertion=one,
             findings=tuple(
                 held.finding(one, group)
@@ -130,7 +130,7 @@ class _Held:
     def changed(self, one: Assertion, group: Group, folder: str) -> Finding:
         other = self.baseline(folder)
         column, before = _column(self.run, one.metric), _column(other, one.metric)
-        if (now := column.scorer.signature()) != (then := before.scorer.signature()):
+        if (now := column.scorer.signature) != (then := before.scorer.signature):
             raise _NotEvaluatedError(
                 f"{one.metric} means two things: {then} in {other.name}, {now} here; score one of the runs "
                 "anew with `replay score`"

@@ -62,7 +62,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class AssertionResult:
     """An assertion with what was found; it holds if it holds everywhere."""
 
     assertion: Assertion

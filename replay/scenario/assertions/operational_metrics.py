@@ -42,6 +42,7 @@ class ShareOfTurns:
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
+    @property
     def signature(self) -> str:
         return f"{self.name}:share"
 
@@ -76,6 +77,7 @@ class TotalCost:
         totals: NDArray[np.float64] = weights @ sums
         return totals
 
+    @property
     def signature(self) -> str:
         return "cost:sum|unit:usd"
 

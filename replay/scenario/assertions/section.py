@@ -35,7 +35,7 @@ class Assertion(BaseModel):
     max_rise: Change | None = None
     """By how much it may be higher: for errors, latencies and costs."""
     significant: bool = False
-    """Fail only if the change is also unlikely to be chance; see ``replay.scenario.assertions.evaluation``."""
+    """Fail only if the change is also unlikely to be chance; see ``evaluation``."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

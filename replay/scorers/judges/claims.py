@@ -109,6 +109,7 @@ class ClaimsJudge:
             prompt = self._again.render({**variables, "prompt": first, "reply": text, "error": problems[-1]})
         return _same(INVALID, {"problems": problems})
 
+    @property
     def signature(self) -> str:
         return (
             f"claims:format={self.response_format}+tries={self.tries}"

@@ -66,6 +66,7 @@ class CorrectnessJudge:
         said = read_yes_no(reply.text)
         return Opinion(values={"": UNREADABLE if said is None else float(said)})
 
+    @property
     def signature(self) -> str:
         return f"correctness:prompt={self._prompt.hash}|{shown(self._parameters)}"
 

@@ -118,6 +118,7 @@ class FactualJudge:
         value = UNREADABLE_CHECK if decided is None else float(decided)
         return Opinion(values={"": value}, evidence=evidence)
 
+    @property
     def signature(self) -> str:
         return (
             f"factual:fuzzy>={self.threshold:g}+ask={self.ask}"

@@ -150,6 +150,7 @@ class GEvalJudge:
             values["mean"] = _mean([values[criterion.name] for criterion in self._criteria])
         return Opinion(values=values, evidence=evidence)
 
+    @property
     def signature(self) -> str:
         names = "+".join(criterion.name for criterion in self._criteria)
         content = repr([(c.name, c.definition, c.scale, c.steps) for c in self._criteria])

@@ -164,6 +164,7 @@ class Judge(Protocol):
         """
         ...
 
+    @property
     def signature(self) -> str:
         """Every setting that can move its numbers, without the voters: ``correctness:...``; one word."""
         ...

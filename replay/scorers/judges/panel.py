@@ -41,9 +41,10 @@ class Panel:
         """The judge's outputs by what they are called in tables, in order."""
         return {self.column(output): output for output in self.judge.outputs}
 
+    @property
     def signature(self) -> str:
         """Everything that can move the judge's numbers, as one word."""
-        parts = [self.judge.signature(), f"by:{'+'.join(voter.signature for voter in self.voters)}"]
+        parts = [self.judge.signature, f"by:{'+'.join(voter.signature for voter in self.voters)}"]
         if len(self.voters) > 1:
             parts.append(f"votes:{'+'.join(dict.fromkeys(o.voting for o in self.judge.outputs))}")
         return "|".join([*parts, f"repeats:{self.repeats}"])

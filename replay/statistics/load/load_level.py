@@ -17,7 +17,7 @@ from replay.statistics.load.percentiles import Percentiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoalResult:
+class ObjectiveResult:
     """One objective and what it was held against."""
 
     goal: str
@@ -61,7 +61,7 @@ class LevelPlayed:
     """Why it was, where that is since a system failed."""
     met: bool | None = None
     """All its goals; None without goals."""
-    goals: tuple[GoalResult, ...] = ()
+    goals: tuple[ObjectiveResult, ...] = ()
 
     @property
     def measured_s(self) -> float:
@@ -211,8 +211,8 @@ def goodput(
     asks: Asks, chosen: NDArray[np.intp], limits_s: Mapping[str, float] | None, level: LevelPlayed
 ) -> Goodput | None:
     """
-    As ``replay.play.load.objectives.AskGoals.meets`` says of each ask: every time within its limit; one that an answer
-    doesn't have is not, but for the time per token of an answer of one.
+    As ``AskObjectives.meets`` says of each ask: every time within its limit; one that an answer doesn't have
+    is not, but for the time per token of an answer of one.
     """
     if not limits_s:
         return None

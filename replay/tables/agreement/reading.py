@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from replay.tables.agreement import dataworkz, fed, rating_table, topical_chat
-
 from replay.core.errors import DatasetError
 from replay.core.record import TurnRecord
 from replay.datasets.tables import Table, read_table
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn
+from replay.tables.agreement import dataworkz, fed, rating_table, topical_chat
 from replay.tables.agreement.items import ItemSet, RatedItem
 
 Role = Literal["scores", "ratings"]

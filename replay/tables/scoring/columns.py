@@ -70,7 +70,7 @@ def measure(
             missing[name] = str(error)
             continue
         values = tuple(one if isinstance(one, Unscored) else float(one) for one in observed)
-        found.append(ScoredColumn(name=name, values=values, signature=scorer.signature()))
+        found.append(ScoredColumn(name=name, values=values, signature=scorer.signature))
     return found, missing
 
 

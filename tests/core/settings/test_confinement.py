@@ -14,7 +14,7 @@ import yaml
 from replay.core.errors import ScenarioError
 from replay.runs.launch import load_scenario
 from replay.scenario.assembly import assemble
-from replay.scenario.sections import read_scenario
+from replay.scenario.reading import read_scenario
 
 TALK = json.dumps({"id": "a", "turns": [{"question": "Who?", "gold_answer": "Bob."}]}) + "\n"
 CODE = "class Echo:\n    signature = 'echo'\n    history = 'client'\n"
@@ -139,7 +139,7 @@ def test_a_scenario_cannot_allow_it_itself(folder):
 
 def test_a_trace_that_its_user_names_may_lie_anywhere(folder):
     """Only what the scenario itself says has to stay in its folder."""
-    from replay.scenario.sections import with_section
+    from replay.scenario.reading import with_section
 
     outside = folder.parent / "trace.csv"
     load = {"profile": "trace", "trace": str(outside)}

@@ -12,7 +12,7 @@ from aiohttp import web
 from replay import ChatReply, Run, ScenarioError, Usage, run_async
 from replay.core.settings.prices import Prices, PriceTable, cost_usd, read_price_table
 from replay.scenario.assembly import assemble
-from replay.scenario.sections import parse_scenario
+from replay.scenario.reading import parse_scenario
 from tests.adapters.servers import answering
 
 PRICES = Prices(prompt_usd=2.0, completion_usd=10.0, cached_prompt_usd=0.5)

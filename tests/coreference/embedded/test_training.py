@@ -13,7 +13,13 @@ from replay.coreference.embedded.ranker import read_document
 from replay.coreference.resolver import Document
 from replay.coreference.training import train as command
 from replay.coreference.training.annotated_questions import Example, read_examples
-from replay.coreference.training.fit_networks import FitSettings, Lesson, _gradients, _initial, fit_ensemble
+from replay.coreference.training.fit_networks import (
+    FitSettings,
+    TrainingExample,
+    _gradients,
+    _initial,
+    fit_ensemble,
+)
 from replay.coreference.training.training_examples import dresses, lessons_of
 
 SAID = [
@@ -71,23 +77,23 @@ def test_a_question_that_two_paths_share_is_one_example(tmp_path):
 def test_the_right_candidate_gets_the_weight(data):
     example = read_examples([data])[1]
     described = describe(example.document)
-    lessons = lessons_of([example], variants=False)
+    examples = lessons_of([example], variants=False)
 
-    assert len(lessons) == len(described.mentions) == 2
+    assert len(examples) == len(described.mentions) == 2
     texts = ["", *(candidate.text for candidate in described.candidates)]
-    assert [texts[int(lesson.right.argmax())] for lesson in lessons] == ["Bob Ray", "Ann Lee"]
-    assert all(lesson.right.sum() == pytest.approx(1) for lesson in lessons)
+    assert [texts[int(example.right.argmax())] for example in examples] == ["Bob Ray", "Ann Lee"]
+    assert all(example.right.sum() == pytest.approx(1) for example in examples)
 
 
 def test_a_mention_that_people_left_alone_teaches_leaving_alone():
     question = "Did that help?"
     turn = Exchange(question="Who came?", answer="Ann Lee came with the doctor.")
     document = Document(question=question, turns=(turn,))
-    (lesson,) = lessons_of(
+    (example,) = lessons_of(
         [Example(dialog="d", group="g", document=document, rewrite=question)], variants=False
     )
 
-    assert lesson.right.tolist() == [1.0] + [0.0] * (len(lesson.rows) - 1)
+    assert example.right.tolist() == [1.0] + [0.0] * (len(example.rows) - 1)
 
 
 def test_an_example_is_also_shown_without_its_title_and_with_a_short_history(data):
@@ -105,16 +111,16 @@ def test_a_pronoun_is_exchanged_where_both_sexes_are_named():
     turn = Exchange(question="Who were his parents?", answer="His mother was Mary Lee.")
     document = Document(question="What did he do?", turns=(turn,), title="John Hooker")
     example = Example(dialog="d", group="g", document=document, rewrite="What did John Hooker do?")
-    exchanged = [lesson for lesson in lessons_of([example]) if lesson.mention[KINDS.index("she")]]
+    exchanged = [example for example in lessons_of([example]) if example.mention[KINDS.index("she")]]
 
     assert exchanged
-    assert {lesson.weight for lesson in exchanged} < {lesson.weight for lesson in lessons_of([example])}
+    assert {example.weight for example in exchanged} < {example.weight for example in lessons_of([example])}
 
 
 def test_gradients_are_those_of_the_loss():
     rng = np.random.default_rng(0)
-    lessons = [
-        Lesson(
+    examples = [
+        TrainingExample(
             np.concatenate([np.eye(len(KINDS))[kind], rng.normal(size=3)]).astype(np.float32),
             rng.normal(size=(rows, 4)).astype(np.float32),
             np.eye(rows, dtype=np.float32)[1],
@@ -129,10 +135,10 @@ def test_gradients_are_those_of_the_loss():
     def loss(changed):
         network = Network(**changed)
         return sum(
-            -lesson.weight * np.log(probabilities(network, lesson) @ lesson.right) for lesson in lessons
-        ) / len(lessons)
+            -example.weight * np.log(probabilities(network, example) @ example.right) for example in examples
+        ) / len(examples)
 
-    gradients = _gradients(parameters, lessons, 0.0, rng)
+    gradients = _gradients(parameters, examples, 0.0, rng)
     for name, values in wide.items():
         place = tuple(0 for _ in values.shape)
         step = np.zeros_like(values)
@@ -141,14 +147,14 @@ def test_gradients_are_those_of_the_loss():
         assert gradients[name][place] == pytest.approx(slope, abs=1e-4), name
 
 
-def probabilities(network, lesson):
-    scores = network.scores(lesson.mention.astype(np.float64), lesson.rows.astype(np.float64))
+def probabilities(network, example):
+    scores = network.scores(example.mention.astype(np.float64), example.rows.astype(np.float64))
     return np.exp(scores) / np.exp(scores).sum()
 
 
 def test_the_same_seed_gives_the_same_networks_and_learns_what_it_is_shown(data):
-    lessons = lessons_of(read_examples([data])) * 20
-    one, other = fit_ensemble(lessons, QUICK), fit_ensemble(lessons, QUICK)
+    examples = lessons_of(read_examples([data])) * 20
+    one, other = fit_ensemble(examples, QUICK), fit_ensemble(examples, QUICK)
 
     assert all(np.array_equal(packed(one)[name], packed(other)[name]) for name in packed(one))
     document = read_examples([data])[1].document

@@ -10,9 +10,9 @@ from time import perf_counter
 
 import pytest
 
-from replay.play.load.generator import LEAD_S, Visit, play_level
+from replay.play.load.generator import LEAD_S, UserSession, play_level
 from replay.play.load.level import Level, LevelOutcome, share_of, together
-from replay.play.turn_schedule import Pace
+from replay.play.turn_schedule import Pacer
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Crowd:
     at_ask: Callable[[], None] | None = None
     begun: float = 0.0
 
-    async def talk(self, pace: Pace) -> None:
+    async def talk(self, pace: Pacer) -> None:
         due = done = None
         for depth in range(1, self.turns + 1):
             due = await pace.next_due(depth, due, done)
@@ -49,16 +49,18 @@ class Crowd:
             self.inside -= 1
             done = perf_counter()
 
-    def visits(
+    def sessions(
         self, arrivals: Iterable[float | None] = repeat(None), gaps_s: tuple[float, ...] = ()
-    ) -> Iterator[Visit]:
-        return (Visit(play=self.talk, at_s=at_s, gaps_s=gaps_s) for at_s in arrivals)
+    ) -> Iterator[UserSession]:
+        return (UserSession(play=self.talk, at_s=at_s, gaps_s=gaps_s) for at_s in arrivals)
 
-    async def under(self, level: Level, visits: Iterator[Visit] | None = None, **more) -> LevelOutcome:
+    async def under(
+        self, level: Level, sessions: Iterator[UserSession] | None = None, **more
+    ) -> LevelOutcome:
         self.begun = perf_counter()
-        visits = self.visits() if visits is None else visits
+        sessions = self.sessions() if sessions is None else sessions
         async with asyncio.timeout(10):
-            return await play_level(level, visits, start=self.begun, clock=perf_counter, **more)
+            return await play_level(level, sessions, start=self.begun, clock=perf_counter, **more)
 
 
 def closed(users: int, **bounds) -> Level:
@@ -103,7 +105,7 @@ async def test_the_last_turn_wakes_those_who_think():
     """Otherwise a level would last as long as the longest think time under way."""
     crowd = Crowd(turns=2)
     begun = perf_counter()
-    outcome = await crowd.under(closed(4, turns=4), crowd.visits(gaps_s=(60.0,)))
+    outcome = await crowd.under(closed(4, turns=4), crowd.sessions(gaps_s=(60.0,)))
     assert len(crowd.asked) == 4
     assert outcome.cut == 4
     assert perf_counter() - begun < 5
@@ -155,7 +157,7 @@ async def test_arrivals_happen_whatever_the_system_does():
     crowd.answered = asyncio.Event()
     asyncio.get_running_loop().call_later(0.3, crowd.answered.set)
     arrivals = [number / 100 for number in range(20)]
-    outcome = await crowd.under(arriving(), crowd.visits(arrivals))
+    outcome = await crowd.under(arriving(), crowd.sessions(arrivals))
     assert crowd.most == 20, "they pile up while nothing is answered"
     assert crowd.asked == pytest.approx(arrivals)
     assert max(crowd.sent) < 0.3
@@ -166,12 +168,12 @@ async def test_a_conversation_is_begun_early_and_asks_on_time():
     """Its first turn is planned before it is due, so that planning is not the system's time."""
     begun: list[float] = []
 
-    async def talk(pace: Pace) -> None:
+    async def talk(pace: Pacer) -> None:
         begun.append(perf_counter() - crowd.begun)
         await crowd.talk(pace)
 
     crowd = Crowd(turns=1)
-    await crowd.under(arriving(), iter([Visit(play=talk, at_s=0.2)]))
+    await crowd.under(arriving(), iter([UserSession(play=talk, at_s=0.2)]))
     assert 0.2 - LEAD_S <= begun[0] < 0.2
     assert crowd.asked == [pytest.approx(0.2)]
     assert crowd.sent[0] >= 0.2
@@ -183,7 +185,7 @@ async def test_arrivals_beyond_max_open_wait_and_are_counted():
     crowd.at_ask = lambda: crowd.answered.set() if perf_counter() - crowd.begun > 0.1 else None
     asyncio.get_running_loop().call_later(0.15, crowd.answered.set)
     arrivals = [number / 100 for number in range(8)]
-    outcome = await crowd.under(arriving(), crowd.visits(arrivals), max_open=5)
+    outcome = await crowd.under(arriving(), crowd.sessions(arrivals), max_open=5)
     assert crowd.most == 5
     assert outcome.delayed == 3
     assert crowd.asked == pytest.approx(arrivals), "they were due when they came"
@@ -193,14 +195,14 @@ async def test_arrivals_beyond_max_open_wait_and_are_counted():
 async def test_arrivals_end_with_the_last_conversation_that_may_begin():
     """Nobody waits for an arrival that is not let in."""
     crowd = Crowd(turns=1)
-    await crowd.under(arriving(conversations=2), crowd.visits([0.0, 0.01, 3600.0]))
+    await crowd.under(arriving(conversations=2), crowd.sessions([0.0, 0.01, 3600.0]))
     assert len(crowd.asked) == 2
     assert perf_counter() - crowd.begun < 5
 
 
 async def test_a_turn_follows_the_answer_by_its_think_time():
     crowd = Crowd(turns=3, answer_s=0.02)
-    await crowd.under(closed(1, conversations=1), crowd.visits(gaps_s=(0.03, 0.0)))
+    await crowd.under(closed(1, conversations=1), crowd.sessions(gaps_s=(0.03, 0.0)))
     first, second, third = crowd.asked
     assert second - first >= 0.05
     assert 0.02 <= third - second < second - first
@@ -209,27 +211,27 @@ async def test_a_turn_follows_the_answer_by_its_think_time():
 
 async def test_after_question_turns_keep_a_beat_that_a_slow_system_cannot_stretch():
     crowd = Crowd(turns=3, answer_s=0.1)
-    await crowd.under(closed(1, conversations=1), crowd.visits(gaps_s=(0.03, 0.03)), after="question")
+    await crowd.under(closed(1, conversations=1), crowd.sessions(gaps_s=(0.03, 0.03)), after="question")
     first, second, third = crowd.asked
     assert (second - first, third - second) == pytest.approx((0.03, 0.03))
     assert crowd.sent[1] - second >= 0.07, "asked late, since the answer before was not there"
 
 
 async def test_a_fault_in_one_conversation_ends_the_level_as_itself():
-    async def broken(pace: Pace) -> None:
+    async def broken(pace: Pacer) -> None:
         await pace.next_due(1, None, None)
         raise ZeroDivisionError
 
     crowd = Crowd(turns=1_000_000)
-    visits = iter([Visit(play=crowd.talk), Visit(play=broken)])
+    sessions = iter([UserSession(play=crowd.talk), UserSession(play=broken)])
     with pytest.raises(ZeroDivisionError):
-        await crowd.under(closed(2, duration_s=5.0), visits)
+        await crowd.under(closed(2, duration_s=5.0), sessions)
 
 
 async def test_a_level_can_be_cancelled_while_everybody_waits():
     crowd = Crowd(turns=2)
-    visits = crowd.visits(gaps_s=(60.0,))
-    task = asyncio.create_task(crowd.under(closed(50, duration_s=60.0), visits))
+    sessions = crowd.sessions(gaps_s=(60.0,))
+    task = asyncio.create_task(crowd.under(closed(50, duration_s=60.0), sessions))
     while len(crowd.asked) < 50:
         await asyncio.sleep(0.005)
     task.cancel()

@@ -14,7 +14,7 @@ import yaml
 
 from replay.runs.launch import run_async
 from replay.runs.run import Run
-from replay.scenario.sections import ScenarioFile, parse_scenario
+from replay.scenario.reading import ScenarioFile, parse_scenario
 from tests.adapters.servers import completion, http
 
 Body = Mapping[str, Any]

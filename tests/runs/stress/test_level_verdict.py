@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 from replay.core.conversation import Passage
-from replay.play.load.objectives import parse_goals
-from replay.play.load.level import Level
 from replay.core.record import Timing, TurnRecord
+from replay.play.load.level import Level
+from replay.play.load.objectives import parse_objectives
+from replay.runs.stress import level_verdict
+from replay.runs.stress.level_verdict import ObjectiveCheck
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.store.store import RunStore
-from replay.runs.run.stress import level_verdict as objectives
-from replay.runs.stress.level_verdict import Objectives
 
 LEVEL = Level(index=0, value=2.0, is_open=False, start_s=0.0, duration_s=10.0)
 RESULT = {"measured_from_s": 0.0, "measured_to_s": 10.0}
@@ -43,7 +43,7 @@ async def judged(folder, records, slo, scorers):
     store = RunStore.create(folder, {})
     try:
         await asyncio.gather(*(store.write(one) for one in records))
-        return Objectives(parse_goals(slo, scorers=scorers), scorers, store).judge(LEVEL, RESULT)
+        return ObjectiveCheck(parse_objectives(slo, scorers=scorers), scorers, store).check(LEVEL, RESULT)
     finally:
         store.close()
 
@@ -51,7 +51,7 @@ async def judged(folder, records, slo, scorers):
 @pytest.mark.parametrize("chunk", [1, 100])
 async def test_a_scorer_that_has_to_see_every_record_first_does(tmp_path, monkeypatch, chunk):
     """A system that reports passages at all has missed the gold one where it reports none."""
-    monkeypatch.setattr(objectives, "CHUNK", chunk)
+    monkeypatch.setattr(level_verdict, "CHUNK", chunk)
     records = [record(0), record(1), record(2, "p1"), record(3, "p1")]
     found = await judged(tmp_path / "run", records, {"hits_min": 0.6}, {"hits": hit_rate_scorer(k=1)})
     assert found["goals"][0]["value"] == 0.5

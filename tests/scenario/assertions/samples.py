@@ -7,7 +7,7 @@ from typing import Any
 
 from replay.core.record import TurnRecord
 from replay.scenario.assertions.evaluation import Sampling, evaluate
-from replay.scenario.assertions.findings import Judgement
+from replay.scenario.assertions.findings import AssertionResult
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.exact_match import ExactMatch
 from replay.statistics.group import Group, group_of, groups_in_order
@@ -35,7 +35,7 @@ def answers(*by_conversation: str, name: str = "run", **changes: Any) -> ScoredR
 
 def judge(
     run: ScoredRun, *, baseline: ScoredRun | None = None, groups: Sequence[Group] = (), **asserted: Any
-) -> Judgement:
+) -> AssertionResult:
     """What becomes of one assertion."""
 
     def opened(name: str) -> ScoredRun:

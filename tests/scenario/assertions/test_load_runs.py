@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import replay
-from replay.runs.assertion_results import judge_run
+from replay.runs.assertion_results import check_assertions
 
 
 def play(tmp_path, **load):
@@ -25,7 +25,7 @@ def play(tmp_path, **load):
 def test_only_turns_due_in_the_measured_window_count(tmp_path):
     run = play(tmp_path, concurrency=2, warmup_s=0.3, duration_s=0.4)
     (level,) = run.load_summary(resamples=0).levels
-    em, latency = judge_run(run)
+    em, latency = check_assertions(run)
 
     assert level.warm_up_turns > 0
     assert em.holds
@@ -35,7 +35,7 @@ def test_only_turns_due_in_the_measured_window_count(tmp_path):
 
 def test_turns_that_were_only_tallied_cannot_be_evaluated(tmp_path):
     run = play(tmp_path, concurrency=2, turns=30, keep_turns=10)
-    found = judge_run(run)
+    found = check_assertions(run)
 
     assert not any(one.holds for one in found)
     assert "raise load.keep_turns" in found[0].findings[0].said
@@ -53,7 +53,7 @@ def test_a_load_run_can_be_held_against_another(tmp_path):
         "load": {"concurrency": 2, "turns": 30},
         "assert": [{"metric": "em", "compare": str(first.folder), "max_drop": 0.5}],
     }
-    (found,) = judge_run(replay.run(content, runs=tmp_path))
+    (found,) = check_assertions(replay.run(content, runs=tmp_path))
 
     assert not found.holds
     assert found.findings[0].value == -1

@@ -7,7 +7,7 @@ import pytest
 from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
 from replay.scenario.assertions.section import Assertion
-from replay.scenario.sections import parse_scenario, with_section
+from replay.scenario.reading import parse_scenario, with_section
 from replay.store.store import DATABASE
 
 HEAD = """\

@@ -8,8 +8,8 @@ from typing import Any
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.record import TurnRecord
+from replay.core.settings.choice import Choice
 from replay.scenario.judge_section import build_panel
-from replay.scenario.sections import Choice
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.judging import judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict

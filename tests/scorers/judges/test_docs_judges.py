@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
 from replay.scenario.judge_section import JudgeSection, build_panel
-from replay.scenario.sections import Choice
 from replay.scorers.judges.variables import VARIABLES
 from tests.scorers.judges.samples import case, judge, panel
 

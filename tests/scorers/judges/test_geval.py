@@ -53,7 +53,7 @@ def test_the_modes_parameters_are_those_of_the_paper():
 
 
 def test_the_mode_is_in_the_signature():
-    signatures = {GEvalJudge(mode=mode).signature() for mode in ("logprobs", "samples", "single")}
+    signatures = {GEvalJudge(mode=mode).signature for mode in ("logprobs", "samples", "single")}
 
     assert len(signatures) == 3
     assert all("mode=" in signature for signature in signatures)
@@ -140,7 +140,7 @@ async def test_steps_are_asked_for_once_and_shown(tmp_path):
     assert opinion.evidence["brevity"]["steps"] == ["Read it.", "Count words.", "Rate."]
     assert opinion.evidence["brevity"]["steps_origin"] == "generated"
     assert "2. Count words." in ask.asked[1][0]
-    assert "steps=generated" in judge.signature()
+    assert "steps=generated" in judge.signature
     assert judge.plan(case(2))[0].once
 
 

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from replay.cli import app
+from replay.core.settings.choice import Choice
 from replay.report.json import report_json
 from replay.runs.judging import estimate_run, judge_run, run_panels
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, score
-from replay.scenario.sections import Choice
 from tests.scorers.judges.servers import broken, judge_server
 
 TURNS = 3
@@ -59,7 +59,7 @@ async def test_a_run_is_judged_after_it_is_scored(folder):
     assert list(run.turns().columns)[-3:] == ["em", "correctness", "unscored"]
     (judged,) = run.judged()
     assert (judged.tally.verdicts, judged.tally.asks) == (2 * TURNS, 2 * TURNS)
-    assert run.scorers()["correctness"].signature() == judged.signature
+    assert run.scorers()["correctness"].signature == judged.signature
     assert run.state().finished
 
 

@@ -69,7 +69,7 @@ async def test_a_users_prompt_is_in_the_place_of_ours_and_in_the_signature(tmp_p
         "When was she born? | In 1950. | She was born in 1951. | "
         "User: Who wrote it?\nSystem: It was Alice Okafor.\nUser: When was she born?"
     )
-    assert judge.signature() != CorrectnessJudge().signature()
+    assert judge.signature != CorrectnessJudge().signature
 
 
 async def test_the_context_is_what_the_system_was_shown():

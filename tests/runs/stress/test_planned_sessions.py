@@ -1,4 +1,4 @@
-"""Who visits when: what several workers play together is what one plays, and no id comes twice."""
+"""Who comes when: what several workers play together is what one plays, and no id comes twice."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import islice
 
 import pytest
 
-from replay.scenario.assembly import assemble
 from replay.play.load.level import Level
 from replay.play.player import Play
 from replay.runs.stress.inputs import read_conversations, read_trace_of
-from replay.runs.stress.planned_visits import Visits
+from replay.runs.stress.planned_sessions import PlannedSessions
+from replay.scenario.assembly import assemble
 from tests.runs.stress.scenes import scenario, talk
 
 PROFILES = [
@@ -29,7 +29,7 @@ PROFILES = [
 
 
 class Shares:
-    """The visits of all workers of one scenario."""
+    """The sessions of all workers of one scenario."""
 
     def __init__(self, folder, load, workers, **more):
         (folder / "trace.csv").write_text("at_s,conversation,gaps_s\n0,b,\n1,,2;3\n1.5,,\n2,b,\n3,,\n")
@@ -38,7 +38,7 @@ class Shares:
         conversations = read_conversations(assembly, lambda error: None)
         self._load = assembly.load
         self._workers = [
-            Visits(
+            PlannedSessions(
                 assembly,
                 assembly.load,
                 conversations,
@@ -51,21 +51,21 @@ class Shares:
         ]
 
     def of(self, index, together):
-        """The first visits of a level, about so many *together*."""
+        """The first sessions of a level, about so many *together*."""
         is_open = self._load.open
         value = {"closed": 8.0, "trace": None}.get(self._load.profile, self._load.rate)
         level = Level(
             index=index, value=value, is_open=is_open, start_s=0, ramp_s=self._load.ramp_s if is_open else 0
         )
         return [
-            (self._said(visit), visit.at_s, visit.gaps_s)
-            for number, visits in enumerate(self._workers)
-            for visit in islice(visits.of(level), len(range(number, together, len(self._workers))))
+            (self._said(session), session.at_s, session.gaps_s)
+            for number, sessions in enumerate(self._workers)
+            for session in islice(sessions.of(level), len(range(number, together, len(self._workers))))
         ]
 
     @staticmethod
-    def _said(visit):
-        play: Play = visit.play(None)
+    def _said(session):
+        play: Play = session.play(None)
         return play.conversation.id, play.source, play.policy_name
 
 
@@ -92,9 +92,11 @@ def test_a_conversation_whose_id_looks_like_a_repetition_is_told_from_one(tmp_pa
     assert {"a~2", "b~2"} <= {said[0] for said, *_ in shares.of(0, 12)}
     talks = [talk("a", 1), talk("a~2", 1)]
     assembly = assemble(scenario(tmp_path, PROFILES[0], talks=talks))
-    visits = Visits(assembly, assembly.load, read_conversations(assembly, print), lambda play, pace: play)
+    sessions = PlannedSessions(
+        assembly, assembly.load, read_conversations(assembly, print), lambda play, pace: play
+    )
     level = Level(index=0, value=8.0, is_open=False, start_s=0)
-    played = [visit.play(None).conversation.id for visit in islice(visits.of(level), 4)]
+    played = [session.play(None).conversation.id for session in islice(sessions.of(level), 4)]
     assert sorted(played) == ["a", "a~2", "a~2~~2", "a~~2"]
 
 

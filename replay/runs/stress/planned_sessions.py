@@ -1,7 +1,7 @@
 """
-Who visits: which conversation is played when, with which system and policy, in one worker's share.
+Who comes: which conversation is played when, with which system and policy, in one worker's share.
 
-Everything follows from the scenario, the seed and a visit's number, so that the workers of a run share it
+Everything follows from the scenario, the seed and a session's number, so that the workers of a run share it
 out without a word between them.
 """
 
@@ -13,23 +13,23 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from replay.scenario.assembly import Assembly
 from replay.core.conversation import Conversation
 from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped, share, trace_arrivals
-from replay.play.load.sampling import draw, played_again, repetition_mark
-from replay.play.load.generator import Visit
+from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
-from replay.play.turn_schedule import Pace
+from replay.play.load.sampling import draw, played_again, repetition_mark
 from replay.play.load.section import LoadSection
 from replay.play.load.think import NoThinkTime, gaps_s, think_rng
 from replay.play.load.trace import Arrival
 from replay.play.player import Play
+from replay.play.turn_schedule import Pacer
+from replay.scenario.assembly import Assembly
 
-PlayIt = Callable[[Play, Pace], Coroutine[object, object, None]]
+PlayIt = Callable[[Play, Pacer], Coroutine[object, object, None]]
 
 
-class Visits:
-    """The visits of one worker, level after level; a conversation drawn once more gets an id of its own."""
+class PlannedSessions:
+    """The sessions of one worker, level after level; a conversation drawn once more gets an id of its own."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class Visits:
         self._drawn = self._draw()
         self._mine = islice(enumerate(self._drawn), worker, None, workers)
 
-    def of(self, level: Level) -> Iterator[Visit]:
-        """The visits of *level*: without end, or as long as the trace is."""
+    def of(self, level: Level) -> Iterator[UserSession]:
+        """The sessions of *level*: without end, or as long as the trace is."""
         if not level.is_open:
-            return (self._visit(number, play) for number, play in self._mine)
+            return (self._session(number, play) for number, play in self._mine)
         if level.value is None:
             return self._of_trace()
         arrivals = share(self._arrivals(level, level.value), self._worker, self._workers)
         return (
-            self._visit(number, play, at_s)
+            self._session(number, play, at_s)
             for (_, at_s), (number, play) in zip(arrivals, self._mine, strict=False)
         )
 
@@ -76,7 +76,7 @@ class Visits:
             arrivals = poisson_arrivals(rate, random.Random(f"{self._seed}|arrivals|{level.index}"))
         return ramped(arrivals, level.ramp_s)
 
-    def _of_trace(self) -> Iterator[Visit]:
+    def _of_trace(self) -> Iterator[UserSession]:
         times = trace_arrivals((arrival.at_s for arrival in self._trace), self._load.speed)
         for number, (arrival, at_s) in enumerate(zip(self._trace, times, strict=True)):
             if arrival.conversation is None:
@@ -85,16 +85,16 @@ class Visits:
                 plays = self._plays_of(self._conversations[arrival.conversation])
                 play = plays[number % len(plays)]
             if number % self._workers == self._worker:
-                yield self._visit(number, play, at_s, arrival.gaps_s)
+                yield self._session(number, play, at_s, arrival.gaps_s)
 
-    def _visit(
+    def _session(
         self, number: int, play: Play, at_s: float | None = None, gaps: tuple[float, ...] | None = None
-    ) -> Visit:
+    ) -> UserSession:
         waits = len(play.conversation.turns) - 1
         gaps = (gaps or ())[:waits]
         if len(gaps) < waits and (gaps or self._thinks):
             gaps += gaps_s(self._think, play.conversation, think_rng(self._seed, number))[len(gaps) :]
-        return Visit(play=partial(self._play, play), at_s=at_s, gaps_s=gaps)
+        return UserSession(play=partial(self._play, play), at_s=at_s, gaps_s=gaps)
 
     def _draw(self) -> Iterator[Play]:
         """Without end: each conversation drawn, with each system under each policy."""

@@ -13,7 +13,7 @@ from replay.report.pages.watched_run import WatchedRun
 from replay.store.store import DATABASE
 
 
-class Library:
+class RunIndex:
     """The runs that are served: found anew at each look at the list."""
 
     def __init__(self, folders: Sequence[Path], below: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from replay.scorers.scorer import MeanScorer, Scorer
 from replay.statistics.group import Group, groups_in_order
 from replay.store import schema
-from replay.store.browsing import Played, RunBrowser
+from replay.store.browsing import PlaySummary, RunBrowser
 
 SEARCHED = 20_000
 """Characters of an answer that are searched."""
@@ -51,7 +51,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ListQuery:
     """What is asked of the list."""
 
     text: str = ""
@@ -87,7 +87,7 @@ class Page:
     of: int
 
 
-class Catalogue:
+class ConversationIndex:
     """A run's conversations. Not for two threads at a time."""
 
     def __init__(self, browser: RunBrowser, scorers: Mapping[str, Scorer[Any]]) -> None:
@@ -123,7 +123,7 @@ class Catalogue:
             self._add(one)
         self._newest, self._events = now.newest, now.events
 
-    def _add(self, one: Played) -> None:
+    def _add(self, one: PlaySummary) -> None:
         self._turns += one.turns
         entry = self._entries.get(one.conversation)
         if entry is None:
@@ -158,12 +158,12 @@ class Catalogue:
     def warming_up(self) -> Iterator[str]:
         """Read and sort all that will be asked for, in steps; gives the name of each."""
         for order in ("", *self._scorers, "drift", "failures", "edits"):
-            self._in_order(Question(order=order))
+            self._in_order(ListQuery(order=order))
             yield order or "list"
         self.read_texts()
         yield "texts"
 
-    def page(self, question: Question, *, first: int = 0, count: int = 50) -> Page:
+    def page(self, question: ListQuery, *, first: int = 0, count: int = 50) -> Page:
         """*count* rows from the *first* on; worst first where an order is asked for."""
         rows = self._in_order(question)
         words = question.text.casefold().split()
@@ -173,7 +173,7 @@ class Catalogue:
             rows = [row for row in rows if all(word in entries[row.id].words for word in words)]
         return Page(rows=tuple(rows[first : first + count]), found=len(rows), of=len(self._entries))
 
-    def _in_order(self, question: Question) -> list[Listed]:
+    def _in_order(self, question: ListQuery) -> list[Listed]:
         key = (question.order, question.system, question.policy, question.only)
         if key not in self._sorted:
             if len(self._sorted) >= MOST_ORDERS:

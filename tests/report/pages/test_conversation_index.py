@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.report.pages.catalogue import Catalogue, Question
+from replay.report.pages.conversation_index import ConversationIndex, ListQuery
 from replay.runs.run import Run
 from replay.store.browsing import RunBrowser
 from tests.report.pages.runs import add, create, drifted, finish, make_run, record, talk
@@ -36,51 +36,51 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def catalogue(folder):
+def index(folder):
     browser = RunBrowser(folder)
-    made = Catalogue(browser, Run(folder).scorers())
+    made = ConversationIndex(browser, Run(folder).scorers())
     made.refresh(Run(folder).scorers())
     yield made
     browser.close()
 
 
-def ids(catalogue, **question):
-    return [row.id for row in catalogue.page(Question(**question)).rows]
+def ids(index, **question):
+    return [row.id for row in index.page(ListQuery(**question)).rows]
 
 
-def test_without_an_order_the_list_is_as_the_data_has_it(catalogue):
-    assert ids(catalogue) == ["a", "b", "c"]
+def test_without_an_order_the_list_is_as_the_data_has_it(index):
+    assert ids(index) == ["a", "b", "c"]
 
 
-def test_worst_first_by_a_score_and_what_has_none_last(catalogue):
-    assert ids(catalogue, order="f1") == ["b", "a", "c"]
-    row = catalogue.page(Question(order="f1")).rows[1]
+def test_worst_first_by_a_score_and_what_has_none_last(index):
+    assert ids(index, order="f1") == ["b", "a", "c"]
+    row = index.page(ListQuery(order="f1")).rows[1]
     assert row.score == pytest.approx(0.5)
-    assert ids(catalogue, order="f1", policy="pred")[0] == "a"
+    assert ids(index, order="f1", policy="pred")[0] == "a"
 
 
 @pytest.mark.parametrize("order", ["drift", "failures", "edits"])
-def test_worst_first_by_what_went_wrong(catalogue, order):
-    assert ids(catalogue, order=order)[0] == "c"
+def test_worst_first_by_what_went_wrong(index, order):
+    assert ids(index, order=order)[0] == "c"
 
 
 @pytest.mark.parametrize(
     ("only", "found"), [("invalid", ["c"]), ("edited", ["c"]), ("failed", ["c"]), ("x", ["a", "b", "c"])]
 )
-def test_only_those_with_such_a_turn(catalogue, only, found):
-    assert ids(catalogue, only=only) == found
+def test_only_those_with_such_a_turn(index, only, found):
+    assert ids(index, only=only) == found
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [("HARBOURS", ["a"]), ("b2", ["b"]), ("łódź answer", ["a", "b"]), ("rewritten?", ["c"]), ("nowhere", [])],
 )
-def test_a_search_finds_all_words_anywhere_in_any_letter_case(catalogue, text, found):
-    assert ids(catalogue, text=text) == found
+def test_a_search_finds_all_words_anywhere_in_any_letter_case(index, text, found):
+    assert ids(index, text=text) == found
 
 
-def test_pages_of_the_list_follow_each_other(catalogue):
-    pages = [catalogue.page(Question(), first=n, count=1) for n in range(3)]
+def test_pages_of_the_list_follow_each_other(index):
+    pages = [index.page(ListQuery(), first=n, count=1) for n in range(3)]
     assert [page.rows[0].id for page in pages] == ["a", "b", "c"]
     assert pages[0].found == 3
 
@@ -89,24 +89,24 @@ async def test_the_list_grows_while_the_run_goes_on_and_shrinks_when_turns_are_d
     store = create(tmp_path / "run")
     browser = RunBrowser(tmp_path / "run")
     try:
-        catalogue = Catalogue(browser, {})
+        index = ConversationIndex(browser, {})
         await add(store, [talk("a")], [record("a", 1), record("a", 2)])
-        catalogue.refresh({})
-        assert [row.turns for row in catalogue.page(Question()).rows] == [2]
+        index.refresh({})
+        assert [row.turns for row in index.page(ListQuery()).rows] == [2]
         await add(store, [talk("b")], [record("b", 1, answer="fresh words"), record("a", 1, policy="pred")])
-        catalogue.refresh({})
-        assert [(row.id, row.turns) for row in catalogue.page(Question()).rows] == [("a", 3), ("b", 1)]
-        assert ids(catalogue, text="fresh") == ["b"]
+        index.refresh({})
+        assert [(row.id, row.turns) for row in index.page(ListQuery()).rows] == [("a", 3), ("b", 1)]
+        assert ids(index, text="fresh") == ["b"]
         store.forget("b", "made", "gold")
         store.add_event("resumed", {})
         await store.flush()
-        catalogue.refresh({})
-        assert ids(catalogue) == ["a"]
+        index.refresh({})
+        assert ids(index) == ["a"]
         finish(store, {"f1": {("gold", "a", 1): 0.5}})
         await store.flush()
         scorers = Run(tmp_path / "run").scorers()
-        catalogue.refresh(scorers)
-        assert catalogue.page(Question(order="f1")).rows[0].score == 0.5
+        index.refresh(scorers)
+        assert index.page(ListQuery(order="f1")).rows[0].score == 0.5
     finally:
         browser.close()
         store.close()

@@ -1,0 +1,39 @@
+"""How every run ends, with load or without: marked, scored and judged, or kept for a resume."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from replay.core.errors import RunStoppedError
+from replay.runs.judging import judge_into
+from replay.runs.scoring import chosen_scorers, score_into
+from replay.scenario.assembly import Assembly
+from replay.store.store import RunStore
+
+
+@asynccontextmanager
+async def ending(
+    assembly: Assembly, store: RunStore, observer: object, *, next_step: str
+) -> AsyncIterator[None]:
+    """
+    Around the playing of a run: scores and judges what was answered once it is over.
+
+    What interrupts or stops the playing is an event of the run; a stop's message then names *next_step*.
+
+    Raises:
+        RunStoppedError: as the playing did.
+    """
+    try:
+        yield
+    except asyncio.CancelledError:
+        store.add_event("interrupted", {})
+        raise
+    except RunStoppedError as error:
+        store.add_event("stopped", {"message": str(error)})
+        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
+    store.set_fact("finished", True)
+    await store.flush()  # scoring reads what was just written
+    await asyncio.to_thread(score_into, store, chosen_scorers(store) or assembly.file.scenario.scorers)
+    await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))

@@ -1,0 +1,108 @@
+"""Scores a run's records and keeps what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from replay.core.record import TurnRecord
+from replay.core.settings.choice import Choice
+from replay.core.settings.plugins import build, load
+from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore
+
+if TYPE_CHECKING:
+    pass
+
+
+PART = 5_000
+"""Records that are scored together, at least, unless fewer are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredScorer:
+    """A scorer as the run keeps it."""
+
+    label: str
+    name: str
+    settings: dict[str, Any]
+
+
+def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Scorer[Any]]:
+    """
+    Build scorers by label.
+
+    Raises:
+        PluginError: a scorer can't be found.
+        ScenarioError: its settings don't fit.
+    """
+    return {
+        one.label: build(load("scorers", one.name, folder), one.settings, folder=folder, key_path=one.label)
+        for one in stored
+    }
+
+
+def chosen_scorers(store: RunStore) -> list[Choice]:
+    """The scorers that the run was scored with last; none if it wasn't scored yet."""
+    stored = msgspec.convert(store.fact("scorers") or [], list[_StoredScorer])
+    return [Choice(name=one.name, settings=one.settings) for one in stored]
+
+
+def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
+    """
+    Score every record in *store* with the scorers of *choices*; earlier scores give way.
+
+    Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
+    keeps a scorer from observing the first of them leaves earlier scores as they were.
+    """
+    kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
+    scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
+    if any(isinstance(scorer, SurveyingScorer) for scorer in scorers.values()):
+        for records in _parts(store.records()):
+            scorers = {
+                label: scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
+                for label, scorer in scorers.items()
+            }
+    replaced = False
+    for records in _parts(store.records()):
+        observed = {label: scorer.observe(records) for label, scorer in scorers.items()}
+        for label, values in observed.items():
+            keep = store.add_scores if replaced else store.replace_scores
+            keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])
+        replaced = True
+        store.settle()  # or scores would pile up where they are observed faster than written
+    if not replaced:
+        for label in scorers:
+            store.replace_scores(label, [])
+    store.set_fact("scorers", kept)
+    store.add_event("scored", {label: scorer.signature for label, scorer in scorers.items()})
+
+
+def _parts(records: Iterator[TurnRecord]) -> Iterator[list[TurnRecord]]:
+    """Some ``PART`` records at a time, all turns of a conversation together."""
+    part: list[TurnRecord] = []
+    for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
+        part += played
+        if len(part) >= PART:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _stored(record: TurnRecord, value: Any) -> StoredScore:
+    unscored = value.reason if isinstance(value, Unscored) else None
+    shown = None if unscored is not None else value
+    return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)
+
+
+def _observed(stored: StoredScore | None) -> Any:
+    if stored is None:
+        return Unscored(reason="not scored yet")
+    return stored.value if stored.unscored is None else Unscored(reason=stored.unscored)

@@ -1,0 +1,135 @@
+"""Reads a scenario file and checks it as a whole: all its faults at once, each with its line and key path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from replay.core.errors import Fault, ScenarioError
+from replay.core.settings.choice import Choice, _choice
+from replay.core.settings.confinement import confined_to, is_outside_allowed
+from replay.core.settings.faults import faults_of
+from replay.core.settings.yaml_lines import Lines, parse
+from replay.scenario.secret_detection import secret_faults
+from replay.scenario.sections import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """A scenario with where it came from."""
+
+    scenario: Scenario
+    text: str
+    """As written; kept in the run."""
+    source: str
+    """The file's path, for messages."""
+    folder: Path
+    """What relative paths start from."""
+    lines: Lines
+    confined: bool = False
+    """What it names has to lie below its folder."""
+    allowed: frozenset[Path] = frozenset()
+    """Files that were named by whoever runs it, and so may lie anywhere."""
+
+
+def read_scenario(path: Path, *, allow_outside: bool = False) -> ScenarioFile:
+    """
+    Read the scenario file at *path*; what it names has to lie below its folder, or anywhere if allowed.
+
+    Raises:
+        ScenarioError: it can't be read or has faults; all of them at once, those of plug-in settings
+            included.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ScenarioError(str(path), [Fault(path="", message=f"can't be read: {reason}")]) from error
+    confined = not (allow_outside or is_outside_allowed())
+    return parse_scenario(text, source=str(path), folder=path.resolve().parent, confined=confined)
+
+
+def parse_scenario(text: str, *, source: str, folder: Path, confined: bool = False) -> ScenarioFile:
+    """
+    The scenario in *text*; *source* names it in messages, *folder* is what its paths start from.
+
+    Raises:
+        ScenarioError: it has faults; all of them at once.
+    """
+    value, lines, faults = parse(text)
+    if not faults and not isinstance(value, Mapping):
+        faults.append(Fault(path="", message="a scenario is a mapping with name, data, systems and policies"))
+    if not isinstance(value, Mapping):
+        raise ScenarioError(source, faults)
+    not_secret = value.get("not_secret")
+    secrets, value = secret_faults(value, text, not_secret if isinstance(not_secret, list) else ())
+    faults += secrets
+    try:
+        scenario = Scenario.model_validate(value)
+    except ValidationError as error:
+        from replay.scenario.settings_check import (
+            settings_faults,  # assembly builds what this module describes
+        )
+
+        faults += faults_of(error, Scenario, value, "")
+        with confined_to(folder if confined else None):
+            faults += settings_faults(value, folder)
+        raise ScenarioError(source, located(faults, lines)) from error
+    if faults:
+        raise ScenarioError(source, located(faults, lines))
+    return ScenarioFile(
+        scenario=scenario, text=text, source=source, folder=folder, lines=lines, confined=confined
+    )
+
+
+def located(faults: list[Fault], lines: Lines) -> list[Fault]:
+    """*faults* with their lines, in file order."""
+    with_lines = [
+        fault if fault.line else Fault(path=fault.path, message=fault.message, line=lines.of(fault.path))
+        for fault in faults
+    ]
+    return sorted(with_lines, key=lambda fault: fault.line or 0)
+
+
+def with_section(
+    file: ScenarioFile, section: str, changes: Mapping[str, Any], *, allowed: Iterable[Path] = ()
+) -> ScenarioFile:
+    """
+    *file* with *changes* to one of its sections, in the text as well, so that a run keeps what it was.
+
+    *allowed* are files in the changes that may lie anywhere, since it is the caller who names them.
+
+    Raises:
+        ScenarioError: the changes don't fit.
+    """
+    import yaml
+
+    content = yaml.safe_load(file.text)
+    content[section] = {**(content.get(section) or {}), **changes}
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    changed = parse_scenario(text, source=file.source, folder=file.folder, confined=file.confined)
+    return replace(changed, allowed=file.allowed | frozenset(allowed))
+
+
+def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
+    """
+    Plug-in choices from a command line, each written as in a scenario: a name or a YAML mapping.
+
+    Raises:
+        ScenarioError: a text is neither.
+    """
+    choices = []
+    for text in texts:
+        value, _, faults = parse(text)
+        try:
+            choices.append(Choice.model_validate(_choice(value)))
+        except (ValidationError, ValueError):
+            expected = "a name, or {name: {setting: value}}, is expected"
+            faults = faults or [Fault(path=text, message=expected)]
+        if faults:
+            raise ScenarioError(option, faults)
+    return choices
