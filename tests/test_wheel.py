@@ -1,0 +1,97 @@
+"""The built wheel: what is in it, and that it works away from the checkout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+import replay
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def command(wheel, tmp_path_factory) -> Path:
+    """``replay`` of a fresh environment that holds nothing but the wheel; what it needs is lent to it."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+    ]
+    subprocess.run([*install, "--disable-pip-version-check", str(wheel)], check=True)
+    (own,) = folder.glob("lib/python*/site-packages")
+    # A path file that a path file names is not read, so an editable installation isn't lent.
+    (own / "lent.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")) + "\n")
+    return folder / "bin" / "replay"
+
+
+def test_the_wheel_holds_the_packages_their_files_and_the_scenarios(wheel):
+    with ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    files = [
+        "git",
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "replay",
+        "adapters",
+        "scenarios",
+    ]
+    listed = subprocess.run(files, cwd=ROOT, capture_output=True, text=True).stdout.split()
+    sources = [name for name in listed if (ROOT / name).is_file()]
+    if not sources:
+        pytest.skip("not a checkout")
+    wanted = {
+        name.removeprefix("adapters/") if name.startswith("adapters/") else name
+        for name in sources
+        if not name.startswith(("scenarios/", "replay/coreference/training/"))
+    } | {f"replay/_{name}" for name in sources if name.startswith("scenarios/")}
+    own = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
+    assert own == wanted
+
+
+def test_the_wheel_has_the_packages_version_and_every_licence(wheel):
+    assert wheel.name.startswith(f"convreplay-{replay.__version__}-")
+    with ZipFile(wheel) as archive:
+        licences = {Path(name).name for name in archive.namelist() if "/licenses/" in name}
+    assert licences == {"LICENSE", "WEIGHTS.LICENSE.txt", "first_names.LICENSE.txt"}
+
+
+def test_the_newest_version_in_the_changelog_is_the_packages():
+    versions = re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert versions[0] == replay.__version__
+
+
+def test_the_quickstart_runs_away_from_the_checkout(command, tmp_path):
+    done = subprocess.run([command, "run", "quickstart"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "extractive, rewrite" in done.stdout
+    assert len(list(tmp_path.glob("runs/quickstart-*/run.db"))) == 1
+    where = [command.with_name("python"), "-c", "import replay; print(replay.__file__)"]
+    assert (
+        str(command.parents[1]) in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True).stdout
+    )
