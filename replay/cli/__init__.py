@@ -69,10 +69,6 @@ for verb in (
 def _about(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and leave."),
-    outside: Annotated[
-        bool,
-        typer.Option("--allow-outside", help="Scenarios may name files outside of their own folder."),
-    ] = False,
     log_level: Annotated[
         str | None,
         typer.Option(
@@ -93,11 +89,8 @@ def _about(
         typer.echo(f"convreplay {__version__}")
         raise typer.Exit
     from replay.core.logs import log_to
-    from replay.core.settings.confinement import allow_outside
 
     log_to(log_file, log_level)
-    if outside:
-        allow_outside()
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.core.settings.confinement import outside
 from replay.core.settings.plugins import available, load
 from replay.datasets.data_file import check_is_plain, is_folder, missing, read_head
 from replay.datasets.place import Place
@@ -51,9 +50,6 @@ def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
             message = "matches no file; check the pattern"
             raise DatasetError(is_folder(matches[0]) if matches else message, path=str(path))
         found.update(dict.fromkeys(files))
-    for path in found:
-        if complaint := outside(path):
-            raise DatasetError(complaint, path=str(path))
     return list(found)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ScenarioError
-from replay.core.settings.confinement import confined_to, outside
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
 from replay.datasets.loading import read_conversations
@@ -82,11 +81,6 @@ def assemble(file: ScenarioFile) -> Assembly:
     Raises:
         ScenarioError: something can't be built, or two parts don't go together; all faults at once.
     """
-    with confined_to(file.folder if file.confined else None):
-        return _assemble(file)
-
-
-def _assemble(file: ScenarioFile) -> Assembly:
     scenario = file.scenario
     builder = PartBuilder(file.folder)
     builder.prices(scenario.prices)
@@ -133,9 +127,6 @@ def _assemble(file: ScenarioFile) -> Assembly:
     )
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     _check_history(builder, file, systems, policies)
-    trace = file.folder / scenario.load.trace if scenario.load and scenario.load.trace else None
-    if trace and trace not in file.allowed and (said := outside(trace)):
-        builder.fault("load.trace", said)
     if scenario.load and len(scorers) == len(scenario.scorers):
         try:
             parse_objectives(scenario.load.slo, scorers=scorers)

@@ -17,7 +17,6 @@ from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import Fault, PluginError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection, Section
-from replay.core.settings.confinement import outside
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import Factory, build, load, settings_model
 from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
@@ -215,10 +214,7 @@ class _Building:
 
     def _cache(self, section: JudgeSection) -> Path | None:
         if isinstance(section.cache, Path):
-            cache = self.folder / section.cache.expanduser()
-            if complaint := outside(cache):
-                self._fault(f"{self.at}.cache", complaint)
-            return cache
+            return self.folder / section.cache.expanduser()
         return default_cache_path() if section.cache else None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from replay.core.errors import Fault, ScenarioError
 from replay.core.settings.choice import Choice, _choice
-from replay.core.settings.confinement import confined_to, is_outside_allowed
 from replay.core.settings.faults import faults_of
 from replay.core.settings.yaml_lines import Lines, parse
 from replay.scenario.secret_detection import secret_faults
 from replay.scenario.sections import Scenario
+from replay.scenario.settings_check import settings_faults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +30,11 @@ class ScenarioFile:
     folder: Path
     """What relative paths start from."""
     lines: Lines
-    confined: bool = False
-    """What it names has to lie below its folder."""
-    allowed: frozenset[Path] = frozenset()
-    """Files that were named by whoever runs it, and so may lie anywhere."""
 
 
-def read_scenario(path: Path, *, allow_outside: bool = False) -> ScenarioFile:
+def read_scenario(path: Path) -> ScenarioFile:
     """
-    Read the scenario file at *path*; what it names has to lie below its folder, or anywhere if allowed.
+    Read the scenario file at *path*.
 
     Raises:
         ScenarioError: it can't be read or has faults; all of them at once, those of plug-in settings
@@ -49,11 +45,10 @@ def read_scenario(path: Path, *, allow_outside: bool = False) -> ScenarioFile:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ScenarioError(str(path), [Fault(path="", message=f"can't be read: {reason}")]) from error
-    confined = not (allow_outside or is_outside_allowed())
-    return parse_scenario(text, source=str(path), folder=path.resolve().parent, confined=confined)
+    return parse_scenario(text, source=str(path), folder=path.resolve().parent)
 
 
-def parse_scenario(text: str, *, source: str, folder: Path, confined: bool = False) -> ScenarioFile:
+def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
     """
     The scenario in *text*; *source* names it in messages, *folder* is what its paths start from.
 
@@ -71,19 +66,11 @@ def parse_scenario(text: str, *, source: str, folder: Path, confined: bool = Fal
     try:
         scenario = Scenario.model_validate(value)
     except ValidationError as error:
-        from replay.scenario.settings_check import (
-            settings_faults,  # assembly builds what this module describes
-        )
-
-        faults += faults_of(error, Scenario, value, "")
-        with confined_to(folder if confined else None):
-            faults += settings_faults(value, folder)
+        faults += faults_of(error, Scenario, value, "") + settings_faults(value, folder)
         raise ScenarioError(source, located(faults, lines)) from error
     if faults:
         raise ScenarioError(source, located(faults, lines))
-    return ScenarioFile(
-        scenario=scenario, text=text, source=source, folder=folder, lines=lines, confined=confined
-    )
+    return ScenarioFile(scenario=scenario, text=text, source=source, folder=folder, lines=lines)
 
 
 def located(faults: list[Fault], lines: Lines) -> list[Fault]:
@@ -95,13 +82,9 @@ def located(faults: list[Fault], lines: Lines) -> list[Fault]:
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
 
-def with_section(
-    file: ScenarioFile, section: str, changes: Mapping[str, Any], *, allowed: Iterable[Path] = ()
-) -> ScenarioFile:
+def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -> ScenarioFile:
     """
     *file* with *changes* to one of its sections, in the text as well, so that a run keeps what it was.
-
-    *allowed* are files in the changes that may lie anywhere, since it is the caller who names them.
 
     Raises:
         ScenarioError: the changes don't fit.
@@ -111,8 +94,7 @@ def with_section(
     content = yaml.safe_load(file.text)
     content[section] = {**(content.get(section) or {}), **changes}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    changed = parse_scenario(text, source=file.source, folder=file.folder, confined=file.confined)
-    return replace(changed, allowed=file.allowed | frozenset(allowed))
+    return parse_scenario(text, source=file.source, folder=file.folder)
 
 
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:

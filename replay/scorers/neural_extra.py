@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.errors import PluginError
-from replay.core.settings.confinement import outside
 
 
 def check_neural(names: Sequence[str], wanted_by: str) -> None:
@@ -58,8 +57,6 @@ def model_place(model: str, folder: Path) -> str:
     """
     place = folder / model
     if place.is_dir():
-        if complaint := outside(place):
-            raise ValueError(complaint)
         return str(place.resolve())
     return (packaged_minilm() or model) if model == MINILM else model
 

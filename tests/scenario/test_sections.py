@@ -131,6 +131,16 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path):
         read_scenario(tmp_path / "latin.yaml")
 
 
+@pytest.mark.parametrize("path", ["../talk.jsonl", "{absolute}/talk.jsonl", "../*.jsonl", "link/talk.jsonl"])
+def test_data_may_lie_outside_of_the_scenarios_folder(path, folder):
+    """A relative path starts from there."""
+    (folder / "below").mkdir()
+    (folder / "below" / "link").symlink_to(folder)
+    written = folder / "below" / "scenario.yaml"
+    written.write_text(FINE.replace("talk.jsonl", path.format(absolute=folder)))
+    assert [c.id for c in assemble(read_scenario(written)).conversations(None)] == ["c"]
+
+
 def test_a_name_that_makes_no_folder_is_refused(folder):
     ((_, path, message),) = faults(FINE.replace("name: try", "name: ../try"), folder)
     assert path == "name"

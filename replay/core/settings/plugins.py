@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ScenarioError
-from replay.core.settings.confinement import outside
 from replay.core.settings.faults import faults_of, nearest
 
 if typing.TYPE_CHECKING:
@@ -77,8 +76,6 @@ def load_object(target: str, folder: Path) -> Any:
     """
     place, _, attribute = target.rpartition(":")
     if place.endswith(".py"):
-        if complaint := outside(folder / place):
-            raise PluginError(complaint)
         module = _import_file((folder / place).resolve())
     else:
         try:
@@ -184,9 +181,6 @@ def build(
     # Only what was given is passed on, so that the factory's own defaults stay in charge.
     values = {name: getattr(checked, name) for name in checked.model_fields_set}
     values = {name: folder / v if isinstance(v, Path) else v for name, v in values.items()}
-    found = [(name, outside(value)) for name, value in values.items() if isinstance(value, Path)]
-    if faults := [Fault(path=f"{key_path}.{name}", message=said) for name, said in found if said]:
-        raise ScenarioError("settings", faults)
     values |= {name: value for name, value in provided.items() if name in wanted}
     try:
         return factory(**values)

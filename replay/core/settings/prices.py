@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from replay.core.adapter import ChatReply
 from replay.core.errors import Fault, ScenarioError
 from replay.core.record import Usage
-from replay.core.settings.confinement import outside
 from replay.core.settings.faults import faults_of
 from replay.core.settings.yaml_lines import parse
 
@@ -95,8 +94,6 @@ def read_price_table(path: Path) -> PriceTable:
         ScenarioError: it can't be read or has faults; all of them at once.
     """
     source = str(path)
-    if complaint := outside(path):
-        raise ScenarioError(source, [Fault(path="", message=complaint)])
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from replay.core.errors import Fault
-from replay.core.settings.confinement import outside
 from replay.core.settings.faults import nearest
 from replay.scenario.assertions.operational_metrics import UNITS
 from replay.scenario.assertions.section import Assertion
@@ -48,9 +47,7 @@ def assertion_faults(
                 faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
         if known is not None and known.get(one.metric) == SHARE:
             faults += _beyond_a_share(one, at)
-        if one.compare is not None and (complaint := outside(folder / one.compare)):
-            faults.append(Fault(path=f"{at}.compare", message=complaint))
-        elif one.compare is not None and not (folder / one.compare / DATABASE).is_file():
+        if one.compare is not None and not (folder / one.compare / DATABASE).is_file():
             message = (
                 f'there is no run in "{folder / one.compare}"; name the folder of a run, relative to '
                 "the scenario's"
