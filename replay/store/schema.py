@@ -22,7 +22,7 @@ from replay.core.record import Edit, Outcome, Timing, TurnRecord, Usage
 
 T = TypeVar("T")
 
-VERSION = 2
+VERSION = 1
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 _TURN_COLUMNS = """\

@@ -24,7 +24,6 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.store import schema
 from replay.store.lock import hold, let_go
-from replay.store.migration import OLDEST, migrate
 from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
 from replay.store.stored import StoredScore, StoredTally, StoredVerdict
 from replay.store.superseding import SELECT_SUPERSEDED, Span, Superseded, supersede, superseded
@@ -42,7 +41,7 @@ class RunStore:
         self, folder: Path, *, write: bool = False, durability: Durability = "process", keyed: bool = True
     ) -> None:
         """
-        Open the run in *folder*; of an older version, it is brought to ours first.
+        Open the run in *folder*.
 
         To write it, turns are made quick to find if they aren't yet (a load run that was killed), unless
         *keyed* says not to.
@@ -79,12 +78,10 @@ class RunStore:
             ) from error
         except sqlite3.DatabaseError as error:
             raise RunError(f'"{path}" is not a run\'s database: {error}') from error
-        if OLDEST <= version < schema.VERSION:
-            migrate(path, version, locked=self._lock is not None)
-        elif version != schema.VERSION:
+        if version != schema.VERSION:
             raise RunError(
                 f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
-                f"use the convreplay that wrote it{', or a newer one' if version > schema.VERSION else ''}"
+                "use the convreplay that wrote it, or a newer one"
             )
 
     @classmethod

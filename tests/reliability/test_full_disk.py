@@ -84,21 +84,6 @@ def test_no_room_for_a_new_run_says_so_and_leaves_none(tmp_path):
         assert list(disk.rglob("*/*")) == []
 
 
-def test_no_room_for_a_migration_leaves_the_old_version_and_no_half_backup(tmp_path):
-    from tests.store.version_1 import old_run
-
-    with small_disk(tmp_path / "disk", "1m") as disk:
-        path = old_run(disk / "run", conversations=100, answer="word " * 1000)
-        done = replay_cli("report", path.parent, cwd=tmp_path)
-        assert done.returncode == 2
-        assert "could not be brought from version 1" in done.stderr
-        assert "Traceback" not in done.stderr
-        with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-            assert connection.execute("SELECT count(timing) FROM turn").fetchone() == (200,)
-        assert [one.name for one in path.parent.iterdir() if "backup" in one.name] == []
-
-
 def test_a_full_disk_while_turns_are_asked_again_keeps_those_before(tmp_path):
     big_scenario(tmp_path)
     with small_disk(tmp_path / "disk", "4m") as disk:

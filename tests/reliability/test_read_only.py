@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.reliability.programs import only_run, read_only, replay_cli, write_scenario
-from tests.store.version_1 import old_run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and mounts of POSIX")
 
@@ -50,14 +49,6 @@ def test_a_run_on_a_read_only_medium_is_refused_with_what_to_do(folder, verb):
     with read_only(run):
         refused(replay_cli(verb[0], run, *verb[1:], cwd=folder), str(run), "copy the")
     assert replay_cli("report", run, "--resamples", "0", cwd=folder).returncode == 0
-
-
-def test_an_older_run_on_a_read_only_medium_is_refused_and_stays_as_it_is(tmp_path):
-    path = old_run(tmp_path / "run")
-    before = path.read_bytes()
-    with read_only(path.parent):
-        refused(replay_cli("report", path.parent, cwd=tmp_path), str(path.parent), "copy the")
-    assert path.read_bytes() == before
 
 
 def out_of_reach(kind: str, folder: Path, name: str) -> Path:

@@ -166,13 +166,19 @@ def test_reading_needs_no_lock(folder):
     first.close()
 
 
-def test_a_database_of_another_version_is_refused_with_a_sentence(folder):
+@pytest.mark.parametrize("version", [0, 999])
+@pytest.mark.parametrize("write", [False, True])
+def test_a_database_of_another_version_is_refused_with_a_sentence(folder, version, write):
     RunStore.create(folder, {}).close()
     connection = sqlite3.connect(folder / DATABASE)
-    connection.execute("PRAGMA user_version = 999")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
-    with pytest.raises(RunError, match=r"version 999.*newer"):
-        RunStore(folder)
+    with pytest.raises(RunError) as caught:
+        RunStore(folder, write=write)
+    assert str(caught.value) == (
+        f'"{folder / DATABASE}" has version {version}, this program reads version 1; '
+        "use the convreplay that wrote it, or a newer one"
+    )
 
 
 def test_a_folder_without_a_run_says_so(tmp_path):
