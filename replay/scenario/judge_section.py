@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.secret_signs import name_tells
 from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import Factory, build, load, settings_model
@@ -222,9 +223,6 @@ def _limit(section: LimitSection | None) -> PolitenessLimit | None:
     return PolitenessLimit(section.asks, section.per_s) if section else None
 
 
-_SECRET = re.compile(r"(headers|api_?key|authorization|password|secret|token|.*_env)", re.IGNORECASE)
-
-
 def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:
     """
     What an adapter's replies depend on, as JSON: its name, its settings and the files they name.
@@ -244,10 +242,14 @@ def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:
 
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): _without_secrets(v) for k, v in value.items() if not _SECRET.fullmatch(str(k))}
+        return {str(k): _without_secrets(v) for k, v in value.items() if not _is_secret(str(k))}
     if isinstance(value, list | tuple):
         return [_without_secrets(item) for item in value]
     return value
+
+
+def _is_secret(name: str) -> bool:
+    return name.lower() in ("headers", "token") or name_tells(name) in ("key", "variable")
 
 
 def _texts(value: Any) -> list[str]:
