@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from replay.play.first_failure import first_failure
-from replay.play.load.alarm import Alarm
 from replay.play.load.level import Level, LevelOutcome
 from replay.play.loop_lag import LoopLag
 from replay.play.turn_schedule import Pacer
@@ -53,8 +52,8 @@ async def play_level(
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.
     """
-    async with Alarm() as alarm, LoopLag() as lag:
-        stage = _Stage(level, alarm, clock, start, after)
+    async with LoopLag() as lag:
+        stage = _Stage(level, clock, start, after)
         with first_failure():
             async with asyncio.TaskGroup() as tasks:
                 if level.is_open:
@@ -79,7 +78,6 @@ class _Stage:
     def __init__(
         self,
         level: Level,
-        alarm: Alarm,
         clock: Callable[[], float],
         start: float,
         after: Literal["answer", "question"],
@@ -91,7 +89,6 @@ class _Stage:
         self.cut = 0
         self.delayed = 0
         self._end = float("inf") if level.end_s is None else start + level.end_s
-        self._alarm = alarm
         self._sessions_left = level.conversations
         self._turns_left = level.turns
         self._over = level.turns == 0  # a worker's share of very few
@@ -129,7 +126,10 @@ class _Stage:
             assert task is not None
             self._waiting.add(task)
             try:
-                await self._alarm.until(moment)
+                # Again, since uvloop rounds what is to be waited to milliseconds, half of the times down.
+                # Below half of one it goes round without a pause; nobody is early.
+                while (left_s := moment - self.clock()) > 0:
+                    await asyncio.sleep(left_s)
             except asyncio.CancelledError:
                 if not self._over or task.uncancel() > 0:
                     raise
