@@ -128,7 +128,7 @@ class _Stage:
             try:
                 # Again, since uvloop rounds what is to be waited to milliseconds, half of the times down.
                 # Below half of one it goes round without a pause; nobody is early.
-                while (left_s := moment - self.clock()) > 0:
+                while (left_s := moment - self.clock()) > 0:  # noqa: ASYNC110 (time is no event)
                     await asyncio.sleep(left_s)
             except asyncio.CancelledError:
                 if not self._over or task.uncancel() > 0:

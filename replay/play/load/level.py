@@ -4,7 +4,7 @@ One level of load: what is offered, for how long, and what came of it besides th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replay.play.loop_lag import LagSummary
 
@@ -47,23 +47,15 @@ class Level:
 
     def share(self, worker: int, workers: int) -> Level:
         """What *worker* (from 0) of *workers* offers of it; the arrivals are shared out elsewhere."""
-        if workers == 1:
-            return self
-        concurrency = self.value
-        if not self.is_open and self.value is not None:
-            concurrency = float(share_of(int(self.value), worker, workers))
-        return Level(
-            index=self.index,
-            value=concurrency,
-            is_open=self.is_open,
-            start_s=self.start_s,
-            ramp_s=self.ramp_s,
-            warmup_s=self.warmup_s,
-            duration_s=self.duration_s,
-            conversations=None
-            if self.conversations is None
-            else share_of(self.conversations, worker, workers),
-            turns=None if self.turns is None else share_of(self.turns, worker, workers),
+
+        def part(total: float | None) -> int | None:
+            return None if total is None else share_of(int(total), worker, workers)
+
+        return replace(
+            self,
+            value=self.value if self.is_open else part(self.value),
+            conversations=part(self.conversations),
+            turns=part(self.turns),
         )
 
 
@@ -88,12 +80,11 @@ class LevelOutcome:
 
 def together(parts: list[LevelOutcome]) -> LevelOutcome:
     """What came of a level that several processes played."""
-    lags = [part.lag for part in parts]
     return LevelOutcome(
         ended_s=max(part.ended_s for part in parts),
         conversations=sum(part.conversations for part in parts),
         cut=sum(part.cut for part in parts),
         delayed=sum(part.delayed for part in parts),
         # Of the process that lagged most: quantiles can't be added, and the worst is what matters.
-        lag=max(lags, key=lambda lag: (lag.p99_s, lag.max_s)),
+        lag=max((part.lag for part in parts), key=lambda lag: (lag.p99_s, lag.max_s)),
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import replace
+from itertools import count, cycle
 from typing import Literal
 
 from replay.core.conversation import Conversation
@@ -21,50 +21,20 @@ Order = Literal["order", "shuffle", "sample"]
 ``sample``: each draw any of them with the same probability, whatever was drawn before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """One draw."""
-
-    number: int
-    """0 for the first."""
-    conversation: Conversation
-    """As in the data; ``played_again`` gives it an id of its own."""
-    repetition: int
-    """1 when the conversation is drawn for the first time, 2 for the second."""
-
-
-def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iterator[Drawn]:
-    """
-    Conversations without end.
-
-    Raises:
-        ValueError: there is nothing to draw from.
-    """
-    if not conversations:
-        raise ValueError("there is no conversation to draw from")
-    return _draws(conversations, _indices(len(conversations), order, seed))
-
-
-def _draws(conversations: Sequence[Conversation], indices: Iterator[int]) -> Iterator[Drawn]:
-    repetitions = [0] * len(conversations)
-    for number, index in enumerate(indices):
-        repetitions[index] += 1
-        yield Drawn(number=number, conversation=conversations[index], repetition=repetitions[index])
-
-
-def _indices(size: int, order: Order, seed: int) -> Iterator[int]:
+def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iterator[Conversation]:
+    """*conversations*, at least one, without end; ``played_again`` gives each play an id of its own."""
+    size = len(conversations)
     match order:
         case "order":
-            for number in count():
-                yield number % size
+            yield from cycle(conversations)
         case "shuffle":
             for round_number in count():
                 # A generator of its own for each round, so that no round depends on those before it.
-                yield from random.Random(f"{seed}|draw|{round_number}").sample(range(size), size)
+                yield from random.Random(f"{seed}|draw|{round_number}").sample(conversations, size)
         case "sample":
             rng = random.Random(f"{seed}|draw")
             while True:
-                yield rng.randrange(size)
+                yield conversations[rng.randrange(size)]
 
 
 _LIKE_A_REPETITION = re.compile(r"(~+)[0-9]+\Z")

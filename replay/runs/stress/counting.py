@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,39 +40,60 @@ class Count:
 class Tally:
     """Turns of one system, policy and depth that were counted, not kept."""
 
-    turns: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    latency: DurationHistogram = field(default_factory=DurationHistogram)
-    response: DurationHistogram = field(default_factory=DurationHistogram)
-    ttft: DurationHistogram = field(default_factory=DurationHistogram)
+    durations: dict[str, DurationHistogram] = field(
+        default_factory=lambda: {name: DurationHistogram() for name in ("latency", "response", "ttft")}
+    )
+    """Of those that were answered."""
 
     def add(self, record: TurnRecord) -> None:
-        self.turns += 1
         self.outcomes[record.outcome] += 1
         timing = record.timing
         if timing is not None and record.outcome == "answered":
-            self.latency.record(timing.latency_s)
-            self.response.record(timing.response_s)
+            self.durations["latency"].record(timing.latency_s)
+            self.durations["response"].record(timing.response_s)
             if timing.ttft_s is not None:
-                self.ttft.record(timing.ttft_s)
+                self.durations["ttft"].record(timing.ttft_s)
 
     def merge(self, other: Tally) -> None:
-        self.turns += other.turns
         self.outcomes += other.outcomes
-        for name in ("latency", "response", "ttft"):
-            getattr(self, name).merge(getattr(other, name))
+        for name, histogram in self.durations.items():
+            histogram.merge(other.durations[name])
 
     def data(self) -> dict[str, Any]:
         """As the run's database keeps it."""
         histograms = {
-            name: histogram.encode() if (histogram := getattr(self, name)).count else None
-            for name in ("latency", "response", "ttft")
+            name: histogram.encode() if histogram.count else None
+            for name, histogram in self.durations.items()
         }
-        return {"turns": self.turns, "outcomes": dict(self.outcomes), **histograms}
+        return {"turns": self.outcomes.total(), "outcomes": dict(self.outcomes), **histograms}
 
 
 TallyKey = tuple[int, str, str, int]
 """Level, system, policy, depth."""
+
+
+class Counts:
+    """What was counted, until somebody takes it."""
+
+    def __init__(self) -> None:
+        self.count = Count()
+        self.tallies: dict[TallyKey, Tally] = {}
+
+    def merge(self, count: Count, tallies: Mapping[TallyKey, Tally]) -> None:
+        self.count.merge(count)
+        for key, tally in tallies.items():
+            self.tallies.setdefault(key, Tally()).merge(tally)
+
+    def take_count(self) -> Count:
+        """What was counted since the last call."""
+        count, self.count = self.count, Count()
+        return count
+
+    def take_tallies(self) -> dict[TallyKey, Tally]:
+        """The turns since the last call that were counted only."""
+        tallies, self.tallies = self.tallies, {}
+        return tallies
 
 
 class CountingSink:
@@ -88,11 +109,10 @@ class CountingSink:
         """Whose records come now."""
         self.window_s: tuple[float, float] = (0.0, float("inf"))
         """Of the level: what is due outside of it is warm-up."""
-        self.count = Count()
-        self.tallies: dict[TallyKey, Tally] = {}
+        self.counts = Counts()
 
     def write(self, record: TurnRecord) -> Awaitable[None]:
-        self.count.add(record)
+        self.counts.count.add(record)
         if self._left > 0:
             self._left -= 1
             return self._sink.write(record)
@@ -100,15 +120,5 @@ class CountingSink:
         begin, end = self.window_s
         if timing is None or begin <= timing.scheduled_s < end:
             key = (self.level, record.system, record.policy, record.depth)
-            self.tallies.setdefault(key, Tally()).add(record)
+            self.counts.tallies.setdefault(key, Tally()).add(record)
         return asyncio.sleep(0)
-
-    def taken_count(self) -> Count:
-        """What was counted since the last call."""
-        count, self.count = self.count, Count()
-        return count
-
-    def taken_tallies(self) -> dict[TallyKey, Tally]:
-        """The tallies of the level, which begin anew."""
-        tallies, self.tallies = self.tallies, {}
-        return tallies

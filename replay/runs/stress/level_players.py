@@ -1,12 +1,11 @@
-"""Who plays a level: this process, or several others (``replay.runs.stress.process_players``)."""
+"""Plays levels in this process; ``replay.runs.stress.process_players`` does in several others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from time import perf_counter
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from replay.core.conversation import Conversation
 from replay.coreference.resolver import Document
@@ -18,36 +17,9 @@ from replay.play.load.section import LoadSection
 from replay.play.load.trace import Arrival
 from replay.play.player import Player, RecordSink
 from replay.policies.rewriter import opened
-from replay.runs.stress.counting import Count, CountingSink, Tally, TallyKey
+from replay.runs.stress.counting import CountingSink
 from replay.runs.stress.planned_sessions import PlannedSessions
 from replay.scenario.assembly import Assembly
-
-
-class LevelPlayer(Protocol):
-    """Plays levels; an async context manager around the run."""
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    async def play(self, level: Level) -> LevelOutcome:
-        """
-        Play *level* to its end.
-
-        Raises:
-            ReplayError: the run could not go on; what was answered until then is in the sink.
-        """
-        ...
-
-    def taken_count(self) -> Count:
-        """What was counted since the last call."""
-        ...
-
-    def taken_tallies(self) -> Mapping[TallyKey, Tally]:
-        """The turns of the level that were counted only."""
-        ...
 
 
 class LocalLevelPlayer:
@@ -75,18 +47,17 @@ class LocalLevelPlayer:
         self._sessions = PlannedSessions(
             assembly, load, conversations, player.play, trace=trace, worker=worker, workers=workers
         )
-        self._stack = AsyncExitStack()
+        self.counts = self._sink.counts
 
-    async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._assembly.service)
-            await stack.enter_async_context(opened(self._assembly.policies.values()))
-            await stack.enter_async_context(opened_systems(self._assembly.systems))
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Self]:
+        """Around the run: all that it plays with is open."""
+        assembly = self._assembly
+        async with assembly.service, opened(assembly.policies.values()), opened_systems(assembly.systems):
             await self._load_resolver()
             # Once and here: looking through all objects would make a level's first arrivals late.
-            stack.enter_context(quiet_collector())
-            self._stack = stack.pop_all()
-        return self
+            with quiet_collector():
+                yield self
 
     async def _load_resolver(self) -> None:
         """
@@ -98,12 +69,13 @@ class LocalLevelPlayer:
         if any(service.signature in policy.signature for policy in self._assembly.policies.values()):
             await service.read(Document(question="Who was she?"))
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stack.__aexit__(kind, error, trace)
-
     async def play(self, level: Level) -> LevelOutcome:
+        """
+        Play *level* to its end.
+
+        Raises:
+            ReplayError: the run could not go on; what was answered until then is in the sink.
+        """
         self._sink.level = level.index
         self._sink.window_s = level.window_s
         return await play_level(
@@ -114,9 +86,3 @@ class LocalLevelPlayer:
             after=self._load.think.after,
             max_open=self._max_open,
         )
-
-    def taken_count(self) -> Count:
-        return self._sink.taken_count()
-
-    def taken_tallies(self) -> Mapping[TallyKey, Tally]:
-        return self._sink.taken_tallies()

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import suppress
+from itertools import count
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,12 +17,11 @@ from replay.core.errors import RunStoppedError
 from replay.core.logs import tell
 from replay.play.load.host_consent import check_confirmed, hosts_to_confirm
 from replay.play.load.level import Level, LevelOutcome
-from replay.play.load.level_search import Search, bisect, steps
+from replay.play.load.level_search import bisect, confirmed, steps
 from replay.play.load.section import LoadSection
-from replay.play.load.trace import Arrival
-from replay.runs.stress.counting import Count, Tally, TallyKey
+from replay.runs.stress.counting import Count
 from replay.runs.stress.inputs import check_think_times, read_conversations, read_trace_of
-from replay.runs.stress.level_players import LevelPlayer, LocalLevelPlayer
+from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.level_verdict import ObjectiveCheck
 from replay.runs.stress.process_players import ProcessLevelPlayer
 from replay.scenario.assembly import Assembly
@@ -30,12 +30,14 @@ from replay.store.stored import StoredTally
 
 COUNTED_EVERY_S = 0.5
 BEFORE_WORKERS_S = 0.25
-"""Between telling several processes of a level and its beginning, so that they begin at once."""
+"""Between sending several processes a level and its beginning, so that they begin at once."""
+
+LevelPlayer = LocalLevelPlayer | ProcessLevelPlayer
 
 
 @runtime_checkable
 class LoadObserver(Protocol):
-    """Told how a load run goes on, for progress displays; must return at once."""
+    """Follows a load run, as a progress display does; must return at once."""
 
     def level_began(self, level: Level) -> None: ...
 
@@ -78,14 +80,19 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     """
     load = assembly.load
     assert load is not None
-    told = observer if isinstance(observer, LoadObserver) else None
     conversations = await asyncio.to_thread(_read, assembly, store)
     trace = await asyncio.to_thread(read_trace_of, assembly, conversations)
     check_think_times(load, conversations)
     start = perf_counter()
+    player: LevelPlayer
+    if load.workers > 1:
+        player = ProcessLevelPlayer(assembly.file, load, store, start=start)
+    else:
+        player = LocalLevelPlayer(assembly, load, conversations, store, start=start, trace=trace)
+    watching = observer if isinstance(observer, LoadObserver) else None
     try:
-        async with _level_players(assembly, load, conversations, trace, store, start) as players:
-            await _play_levels(assembly, load, players, store, start, told)
+        async with player.opened():
+            await _play_levels(assembly, load, player, store, start, watching)
     finally:
         store.add_turn_key()
 
@@ -105,63 +112,46 @@ def _read(assembly: Assembly, store: RunStore) -> list[Conversation]:
     return conversations
 
 
-def _level_players(
-    assembly: Assembly,
-    load: LoadSection,
-    conversations: Sequence[Conversation],
-    trace: Sequence[Arrival],
-    store: RunStore,
-    start: float,
-) -> LevelPlayer:
-    if load.workers > 1:
-        return ProcessLevelPlayer(assembly.file, load, store, start=start)
-    return LocalLevelPlayer(assembly, load, conversations, store, start=start, trace=trace)
-
-
 async def _play_levels(
     assembly: Assembly,
     load: LoadSection,
-    players: LevelPlayer,
+    player: LevelPlayer,
     store: RunStore,
     start: float,
-    told: LoadObserver | None,
+    observer: LoadObserver | None,
 ) -> None:
     objectives = ObjectiveCheck(assembly.objectives, assembly.scorers, store)
-    search = _search(load)
-    index = 0
-    while True:
-        value = _value(load) if search is None else search.next_level()
-        if search is not None and value is None:
-            return
+    values = _values(load)
+    value = next(values)
+    for index in count():
         level = _level(load, index, value, perf_counter() - start)
         tell(logging.INFO, "level began", level=level.name, index=index)
-        if told:
-            told.level_began(level)
-        result = await _play_level(level, players, store, start, objectives, told)
+        if observer:
+            observer.level_began(level)
+        result = await _play_level(level, player, store, start, objectives, observer)
         over = {"index": index, "conversations": result["conversations"], "met": result["met"]}
         tell(logging.INFO, "level over", level=level.name, **over)
-        if told:
-            told.level_over(level, result)
-        if search is None:
+        if observer:
+            observer.level_over(level, result)
+        try:
+            value = values.send(result["met"] is not False)
+        except StopIteration:
             return
-        assert value is not None
-        search.tell(value, result["met"] is not False)
-        index += 1
 
 
 async def _play_level(
     level: Level,
-    players: LevelPlayer,
+    player: LevelPlayer,
     store: RunStore,
     start: float,
     objectives: ObjectiveCheck,
-    told: LoadObserver | None,
+    observer: LoadObserver | None,
 ) -> dict[str, Any]:
-    counting = asyncio.create_task(_keep_counting(players, told)) if told else None
+    counting = asyncio.create_task(_keep_counting(player, observer)) if observer else None
     outcome: LevelOutcome | None = None
     stopped: str | None = None
     try:
-        outcome = await players.play(level)
+        outcome = await player.play(level)
     except RunStoppedError as error:
         stopped = str(error)
         raise
@@ -170,9 +160,10 @@ async def _play_level(
             counting.cancel()
             with suppress(asyncio.CancelledError):
                 await counting
-        _keep_tallies(players.taken_tallies(), store)
-        if told:
-            told.counted(players.taken_count())
+        for key, tally in player.counts.take_tallies().items():
+            store.set_tally(StoredTally(*key, tally.data()))
+        if observer:
+            observer.counted(player.counts.take_count())
         result = _result(level, outcome, perf_counter() - start, stopped)
         if outcome is None:  # interrupted or stopped: what was measured until now can be reported
             store.add_event("level", result)
@@ -182,10 +173,10 @@ async def _play_level(
     return result
 
 
-async def _keep_counting(players: LevelPlayer, told: LoadObserver) -> None:
+async def _keep_counting(player: LevelPlayer, observer: LoadObserver) -> None:
     while True:
         await asyncio.sleep(COUNTED_EVERY_S)
-        told.counted(players.taken_count())
+        observer.counted(player.counts.take_count())
 
 
 def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None) -> dict[str, Any]:
@@ -211,32 +202,18 @@ def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: s
     }
 
 
-def _keep_tallies(tallies: Mapping[TallyKey, Tally], store: RunStore) -> None:
-    for key, tally in tallies.items():
-        store.set_tally(StoredTally(*key, tally.data()))
-
-
-def _value(load: LoadSection) -> float | None:
-    match load.profile:
-        case "closed":
-            return float(load.concurrency)
-        case "trace":
-            return None
-        case _:
-            return load.rate
-
-
-def _search(load: LoadSection) -> Search | None:
+def _values(load: LoadSection) -> Generator[float | None, bool, None]:
+    """What the levels offer, one after another; to be sent whether each met the objectives."""
     sweep = load.sweep
     if sweep is None:
-        return None
-    if sweep.levels:
-        return steps(sweep.levels, go_on=sweep.go_on or not load.slo, confirm=sweep.confirm)
-    assert sweep.low is not None
-    assert sweep.high is not None
-    return bisect(
-        sweep.low, sweep.high, resolution=sweep.resolution, whole=not load.open, confirm=sweep.confirm
-    )
+        alone = {"closed": float(load.concurrency), "trace": None}
+        yield alone.get(load.profile, load.rate)
+    elif sweep.low is None or sweep.high is None:
+        search = steps(sweep.levels, go_on=sweep.go_on or not load.slo)
+        yield from confirmed(search, sweep.confirm)
+    else:
+        search = bisect(sweep.low, sweep.high, resolution=sweep.resolution, whole=not load.open)
+        yield from confirmed(search, sweep.confirm)
 
 
 def _level(load: LoadSection, index: int, value: float | None, now_s: float) -> Level:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 
 from replay.core.conversation import Conversation
-from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped, share, trace_arrivals
+from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped
 from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
 from replay.play.load.sampling import draw, played_again, repetition_mark
@@ -63,10 +63,10 @@ class PlannedSessions:
             return (self._session(number, play) for number, play in self._mine)
         if level.value is None:
             return self._of_trace()
-        arrivals = share(self._arrivals(level, level.value), self._worker, self._workers)
+        arrivals = islice(self._arrivals(level, level.value), self._worker, None, self._workers)
         return (
             self._session(number, play, at_s)
-            for (_, at_s), (number, play) in zip(arrivals, self._mine, strict=False)
+            for at_s, (number, play) in zip(arrivals, self._mine, strict=False)
         )
 
     def _arrivals(self, level: Level, rate: float) -> Iterator[float]:
@@ -77,15 +77,14 @@ class PlannedSessions:
         return ramped(arrivals, level.ramp_s)
 
     def _of_trace(self) -> Iterator[UserSession]:
-        times = trace_arrivals((arrival.at_s for arrival in self._trace), self._load.speed)
-        for number, (arrival, at_s) in enumerate(zip(self._trace, times, strict=True)):
+        for number, arrival in enumerate(self._trace):
             if arrival.conversation is None:
                 play = next(self._drawn)
             else:
                 plays = self._plays_of(self._conversations[arrival.conversation])
                 play = plays[number % len(plays)]
             if number % self._workers == self._worker:
-                yield self._session(number, play, at_s, arrival.gaps_s)
+                yield self._session(number, play, arrival.at_s / self._load.speed, arrival.gaps_s)
 
     def _session(
         self, number: int, play: Play, at_s: float | None = None, gaps: tuple[float, ...] | None = None
@@ -98,8 +97,8 @@ class PlannedSessions:
 
     def _draw(self) -> Iterator[Play]:
         """Without end: each conversation drawn, with each system under each policy."""
-        for drawn in draw(list(self._conversations.values()), self._load.draw, self._seed):
-            yield from self._plays_of(drawn.conversation)
+        for conversation in draw(list(self._conversations.values()), self._load.draw, self._seed):
+            yield from self._plays_of(conversation)
 
     def _plays_of(self, conversation: Conversation) -> list[Play]:
         self._repetitions[conversation.id] += 1

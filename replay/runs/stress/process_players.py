@@ -12,26 +12,23 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import Mapping
-from types import TracebackType
+from collections.abc import AsyncIterator
 from typing import Self
 
 from replay.core.errors import InputError, ReplayError, RunError, RunStoppedError
 from replay.core.logs import child_environment
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.play.load.section import LoadSection
-from replay.runs.stress.counting import Count, Tally, TallyKey
+from replay.runs.stress.counting import Counts
 from replay.runs.stress.worker_messages import (
     Begin,
     Counted,
+    Done,
     Durable,
     Failed,
     Job,
-    LevelDone,
-    Ready,
     Records,
     Stop,
-    Stopped,
     receive,
     send,
 )
@@ -48,6 +45,7 @@ class ProcessLevelPlayer:
 
     def __init__(self, file: ScenarioFile, load: LoadSection, store: RunStore, *, start: float) -> None:
         """*start* is the reading of ``perf_counter`` when the run started."""
+        self.counts = Counts()
         self._workers = [
             _Worker(
                 Job(
@@ -59,27 +57,22 @@ class ProcessLevelPlayer:
                     start=start,
                 ),
                 store,
+                self.counts,
             )
             for number in range(load.workers)
         ]
 
-    async def __aenter__(self) -> Self:
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator[Self]:
+        """Around the run: the processes are there, and ready."""
         try:
             await asyncio.gather(*(worker.start() for worker in self._workers))
-        except BaseException:
-            await self._close()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._close()
-
-    async def _close(self) -> None:
-        await asyncio.gather(*(worker.close() for worker in self._workers))
+            yield self
+        finally:
+            await asyncio.gather(*(worker.close() for worker in self._workers))
 
     async def play(self, level: Level) -> LevelOutcome:
+        """As ``LocalLevelPlayer.play``."""
         try:
             return together(await asyncio.gather(*(worker.play(level) for worker in self._workers)))
         except BaseException:
@@ -87,28 +80,12 @@ class ProcessLevelPlayer:
             await asyncio.gather(*(worker.stop() for worker in self._workers))
             raise
 
-    def taken_count(self) -> Count:
-        count = Count()
-        for worker in self._workers:
-            count.merge(worker.count)
-            worker.count = Count()
-        return count
-
-    def taken_tallies(self) -> Mapping[TallyKey, Tally]:
-        tallies: dict[TallyKey, Tally] = {}
-        for worker in self._workers:
-            for key, tally in worker.tallies.items():
-                tallies.setdefault(key, Tally()).merge(tally)
-            worker.tallies = {}
-        return tallies
-
 
 class _Worker:
     """One process, seen from here."""
 
-    def __init__(self, job: Job, store: RunStore) -> None:
-        self.count = Count()
-        self.tallies: dict[TallyKey, Tally] = {}
+    def __init__(self, job: Job, store: RunStore, counts: Counts) -> None:
+        self._counts = counts
         self._job = job
         self._store = store
         self._process: asyncio.subprocess.Process | None = None
@@ -185,23 +162,15 @@ class _Worker:
                 await self._listening
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
-        """Take in what it says, until it is gone."""
+        """Take in what it sends, until it is gone."""
         while (message := await receive(reader)) is not None:
             match message:
                 case Records():
                     self._store_rows(message)
                 case Counted():
-                    self.count.merge(message.count)
-                case LevelDone():
-                    self.tallies = message.tallies
+                    self._counts.merge(message.count, message.tallies)
+                case Done():
                     self._settle(message.outcome)
-                case Ready():
-                    self._settle(None)
-                case Stopped():
-                    self.count.merge(message.count)
-                    for key, tally in message.tallies.items():
-                        self.tallies.setdefault(key, Tally()).merge(tally)
-                    self._settle(None)
                 case Failed():
                     self._fail(FAILURES[message.fault](message.message))
         self._fail(
@@ -217,9 +186,9 @@ class _Worker:
         except RunError as error:
             self._fail(error)
             return
-        durable.add_done_callback(lambda stored: self._tell_durable(stored, len(message.rows)))
+        durable.add_done_callback(lambda stored: self._confirm_durable(stored, len(message.rows)))
 
-    def _tell_durable(self, stored: asyncio.Future[None], records: int) -> None:
+    def _confirm_durable(self, stored: asyncio.Future[None], records: int) -> None:
         if stored.cancelled():
             return
         error = stored.exception()

@@ -2,7 +2,7 @@
 One of several processes that play a load run: ``python -m replay.runs.stress.worker_main FD``.
 
 It has an event loop and a coreference service of its own, and no database: records go to the parent, which
-says when they are durable.
+reports when they are durable.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.worker_messages import (
     Begin,
     Counted,
+    Done,
     Durable,
     Failed,
     Job,
-    LevelDone,
-    Ready,
     Records,
     Stop,
-    Stopped,
     receive,
     send,
 )
@@ -44,7 +42,7 @@ from replay.store.schema import Row, record_row
 COUNTED_EVERY_S = 0.5
 
 
-class _Sent:
+class _SendingSink:
     """A sink that sends records on, those of one turn of the loop together."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
@@ -75,7 +73,7 @@ class _Sent:
 
 
 async def work(end: socket.socket) -> None:
-    """Do what the parent at the other *end* says, until it says no more."""
+    """Do what the parent at the other *end* wants, until it is gone."""
     reader, writer = await asyncio.open_connection(sock=end)
     job = await receive(reader)
     if not isinstance(job, Job):
@@ -94,9 +92,9 @@ async def work(end: socket.socket) -> None:
 
 
 async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    sink = _Sent(writer)
-    async with _level_player(job, sink) as player, asyncio.TaskGroup() as tasks:
-        send(writer, Ready())
+    sink = _SendingSink(writer)
+    async with _level_player(job, sink).opened() as player, asyncio.TaskGroup() as tasks:
+        send(writer, Done())
         counting = tasks.create_task(_keep_counting(player, writer))
         playing: asyncio.Task[None] | None = None
         while (message := await receive(reader)) is not None:
@@ -111,13 +109,14 @@ async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWr
                         playing.cancel()
                         await asyncio.wait([playing])
                     sink.send()
-                    send(writer, Stopped(player.taken_count(), dict(player.taken_tallies())))
+                    send(writer, Counted(player.counts.take_count(), player.counts.take_tallies()))
+                    send(writer, Done())
         counting.cancel()
         if playing is not None:
             playing.cancel()
 
 
-def _level_player(job: Job, sink: _Sent) -> LocalLevelPlayer:
+def _level_player(job: Job, sink: _SendingSink) -> LocalLevelPlayer:
     """Everything the scenario names, built once more."""
     assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
     assert assembly.load is not None
@@ -136,14 +135,14 @@ def _level_player(job: Job, sink: _Sent) -> LocalLevelPlayer:
 
 async def _play(player: LocalLevelPlayer, level: Level, writer: asyncio.StreamWriter) -> None:
     outcome = await player.play(level)
-    send(writer, Counted(player.taken_count()))
-    send(writer, LevelDone(outcome, dict(player.taken_tallies())))
+    send(writer, Counted(player.counts.take_count(), player.counts.take_tallies()))
+    send(writer, Done(outcome))
 
 
 async def _keep_counting(player: LocalLevelPlayer, writer: asyncio.StreamWriter) -> None:
     while True:
         await asyncio.sleep(COUNTED_EVERY_S)
-        send(writer, Counted(player.taken_count()))
+        send(writer, Counted(player.counts.take_count(), {}))
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 """
-What the processes of a load run say to each other, over a socket between parent and child.
+Messages between the processes of a load run, over a socket between parent and child.
 
 Pickled, since both ends are the same program on the same machine, and nobody else can reach the socket.
 """
@@ -21,7 +21,7 @@ _LENGTH = Struct("!I")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a worker is to do; the first it is told."""
+    """To a worker, before anything else: what it is to do."""
 
     text: str
     source: str
@@ -49,12 +49,7 @@ class Durable:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """To a worker: ask nothing more, and say when you have sent all you have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """From a worker: it can begin."""
+    """To a worker: ask nothing more, send what you have, and say when that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +61,18 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """From a worker: what came since the last time."""
+    """From a worker: what came since the last time; the tallies once a level."""
 
     count: Count
-
-
-@dataclass(frozen=True, slots=True)
-class LevelDone:
-    """From a worker: a level is over."""
-
-    outcome: LevelOutcome
     tallies: dict[TallyKey, Tally]
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
-    """From a worker: all it had was sent, and this is what it only counted."""
+class Done:
+    """From a worker: it did what it was to do: get ready, play a level, or stop."""
 
-    count: Count
-    tallies: dict[TallyKey, Tally]
+    outcome: LevelOutcome | None = None
+    """Of a level."""
 
 
 @dataclass(frozen=True, slots=True)

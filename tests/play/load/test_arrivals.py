@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import kstest, pearsonr, poisson
 
-from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped, share, trace_arrivals
+from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
@@ -90,47 +90,3 @@ def test_arrivals_never_go_back(rate, ramp_s, seed):
     at = list(islice(ramped(arrivals, ramp_s), 200))
     assert at[0] >= 0
     assert all(a <= b and math.isfinite(b) for a, b in pairwise(at))
-
-
-@given(st.integers(1, 7), st.integers(0, 2**32))
-def test_the_workers_shares_together_are_the_whole_sequence(workers, seed):
-    def arrivals():
-        return ramped(poisson_arrivals(50, random.Random(seed)), 2)
-
-    whole = list(islice(enumerate(arrivals()), 20 * workers))
-    shares = [list(islice(share(arrivals(), index, workers), 20)) for index in range(workers)]
-    assert sorted(played for each in shares for played in each) == whole
-
-
-def test_a_finite_sequence_is_shared_to_its_last_arrival():
-    assert [list(share([0.0, 1.0, 2.0], index, 2)) for index in (0, 1)] == [[(0, 0.0), (2, 2.0)], [(1, 1.0)]]
-
-
-def test_a_trace_keeps_its_times_or_goes_faster():
-    assert list(trace_arrivals([0, 1, 1, 4])) == [0, 1, 1, 4]
-    assert list(trace_arrivals([0, 1, 1, 4], speed=2)) == [0, 0.5, 0.5, 2]
-
-
-@pytest.mark.parametrize("times", [[0, 2, 1], [-1], [0, math.nan], [math.inf]])
-def test_a_trace_that_goes_back_is_refused(times):
-    with pytest.raises(ValueError, match="never go back"):
-        list(trace_arrivals(times))
-
-
-@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf])
-def test_what_is_no_rate_is_refused_at_once(bad):
-    with pytest.raises(ValueError, match="rate"):
-        constant_arrivals(bad)
-    with pytest.raises(ValueError, match="rate"):
-        poisson_arrivals(bad, random.Random(0))
-    with pytest.raises(ValueError, match="speed"):
-        trace_arrivals([], bad)
-    if bad != 0:
-        with pytest.raises(ValueError, match="ramp"):
-            ramped([], bad)
-
-
-@pytest.mark.parametrize("index", [-1, 2])
-def test_a_worker_that_does_not_exist_has_no_share(index):
-    with pytest.raises(ValueError, match="no worker"):
-        share([], index, 2)
