@@ -9,7 +9,8 @@ what a run's database keeps. Counting is done here: only the buckets in use take
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -30,28 +31,18 @@ _SUB_BITS = 11
 
 
 class DurationHistogram:
-    """
-    How many durations fell into each bucket.
-
-    Shorter or longer ones than the range are counted at its ends; ``at_lowest`` and ``at_highest`` say
-    how many there are.
-    """
+    """How many durations fell into each bucket; shorter or longer ones than the range count at its ends."""
 
     __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._counts: dict[int, int] = {}
+        self._counts: Counter[int] = Counter()
 
     def record(self, duration_s: float) -> None:
         """Count one duration."""
-        units = int(duration_s * _UNITS_PER_S)
-        if units < _LOWEST:
-            units = _LOWEST
-        elif units > _HIGHEST:
-            units = _HIGHEST
+        units = min(max(int(duration_s * _UNITS_PER_S), _LOWEST), _HIGHEST)
         shift = max(0, units.bit_length() - _SUB_BITS)
-        index = (shift << (_SUB_BITS - 1)) + (units >> shift)
-        self._counts[index] = self._counts.get(index, 0) + 1
+        self._counts[(shift << (_SUB_BITS - 1)) + (units >> shift)] += 1
 
     def record_all(self, durations_s: NDArray[np.floating[Any]]) -> None:
         """Count an array of durations; NaN is left out."""
@@ -61,30 +52,16 @@ class DurationHistogram:
         units = np.clip(known * _UNITS_PER_S, _LOWEST, _HIGHEST).astype(np.int64)
         shift = np.maximum(0, np.frexp(units.astype(np.float64))[1] - _SUB_BITS)
         indices, counts = np.unique((shift << (_SUB_BITS - 1)) + (units >> shift), return_counts=True)
-        self._add(zip(indices.tolist(), counts.tolist(), strict=True))
+        self._counts.update(dict(zip(indices.tolist(), counts.tolist(), strict=True)))
 
     def merge(self, other: DurationHistogram) -> None:
         """Count all that *other* has counted too."""
-        self._add(other._counts.items())
-
-    def _add(self, counts: Iterable[tuple[int, int]]) -> None:
-        for index, count in counts:
-            self._counts[index] = self._counts.get(index, 0) + count
+        self._counts.update(other._counts)
 
     @property
     def count(self) -> int:
         """Durations counted."""
-        return sum(self._counts.values())
-
-    @property
-    def at_lowest(self) -> int:
-        """Those counted as 10 us or less."""
-        return self._counts.get(_index(_LOWEST), 0)
-
-    @property
-    def at_highest(self) -> int:
-        """Those counted as 1 h or more."""
-        return self._counts.get(_index(_HIGHEST), 0)
+        return self._counts.total()
 
     def quantiles(self, shares: Sequence[float]) -> list[float] | None:
         """
@@ -97,37 +74,32 @@ class DurationHistogram:
 
         if not self._counts:
             return None
-        indices = np.array(sorted(self._counts), dtype=np.int64)
-        ends = np.cumsum([self._counts[index] for index in indices.tolist()])
-        middles = _middles_s(indices)
-        places = np.asarray(shares, dtype=np.float64) * (ends[-1] - 1)
-        below = np.floor(places).astype(np.int64)
+        middles, counts = self._middles_s()
+        ends = np.cumsum(counts)
+        positions = np.asarray(shares, dtype=np.float64) * (ends[-1] - 1)
+        below = np.floor(positions).astype(np.int64)
         above = np.minimum(below + 1, ends[-1] - 1)
-        low, high = (middles[np.searchsorted(ends, place, side="right")] for place in (below, above))
-        found: list[float] = (low + (high - low) * (places - below)).tolist()
+        low, high = (middles[np.searchsorted(ends, each, side="right")] for each in (below, above))
+        found: list[float] = (low + (high - low) * (positions - below)).tolist()
         return found
 
     def mean_s(self) -> float | None:
         """The mean, within the same error; None when nothing was counted."""
         import numpy as np
 
-        if not self._counts:
-            return None
-        indices = np.array(list(self._counts), dtype=np.int64)
-        return float(np.average(_middles_s(indices), weights=list(self._counts.values())))
+        middles, counts = self._middles_s()
+        return float(np.average(middles, weights=counts)) if self._counts else None
 
-    def counts_up_to(self, limits_s: Sequence[float]) -> list[int]:
-        """How many durations are at most as long as each of *limits_s*, to the bucket."""
+    def _middles_s(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The middles of the buckets in use, in seconds and rising, and how many durations each has."""
         import numpy as np
 
         indices = np.array(sorted(self._counts), dtype=np.int64)
-        ends = np.concatenate([[0], np.cumsum([self._counts[index] for index in indices.tolist()])])
-        found: list[int] = (
-            ends[np.searchsorted(_middles_s(indices), limits_s, side="right")].astype(int).tolist()
-        )
-        return found
-
-    # The form in which it is kept --------------------------------------------------------------------
+        half = 1 << (_SUB_BITS - 1)
+        shift = np.maximum(0, indices // half - 1)
+        lowest = (indices - shift * half) << shift
+        counts = np.array([self._counts[index] for index in indices.tolist()], dtype=np.int64)
+        return (lowest + (1 << shift) / 2) / _UNITS_PER_S, counts
 
     def encode(self) -> str:
         """The V2 compressed form of HdrHistogram, in base64."""
@@ -160,21 +132,5 @@ class DurationHistogram:
         if layout != (1, _HIGHEST, DIGITS):
             raise ValueError(f"a histogram of another layout: {layout}, expected {(1, _HIGHEST, DIGITS)}")
         found = cls()
-        found._add((index, count) for index, count in enumerate(whole.counts) if count)
+        found._counts.update({index: count for index, count in enumerate(whole.counts) if count})
         return found
-
-
-def _index(units: int) -> int:
-    shift = max(0, units.bit_length() - _SUB_BITS)
-    return (shift << (_SUB_BITS - 1)) + (units >> shift)
-
-
-def _middles_s(indices: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The middle of each bucket, in seconds."""
-    import numpy as np
-
-    half = 1 << (_SUB_BITS - 1)
-    shift = np.maximum(0, indices // half - 1)
-    lowest = (indices - shift * half) << shift
-    middles: NDArray[np.float64] = (lowest + (1 << shift) / 2) / _UNITS_PER_S
-    return middles
