@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import msgspec
+
 from replay.core.conversation import Conversation, Passage
-from replay.core.frozen_init import quick_init
 from replay.core.history import Exchange
 from replay.core.record import Usage
 
@@ -22,9 +22,7 @@ HistoryKeeper = Literal["client", "server"]
 """Who keeps the conversation's history: the caller sends it each time, or the system has a session."""
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One question put to a system."""
 
     question: str
@@ -32,15 +30,14 @@ class ChatRequest:
     """Oldest first. Empty for an adapter whose system keeps the history itself."""
     depth: int
     """1 for the conversation's first turn."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """How the model is to answer this one question, in Chat Completions' names (``temperature``,
     ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
     keep_raw: bool = False
     """The reply's ``raw`` is wanted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenLogprobs:
+class TokenLogprobs(msgspec.Struct, frozen=True, kw_only=True):
     """One token of a reply, and the likeliest ones in its place."""
 
     token: str
@@ -50,9 +47,7 @@ class TokenLogprobs:
     """Candidates with their log-probabilities, the likeliest first, as far as they were asked for."""
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireTimes:
+class WireTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Moments of a request, read from ``time.perf_counter``."""
 
     sent: float
@@ -63,9 +58,7 @@ class WireTimes:
     """Gaps between the pieces of a streamed answer, in tenths of a millisecond; see ``Timing``."""
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatReply:
+class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a system answered."""
 
     text: str

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+
+import msgspec
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.frozen_init import quick_init
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """One question and its answer, as a system sees them in its history."""
 
     question: str
     answer: str
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One turn behind us."""
 
     turn: Turn
@@ -30,13 +26,12 @@ class Played:
     answer: str | None
     """What stands in the system's own history: its answer, or the gold answer standing in for a
     failed ask. None when the turn left no trace there (filtered out)."""
-    exchange: Exchange | None = field(init=False, compare=False, repr=False)
-    """The same as the system sees it. One object for all later turns, so that an adapter can tell what
-    it has put into words before."""
 
-    def __post_init__(self) -> None:
-        exchange = None if self.answer is None else Exchange(question=self.asked, answer=self.answer)
-        object.__setattr__(self, "exchange", exchange)
+    @cached_property
+    def exchange(self) -> Exchange | None:
+        """The same as the system sees it. One object for all later turns, so that an adapter can tell what
+        it has put into words before."""
+        return None if self.answer is None else Exchange(question=self.asked, answer=self.answer)
 
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:

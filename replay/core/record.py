@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from replay.core.conversation import Passage
 from replay.core.drift_evidence import Drift
-from replay.core.frozen_init import quick_init
 
 Outcome = Literal[
     "answered",
@@ -28,9 +28,7 @@ Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewri
 gave none that could be used."""
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens, as the system counted them."""
 
     prompt_tokens: int | None = None
@@ -43,9 +41,7 @@ TOKEN_GAP_S = 1e-4
 """The unit of ``Timing.token_gaps_100us``."""
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """
     Moments of one ask, in seconds since the engine started.
 
@@ -86,9 +82,7 @@ class Timing:
         return None if self.first_token_s is None else self.first_token_s - self.sent_s
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRecord:
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """
     One asked (or skipped) turn.
 

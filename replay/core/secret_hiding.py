@@ -70,8 +70,10 @@ def hide_in_reply(reply: ChatReply) -> ChatReply:
         for passage in reply.passages
     )
     if text != reply.text or passages != reply.passages:
+        from msgspec.structs import replace as replace_in  # `replay --help` needs none of it
+
         # Tokens are of no use beside another text, and might spell the secret out.
-        return replace(reply, text=text, passages=passages, logprobs=None)
+        return replace_in(reply, text=text, passages=passages, logprobs=None)
     return reply
 
 

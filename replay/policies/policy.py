@@ -8,19 +8,17 @@ conversational QA (``augment``); see each file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
+
+import msgspec
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
-from replay.core.frozen_init import quick_init
 from replay.core.history import Exchange, Played
 from replay.core.record import Edit
 
 
-@quick_init
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTurn:
+class PlannedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """The next turn as a policy wants it played."""
 
     question: str

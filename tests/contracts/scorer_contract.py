@@ -10,11 +10,11 @@ import json
 import math
 import pickle
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import MeanScorer, ResampledScorer, Scorer, Unscored

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from replay.scorers.token_f1 import TokenF1
 from replay.statistics.comparison import Side, compare_sides, corrected

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
+
+from msgspec.structs import replace
 
 from replay import AdapterError, ChatReply, ChatRequest, Conversation
 from replay_adapters.chat.body import ChatBodies, ChatBody
