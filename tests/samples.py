@@ -9,13 +9,14 @@ from itertools import count
 from pathlib import Path
 
 from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
+from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
 from replay.coreference.drift import DriftDetector, DriftMode
 from replay.coreference.drift_evalconvqa import Match
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.play.player import AskSettings, Play, Player, System
+from replay.play.player import OnFailure, Play, Player, System
 from replay.policies.policy import Policy
 
 Answer = str | AdapterError | None
@@ -119,12 +120,14 @@ async def play(
     policy: Policy,
     conversation: Conversation = ALBUM,
     *,
-    settings: AskSettings | None = None,
+    patience: Patience | None = None,
+    on_failure: OnFailure = "stop",
     records: Sequence[TurnRecord] = (),
 ) -> list[TurnRecord]:
     """The new records of one conversation."""
     sink = Recorded()
-    player = Player(settings or AskSettings(backoff_s=0.0), sink, clock=ticking(), start=0.0)
+    patience = patience or Patience(backoff_s=0.0)
+    player = Player(patience, sink, clock=ticking(), start=0.0, on_failure=on_failure)
     await player.play(
         Play(
             system=System(name="fake", adapter=system),

@@ -38,7 +38,7 @@ def show_estimate(
 ) -> None:
     """Print how many asks the judges *names* would send about the run in *folder*, and what they cost."""
     panels = run_panels(Run(folder), names, repeats=repeats, cache=cache)
-    estimates = asyncio.run(estimate_run(folder, panels))
+    estimates = estimate_run(folder, panels)
     if as_json:
         typer.echo(json.dumps(msgspec.to_builtins(estimates), indent=2))
         return

@@ -10,7 +10,7 @@ Every exception this project raises on purpose, by who can mend it.
     │   └── PluginNotFoundError
     ├── ResolverError                 the coreference resolver or its worker process
     ├── RewriteError                  a rewriter; becomes an edit "rewrite-failed", never stops a run
-    ├── RunStoppedError               whoever keeps a system: it refuses our key, or fails again and again
+    ├── RunStoppedError               whoever keeps an endpoint: it refuses our key, or fails again and again
     └── AdapterError                  the system under test; becomes a record's outcome, never stops a run
         ├── AdapterTimeoutError       outcome "timed-out"
         ├── AdapterConnectionError    outcome "connection-failed"
@@ -105,7 +105,7 @@ class RewriteError(ReplayError):
 
 
 class RunStoppedError(ReplayError):
-    """A run that was stopped since one of its systems fails; what was answered is kept."""
+    """A run, or its judging, that was stopped since an endpoint fails; what was answered is kept."""
 
 
 class AdapterError(ReplayError):

@@ -18,15 +18,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Reading
 from replay.core.errors import ResolverError
 from replay.core.settings.plugins import build, load
 from replay.coreference.clusters import readings_from_clusters
-from replay.coreference.disk_cache import DiskCache, key_of
 from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver
 from replay.coreference.semantic import SemanticEncoder, similarities
 
 T = TypeVar("T")
+
+FILE = "coreference.db"
+LARGEST_BYTES = 256 * 2**20
+"""Of the cache: some 400,000 documents; the quarter that was written first goes when it is reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,8 @@ class Worker:
         self.resolver = choice.build()
         self._encoder = encoder
         # Looking a document up costs about what the embedded resolver needs for it.
-        self._cache = DiskCache() if getattr(self.resolver, "worth_caching", False) else None
+        path = cache_path(FILE) if getattr(self.resolver, "worth_caching", False) else None
+        self._cache = DiskCache(path, renew_damaged=True, largest_bytes=LARGEST_BYTES)
 
     def readings(self, asked: Sequence[Asked]) -> list[tuple[Reading, ...]]:
         """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
@@ -105,11 +110,11 @@ class Worker:
         work: Callable[[Sequence[Document]], Sequence[T]],
         shape: Any,
     ) -> list[T]:
-        if self._cache is None or not any(a.gold for a in asked):
+        if self._cache.path is None or not any(a.gold for a in asked):
             return list(work([a.document for a in asked]))
         signature = self.resolver.signature
-        keys = [key_of(kind, signature, a.document) if a.gold else None for a in asked]
-        kept = self._cache.get([key for key in keys if key is not None])
+        keys = [content_key(kind, signature, a.document) if a.gold else None for a in asked]
+        kept = self._cache.get(key for key in keys if key is not None)
         results: dict[int, T] = {}
         for i, key in enumerate(keys):
             if key in kept:

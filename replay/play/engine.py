@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
 from time import monotonic, perf_counter
 from typing import Protocol
 
+from replay.core.asking.opening import opened_endpoints
+from replay.core.asking.patience import Patience
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.play.first_failure import first_failure
 from replay.play.gc_pause import quiet_collector
 from replay.play.loop_lag import LagSummary, LoopLag
-from replay.play.player import AskSettings, Play, Player, RecordSink, System
+from replay.play.player import OnFailure, Play, Player, RecordSink, System
 
 FETCHED_AT_ONCE = 32
 FETCHING_S = 0.005
@@ -48,9 +49,10 @@ async def play_all(
     plays: Iterator[Play],
     *,
     systems: tuple[System, ...],
-    settings: AskSettings,
+    patience: Patience,
     sink: RecordSink,
     concurrency: int,
+    on_failure: OnFailure = "stop",
     observer: Observer | None = None,
     clock: Callable[[], float] = perf_counter,
     keep_raw: Callable[[RawReply], None] | None = None,
@@ -65,7 +67,7 @@ async def play_all(
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
     sink = NotifyingSink(sink, observer) if observer else sink
-    player = Player(settings, sink, clock=clock, start=clock(), keep_raw=keep_raw)
+    player = Player(patience, sink, clock=clock, start=clock(), on_failure=on_failure, keep_raw=keep_raw)
     source = SharedIterator(plays)
 
     async def keep_playing() -> None:
@@ -74,23 +76,12 @@ async def play_all(
             if observer:
                 observer.played(play)
 
-    async with opened_systems(systems), LoopLag() as lag:
+    async with opened_endpoints(systems), LoopLag() as lag:
         with first_failure(), quiet_collector():
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(concurrency):
                     tasks.create_task(keep_playing())
     return lag.summary()
-
-
-@asynccontextmanager
-async def opened_systems(systems: Iterable[System]) -> AsyncIterator[None]:
-    """What *systems* hold open, opened for as long as the block lasts."""
-    async with AsyncExitStack() as stack:
-        for system in systems:
-            for managed in (system.limit, system.adapter):
-                if hasattr(managed, "__aenter__"):
-                    await stack.enter_async_context(managed)  # type: ignore[arg-type]
-        yield
 
 
 class SharedIterator:

@@ -1,8 +1,8 @@
 """
-Plays one conversation, turn after turn: deadline, retries, and what happens after a failure.
+Plays one conversation, turn after turn, and says what happens after a failure.
 
-The one place that sets a deadline, the one place that retries. A failed ask becomes a record with an
-outcome; only a bug, or coreference that can't go on, is an exception.
+A failed ask becomes a record with an outcome; only a bug, coreference that can't go on, or an endpoint that
+refuses our key is an exception.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, cast
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
-from replay.core.asking.circuit_breaker import Breaker
+from replay.core.asking.patience import Patience, PatientAsker, UnopenedSession
 from replay.core.asking.politeness import PolitenessLimit
-from replay.core.asking.retrying import Deadlines, ask_within, pause_before_retry
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError
 from replay.core.history import Played
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
-from replay.core.secret_hiding import hide_in_error
 from replay.core.settings.prices import Prices, cost_usd
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy
@@ -31,27 +29,6 @@ from replay.policies.policy import PlannedTurn, Policy
 OnFailure = Literal["stop", "gold"]
 """``stop``: the conversation ends at its first failed ask. ``gold``: the gold answer stands in for the
 missing one and the conversation goes on (it ends all the same where no gold answer is known)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskSettings:
-    """How one question is asked."""
-
-    timeout_s: float = 60.0
-    """Deadline of each attempt."""
-    attempts: int = 4
-    """Asks at most, the first included."""
-    backoff_s: float = 0.5
-    """Longest wait before the first retry; doubled for each further one, drawn evenly from [0, wait]
-    ("full jitter"), so that conversations that failed together don't return together."""
-    retry_budget_s: float = 60.0
-    """No retry begins later than this after the first attempt failed, whatever ``Retry-After`` asks."""
-    on_failure: OnFailure = "stop"
-    stop_after: int | None = None
-    """Failed asks of one system in a row after which the run stops; None where it never does."""
-    fail_fast: bool = True
-    """Stop at once where a system refuses our key before it answered anything."""
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +71,12 @@ class Player:
 
     def __init__(
         self,
-        settings: AskSettings,
+        patience: Patience,
         sink: RecordSink,
         *,
         clock: Callable[[], float],
         start: float,
+        on_failure: OnFailure = "stop",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep_raw: Callable[[RawReply], None] | None = None,
     ) -> None:
@@ -106,14 +84,13 @@ class Player:
         *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry,
         *keep_raw* takes the replies of systems whose replies are kept.
         """
-        self._keep_raw = keep_raw
-        self._settings = settings
+        way_out = " (play.fail_fast: false goes on all the same.)"
+        self._asker = PatientAsker(patience, way_out=way_out, clock=clock, sleep=sleep)
         self._sink = sink
         self._clock = clock
         self._start = start
-        self._sleep = sleep
-        self._deadlines = Deadlines(settings.timeout_s)
-        self._breaker = Breaker(settings.stop_after, fail_fast=settings.fail_fast)
+        self._on_failure = on_failure
+        self._keep_raw = keep_raw
 
     async def play(self, play: Play, pacer: Pacer | None = None) -> None:
         """
@@ -134,12 +111,11 @@ class Player:
             if log is not None:
                 log.began(len(conversation.turns))
                 stack.callback(log.ended)
-            session: Session | AdapterError
+            session: Session
             try:
                 session = await stack.enter_async_context(play.system.adapter.session(conversation))
             except AdapterError as error:
-                hide_in_error(error)
-                session = error
+                session = UnopenedSession(error)
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
                 # Planned before it is due: comparing histories is not the system's time.
                 planned = await play.policy.plan(conversation, depth, tuple(played))
@@ -152,100 +128,55 @@ class Player:
                     record = await self._ask(play, session, depth, planned, due, log)
                     done = self._clock()
                 await self._sink.write(record)
-                if self._breaker.stop is not None:
-                    raise self._breaker.stop
-                if ends_conversation(record, self._settings.on_failure):
+                if self._asker.breaker.stop is not None:
+                    raise self._asker.breaker.stop
+                if ends_conversation(record, self._on_failure):
                     return
                 played.append(_played(conversation, record))
 
     async def _ask(
         self,
         play: Play,
-        session: Session | AdapterError,
+        session: Session,
         depth: int,
         planned: PlannedTurn,
         due: float,
         log: ConversationLog | None,
     ) -> TurnRecord:
         system = play.system
-        history = planned.history if system.adapter.history == "client" else ()
+        keeps_history = system.adapter.history == "server"
         request = ChatRequest(
-            question=planned.question, history=history, depth=depth, keep_raw=system.keep_raw
+            question=planned.question,
+            history=() if keeps_history else planned.history,
+            depth=depth,
+            keep_raw=system.keep_raw,
         )
-        first_failure: float | None = None
-        attempt = 0
-        while True:
-            attempt += 1
-            if system.limit is not None:
-                await system.limit.wait()
-            sent = self._clock()
-            if log is not None:
-                log.sent(depth, attempt)
-            try:
-                if isinstance(session, AdapterError):
-                    raise session
-                reply = await ask_within(session, request, self._deadlines)
-            except AdapterError as error:
-                done = self._clock()
-                first_failure = done if first_failure is None else first_failure
-                pause = self._pause_before_retry(play, depth, error, attempt, done - first_failure)
-                if isinstance(session, AdapterError):
-                    pause = None
-                if error.raw is not None:
-                    self._keep(play, depth, attempt, error.outcome, error.raw)
-                if log is not None:
-                    log.failed(depth, attempt, error.outcome, str(error), pause)
-                if pause is None:
-                    self._breaker.failed(system.name, error)
-                    return self._record(
-                        play,
-                        depth,
-                        planned,
-                        outcome=cast(Outcome, error.outcome),
-                        attempts=attempt,
-                        error=f"{system.name}: {error}",
-                        partial=error.partial if isinstance(error, AdapterCutOffError) else None,
-                        timing=self._timing(due, WireTimes(sent=sent, done=done)),
-                    )
-            else:
-                self._breaker.answered(system.name)
-                times = reply.times or WireTimes(sent=sent, done=self._clock())
-                if log is not None:
-                    log.answered(depth, attempt, times.done - times.sent)
-                if reply.raw is not None:
-                    self._keep(play, depth, attempt, "answered", reply.raw)
-                timing = self._timing(due, times)
-                return self._record(play, depth, planned, "answered", attempt, reply=reply, timing=timing)
-            await self._sleep(pause)
-
-    def _keep(self, play: Play, depth: int, attempt: int, outcome: str, raw: bytes) -> None:
-        if play.system.keep_raw and self._keep_raw is not None:
-            self._keep_raw(
-                RawReply(
-                    conversation=play.conversation.id,
-                    system=play.system.name,
-                    policy=play.policy_name,
-                    depth=depth,
-                    attempt=attempt,
-                    outcome=outcome,
-                    data=raw,
-                )
+        keep = self._keep_raw if system.keep_raw else None
+        attempts = None if log is None and keep is None else _Attempts(play, depth, log, keep)
+        outcome, attempt, sent, done = await self._asker.ask(
+            system,
+            session,
+            request,
+            place=(system.name, play.policy_name, play.conversation.id, depth),
+            session_remembers=keeps_history,
+            watcher=attempts,
+        )
+        if isinstance(outcome, AdapterError):
+            return self._record(
+                play,
+                depth,
+                planned,
+                outcome=cast(Outcome, outcome.outcome),
+                attempts=attempt,
+                error=f"{system.name}: {outcome}",
+                partial=outcome.partial if isinstance(outcome, AdapterCutOffError) else None,
+                timing=self._timing(due, WireTimes(sent=sent, done=done)),
             )
-
-    def _pause_before_retry(
-        self, play: Play, depth: int, error: AdapterError, attempt: int, since_failure_s: float
-    ) -> float | None:
-        """Seconds to wait before asking again; None when this failure is final."""
-        if play.system.adapter.history == "server" and error.reached:
-            return None  # the question may already stand in the session's history
-        where = (self._settings.seed, play.system.name, play.policy_name, play.conversation.id, depth)
-        return pause_before_retry(
-            self._settings,
-            error,
-            attempt=attempt,
-            since_failure_s=since_failure_s,
-            place="|".join(map(str, where)),
-        )
+        times = outcome.times or WireTimes(sent=sent, done=self._clock())
+        if attempts is not None:
+            attempts.answered(attempt, outcome, times)
+        timing = self._timing(due, times)
+        return self._record(play, depth, planned, "answered", attempt, reply=outcome, timing=timing)
 
     def _record(
         self,
@@ -296,6 +227,44 @@ class Player:
             first_token_s=None if times.first_token is None else times.first_token - start,
             token_gaps_100us=times.token_gaps_100us,
         )
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """Writes the attempts of a turn to the log, and keeps what came back, where that is wanted."""
+
+    play: Play
+    depth: int
+    log: ConversationLog | None
+    keep: Callable[[RawReply], None] | None
+
+    def sent(self, attempt: int) -> None:
+        if self.log is not None:
+            self.log.sent(self.depth, attempt)
+
+    def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
+        self._keep(attempt, error.outcome, error.raw)
+        if self.log is not None:
+            self.log.failed(self.depth, attempt, error.outcome, str(error), pause_s)
+
+    def answered(self, attempt: int, reply: ChatReply, times: WireTimes) -> None:
+        if self.log is not None:
+            self.log.answered(self.depth, attempt, times.done - times.sent)
+        self._keep(attempt, "answered", reply.raw)
+
+    def _keep(self, attempt: int, outcome: str, raw: bytes | None) -> None:
+        if self.keep is not None and raw is not None:
+            self.keep(
+                RawReply(
+                    conversation=self.play.conversation.id,
+                    system=self.play.system.name,
+                    policy=self.play.policy_name,
+                    depth=self.depth,
+                    attempt=attempt,
+                    outcome=outcome,
+                    data=raw,
+                )
+            )
 
 
 def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:

@@ -11,52 +11,32 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from replay.core.adapter import Adapter, ChatRequest
+from replay.core.asking.opening import opened
+from replay.core.asking.patience import Patience, PatientAsker
 from replay.core.asking.politeness import PolitenessLimit
-from replay.core.asking.retrying import Deadlines, ask_within, pause_before_retry
 from replay.core.asking.templating import TextTemplate
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
 from replay.core.history import gold_history
+from replay.core.settings.choice import LimitSection
 from replay.core.settings.plugins import build, load
 from replay.policies.rewriter import RewriteRequest
 
+PATIENCE = Patience(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
 REMEMBERED_QUESTIONS = 8192
 _MAX_CHARACTERS = 1000
 _QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """A politeness limit of the endpoint."""
-
-    asks: int
-    per_s: float
-
-    def __post_init__(self) -> None:
-        if self.asks < 1 or self.per_s <= 0:
-            raise ValueError("limit: asks must be at least 1 and per_s above 0")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long and how often one question is put; the same settings as a system's."""
-
-    timeout_s: float = 30.0
-    attempts: int = 3
-    backoff_s: float = 0.5
-    retry_budget_s: float = 30.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,13 +48,16 @@ class LlmRewriter:
     name: str
     """Adapter and settings, as the signature shows them."""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
-    patience: Patience = Patience()
+    patience: Patience = PATIENCE
     limit: PolitenessLimit | None = None
     max_words: int = 60
-    clock: Callable[[], float] = monotonic
+    _asker: PatientAsker = field(init=False)
     _answers: dict[str, str] = field(init=False, default_factory=dict)
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(init=False, default_factory=WeakValueDictionary)
     _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self._asker = PatientAsker(self.patience, who="rewriter")
 
     @property
     def signature(self) -> str:
@@ -82,9 +65,7 @@ class LlmRewriter:
         return f"llm({self.name},prompt:{_hash(self.prompt.text)},parameters:{_hash(parameters)})"
 
     async def __aenter__(self) -> Self:
-        for managed in (self.limit, self.adapter):
-            if hasattr(managed, "__aenter__"):
-                await self._stack.enter_async_context(managed)  # type: ignore[arg-type]
+        await self._stack.enter_async_context(opened((self.limit, self.adapter)))
         return self
 
     async def __aexit__(
@@ -98,6 +79,7 @@ class LlmRewriter:
 
         Raises:
             RewriteError: no reply came, or one that can't be a question.
+            RunStoppedError: the endpoint refuses our key and has answered nothing yet.
         """
         try:
             prompt = self.prompt.render(prompt_variables(request))
@@ -114,28 +96,13 @@ class LlmRewriter:
 
     async def _asked(self, prompt: str, request: RewriteRequest) -> str:
         ask = ChatRequest(question=prompt, history=(), depth=request.depth, parameters=self.parameters)
-        place = f"{request.conversation.id}|{request.depth}"
-        first_failure: float | None = None
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                # Neither gold answers nor passages: what the model is to know stands in the prompt.
-                async with self.adapter.session(
-                    Conversation(id=request.conversation.id, turns=())
-                ) as session:
-                    if self.limit is not None:
-                        await self.limit.wait()
-                    return (await ask_within(session, ask, Deadlines(self.patience.timeout_s))).text
-            except AdapterError as error:
-                now = self.clock()
-                first_failure = now if first_failure is None else first_failure
-                pause = pause_before_retry(
-                    self.patience, error, attempt=attempt, since_failure_s=now - first_failure, place=place
-                )
-                if pause is None:
-                    raise RewriteError(f"{error.outcome}: {error}") from error
-            await asyncio.sleep(pause)
+        # Neither gold answers nor passages: what the model is to know stands in the prompt.
+        talk = request.conversation.id
+        try:
+            reply = await self._asker.reply(self, ask, about=talk, place=(talk, request.depth))
+        except AdapterError as error:
+            raise RewriteError(f"{error.outcome}: {error}") from error
+        return reply.text
 
 
 def llm_rewriter(
@@ -145,9 +112,9 @@ def llm_rewriter(
     settings: dict[str, Any] | None = None,
     prompt: Path | None = None,
     parameters: dict[str, Any] | None = None,
-    timeout_s: float = 30.0,
-    attempts: int = 3,
-    limit: Limit | None = None,
+    timeout_s: float = PATIENCE.timeout_s,
+    attempts: int = PATIENCE.attempts,
+    limit: LimitSection | None = None,
     max_words: int = 60,
 ) -> LlmRewriter:
     """
@@ -166,7 +133,7 @@ def llm_rewriter(
         prompt=_template(prompt),
         name=f"{adapter.rpartition('/')[2]}@{_hash(identity)}",
         parameters={"temperature": 0} if parameters is None else parameters,
-        patience=Patience(timeout_s=timeout_s, attempts=attempts),
+        patience=replace(PATIENCE, timeout_s=timeout_s, attempts=attempts),
         limit=PolitenessLimit(limit.asks, limit.per_s) if limit else None,
         max_words=max_words,
     )

@@ -8,12 +8,13 @@ A rewriter is a plug-in (group ``replay.rewriters``), chosen in a policy's setti
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from replay.core.asking import opening
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.errors import Fault, PluginError, ScenarioError
@@ -56,6 +57,7 @@ class Rewriter(Protocol):
 
         Raises:
             RewriteError: it should have been rewritten but could not be.
+            RunStoppedError: nothing could be, so that the run is not worth going on with.
         """
         ...
 
@@ -113,12 +115,6 @@ def _fault(path: str, message: str) -> ScenarioError:
     return ScenarioError("settings", [Fault(path=path, message=message)])
 
 
-@asynccontextmanager
-async def opened(policies: Iterable[object]) -> AsyncIterator[None]:
+def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
     """What the rewriters of *policies* hold open, opened for as long as the block lasts."""
-    async with AsyncExitStack() as stack:
-        for policy in policies:
-            rewriter = getattr(policy, "rewriter", None)
-            if hasattr(rewriter, "__aenter__"):
-                await stack.enter_async_context(rewriter)  # type: ignore[arg-type]
-        yield
+    return opening.opened(getattr(policy, "rewriter", None) for policy in policies)

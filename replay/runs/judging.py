@@ -4,19 +4,18 @@ A run's verdicts: judged, kept in its database, and read again as columns of sco
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.core.errors import ScenarioError
+from replay.core.errors import RunStoppedError, ScenarioError
 from replay.core.settings.choice import Choice
 from replay.core.settings.faults import nearest
 from replay.core.settings.prices import NO_PRICES, read_price_table
 from replay.runs.verdict_columns import JUDGED, judged_of
 from replay.scenario.judge_section import build_panel
-from replay.scorers.judges.cache import VerdictCache
 from replay.scorers.judges.dry_run import Estimate, estimate
 from replay.scorers.judges.judge import Case, HistoryShown, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
@@ -41,10 +40,20 @@ async def judge_into(
     Judge every record in *store* with *panels*, one after another; earlier verdicts of theirs give way.
 
     Verdicts are written as they come: cancelling keeps them, and what was replied is in the cache.
+
+    Raises:
+        RunStoppedError: a voter refuses our key and has answered nothing yet.
     """
     judged = {one.name: one for one in judged_of(store)}
-    for panel in panels:
-        await _judge_into(store, panel, judged, told)
+    for number, panel in enumerate(panels):
+        try:
+            await _judge_into(store, panel, judged, told)
+        except RunStoppedError as error:
+            left = " ".join(f"--judge {shlex.quote(one.name)}" for one in panels[number:])
+            raise RunStoppedError(
+                f"{error}\nwhat was answered and judged is kept; once that is mended, go on with: "
+                f"replay score {store.folder} {left}"
+            ) from error
 
 
 async def _judge_into(
@@ -53,34 +62,38 @@ async def _judge_into(
     ready, settled = ready_cases(panel, _cases(store, panel))
     tally = Tally()
     values: list[list[Mapping[str, Value]]] = []
-
-    def keep(verdict: Verdict) -> None:
-        store.add_verdict(_stored_verdict(panel, verdict))
-        _add_scores(store, panel, verdict)
-        values.append([repeat.values for repeat in verdict.repeats])
+    earlier = judged.get(panel.name)
 
     def keep_counts() -> None:
         judged[panel.name] = _judged(panel, tally, values)
         store.set_fact(JUDGED, list(judged.values()))
 
-    earlier = judged[panel.name].units if panel.name in judged else {}
-    store.drop_verdicts(panel.name, {**earlier, **panel.columns})
-    keep_counts()
-    for verdict in settled:
+    def begin() -> None:
+        store.drop_verdicts(panel.name, {**(earlier.units if earlier else {}), **panel.columns})
+        keep_counts()
+        for verdict in settled:
+            _add_scores(store, panel, verdict)
+
+    def keep(verdict: Verdict) -> None:
+        if earlier and not values:
+            begin()
+        store.add_verdict(_stored_verdict(panel, verdict))
         _add_scores(store, panel, verdict)
-    async with AsyncExitStack() as stack:
-        cache = await stack.enter_async_context(VerdictCache(panel.cache)) if panel.cache else None
-        try:
-            await judge_all(
-                panel,
-                ready,
-                cache=cache,
-                tally=tally,
-                keep=keep,
-                told=(lambda done: told(panel.name, done, len(ready))) if told else None,
-            )
-        finally:
-            tally.problems += [cache.problem] if cache and cache.problem else []
+        values.append([repeat.values for repeat in verdict.repeats])
+
+    # A judge that refuses us has not judged anew, so what it found earlier stays.
+    if not earlier or not ready:
+        begin()
+    try:
+        await judge_all(
+            panel,
+            ready,
+            tally=tally,
+            keep=keep,
+            told=(lambda done: told(panel.name, done, len(ready))) if told else None,
+        )
+    finally:
+        if values or not earlier:
             keep_counts()
     store.add_event("judged", {"judge": panel.name, "signature": panel.signature, "tally": tally})
 
@@ -204,6 +217,7 @@ async def judge_run(
 
     Raises:
         RunError: there is no such run, or another process is writing it.
+        RunStoppedError: as for ``judge_into``.
     """
     import asyncio
 
@@ -217,22 +231,14 @@ async def judge_run(
     return Run(folder)
 
 
-async def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[Estimate]:
+def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[Estimate]:
     """What judging the run in *folder* with *panels* would take; nothing is asked and nothing written."""
     store = RunStore(Path(folder))
     estimates = []
     try:
         for panel in panels:
             ready, settled = ready_cases(panel, _cases(store, panel))
-            async with AsyncExitStack() as stack:
-                # A look must not make the file.
-                exists = panel.cache is not None and panel.cache.is_file()
-                cache = (
-                    await stack.enter_async_context(VerdictCache(panel.cache))
-                    if panel.cache and exists
-                    else None
-                )
-                estimates.append(await estimate(panel, ready, settled=len(settled), cache=cache))
+            estimates.append(estimate(panel, ready, settled=len(settled)))
     finally:
         store.close()
     return estimates

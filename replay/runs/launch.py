@@ -165,9 +165,10 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
             lag = await play_all(
                 _Plays(assembly, store, rerun),
                 systems=assembly.systems,
-                settings=assembly.ask_settings,
+                patience=assembly.patience,
                 sink=rerun or store,
                 concurrency=settings.concurrency,
+                on_failure=settings.on_failure,
                 observer=observer,
                 keep_raw=partial(store.add_raw, most_bytes=settings.raw_limit_bytes),
             )
@@ -221,7 +222,7 @@ class _Plays(Iterator[Play]):
         records = self._store.records_of(*place)
         if self._rerun and (again := self._rerun.plays(play, records)):
             return again
-        if is_over(play.conversation, records, self._assembly.ask_settings.on_failure):
+        if is_over(play.conversation, records, self._assembly.file.scenario.play.on_failure):
             return []
         if records and play.system.adapter.history == "server":
             self._store.forget(*place)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ScenarioError
 from replay.coreference.drift import DriftDetector
@@ -19,7 +20,7 @@ from replay.datasets.loading import read_conversations
 from replay.datasets.reader import Reader
 from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
-from replay.play.player import AskSettings, System
+from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.part_builder import PartBuilder
@@ -54,15 +55,14 @@ class Assembly:
         return parse_objectives(self.load.slo, scorers=self.scorers) if self.load else ()
 
     @property
-    def ask_settings(self) -> AskSettings:
+    def patience(self) -> Patience:
         play = self.file.scenario.play
-        return AskSettings(
+        return Patience(
             timeout_s=play.timeout_s,
             # Under load a retry would hide a failure and add to the load that made it.
             attempts=1 if self.load and "attempts" not in play.model_fields_set else play.attempts,
             backoff_s=play.backoff_s,
             retry_budget_s=play.retry_budget_s,
-            on_failure=play.on_failure,
             stop_after=play.stop_after,
             fail_fast=play.fail_fast,
             seed=self.file.scenario.seed,

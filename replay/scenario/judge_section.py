@@ -14,15 +14,16 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from replay.core.adapter import Adapter
+from replay.core.asking.patience import Patience
 from replay.core.asking.politeness import PolitenessLimit
+from replay.core.disk_cache import cache_path
 from replay.core.errors import Fault, PluginError, ScenarioError
 from replay.core.secret_signs import name_tells
 from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import Factory, build, load, settings_model
 from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
-from replay.scorers.judges.asking import Patience, Voter
-from replay.scorers.judges.cache import default_cache_path
+from replay.scorers.judges.asking import Voter
 from replay.scorers.judges.judge import Judge
 from replay.scorers.judges.panel import Panel
 
@@ -216,7 +217,7 @@ class _Building:
     def _cache(self, section: JudgeSection) -> Path | None:
         if isinstance(section.cache, Path):
             return self.folder / section.cache.expanduser()
-        return default_cache_path() if section.cache else None
+        return cache_path("verdicts.db") if section.cache else None
 
 
 def _limit(section: LimitSection | None) -> PolitenessLimit | None:

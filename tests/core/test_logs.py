@@ -16,12 +16,12 @@ import pytest
 import yaml
 
 from replay.core import logs, secret_hiding as known_secrets
+from replay.core.asking.patience import Patience
 from replay.core.errors import AdapterConnectionError, InputError
 from replay.core.history import Exchange
 from replay.core.logs import conversation_log, log_to, run_logged, tell
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.play.player import AskSettings
 from replay.policies.gold import GoldPolicy
 from tests.samples import Fake, play
 
@@ -134,8 +134,8 @@ async def test_failures_and_retries_are_told_with_the_wait(caplog):
     caplog.set_level(logging.DEBUG, "replay")
     refused = AdapterConnectionError("no connection", retryable=True, reached=False)
     with run_logged("run-1"):
-        settings = AskSettings(backoff_s=0.001)
-        await play(Fake(refused, "One.", "Two.", "Three."), GoldPolicy(), settings=settings)
+        patience = Patience(backoff_s=0.001)
+        await play(Fake(refused, "One.", "Two.", "Three."), GoldPolicy(), patience=patience)
     told = [(r.getMessage(), r.fields) for r in caplog.records]
     failed = next(fields for event, fields in told if event == "ask failed")
     retry = next(fields for event, fields in told if event == "retry")

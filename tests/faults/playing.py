@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
+from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
-from replay.play.player import AskSettings, Play, Player, System
+from replay.play.player import Play, Player, System
 from replay.play.turn_schedule import Pacer
 from replay.policies.gold import GoldPolicy
 from tests.samples import Recorded, conversation
@@ -61,7 +62,7 @@ class _WatchedSession:
 
 async def play_against(
     adapter: Adapter,
-    settings: AskSettings,
+    settings: Patience,
     talk: Conversation = ONE_TURN,
     *,
     pace: Pacer | None = None,

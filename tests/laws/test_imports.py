@@ -31,7 +31,7 @@ ROOMS = {
     "scenario/assertions": "core core/settings store scorers scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers "
     "scorers/judges coreference policies play play/load scenario/assertions",
-    "runs/stress": "core datasets store scorers statistics "
+    "runs/stress": "core core/asking datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario",
     "runs": "core core/settings store scorers scorers/judges statistics "
     "statistics/load policies play scenario/assertions scenario runs/stress",
@@ -40,7 +40,7 @@ ROOMS = {
     "report/pages": "core store scorers statistics statistics/load scenario runs report",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
     "tables/scoring": "core core/settings datasets scorers scorers/judges statistics report",
-    "cli/serving": "core",
+    "cli/serving": "core core/asking",
     "cli": "core core/settings datasets scorers/judges statistics coreference play play/load "
     "scenario/assertions scenario runs/stress runs report report/plots report/pages "
     "tables/agreement tables/scoring cli/serving",

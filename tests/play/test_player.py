@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from replay.core.asking.patience import Patience
 from replay.core.errors import AdapterConnectionError, AdapterRateLimitedError, AdapterRefusedError
-from replay.play.player import AskSettings, is_over
+from replay.play.player import is_over
 from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
 from tests.samples import ALBUM, Fake, conversation, detector, play
@@ -36,22 +37,20 @@ async def test_a_failed_ask_ends_the_conversation_by_default():
 async def test_the_gold_answer_can_stand_in_for_a_failed_one():
     system = Fake("a", AdapterRefusedError("no"), "c")
     async with detector() as drift:
-        settings = AskSettings(on_failure="gold")
-        records = await play(system, PredPolicy(detector=drift), settings=settings)
+        records = await play(system, PredPolicy(detector=drift), on_failure="gold")
     assert outcomes(records) == [(1, "answered"), (2, "refused"), (3, "answered")]
     assert [e.answer for e in system.requests[-1].history] == ["a", "In Port Ellis."]
 
 
 async def test_a_conversation_ends_where_no_gold_answer_can_stand_in():
     talk = conversation(("One?", None), ("Two?", "2"))
-    settings = AskSettings(on_failure="gold")
-    records = await play(Fake(AdapterRefusedError("no"), "2"), GoldPolicy(), talk, settings=settings)
+    records = await play(Fake(AdapterRefusedError("no"), "2"), GoldPolicy(), talk, on_failure="gold")
     assert outcomes(records) == [(1, "refused")]
     assert is_over(talk, records, "gold")
 
 
 async def test_a_deadline_makes_a_record_of_an_ask_that_never_ends():
-    records = await play(Fake(None), GoldPolicy(), settings=AskSettings(timeout_s=0.01))
+    records = await play(Fake(None), GoldPolicy(), patience=Patience(timeout_s=0.01))
     assert outcomes(records) == [(1, "timed-out")]
     assert "0.01 s" in (records[0].error or "")
 
@@ -65,7 +64,7 @@ async def test_what_may_succeed_is_asked_again():
 
 async def test_retries_end_at_the_allowed_number():
     failures = [AdapterConnectionError(str(n), retryable=True) for n in range(9)]
-    records = await play(Fake(*failures), GoldPolicy(), settings=AskSettings(attempts=3, backoff_s=0.0))
+    records = await play(Fake(*failures), GoldPolicy(), patience=Patience(attempts=3, backoff_s=0.0))
     assert [(r.outcome, r.attempts, r.error) for r in records] == [("connection-failed", 3, "fake: 2")]
 
 
@@ -79,7 +78,7 @@ async def test_retry_after_is_honoured():
     busy = AdapterRateLimitedError("busy", retryable=True, retry_after_s=0.05)
     loop = asyncio.get_running_loop()
     before = loop.time()
-    records = await play(Fake(busy, "a", "b", "c"), GoldPolicy(), settings=AskSettings(backoff_s=0.0))
+    records = await play(Fake(busy, "a", "b", "c"), GoldPolicy(), patience=Patience(backoff_s=0.0))
     assert loop.time() - before >= 0.05
     assert records[0].attempts == 2
 

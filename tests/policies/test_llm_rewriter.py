@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from replay.core.adapter import ChatReply
+from replay.core.asking.patience import Patience
 from replay.core.asking.templating import TextTemplate
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Mention, Reading
-from replay.core.errors import AdapterConnectionError, AdapterRefusedError, RewriteError, ScenarioError
+from replay.core.errors import (
+    AdapterConnectionError,
+    AdapterRefusedError,
+    RewriteError,
+    RunStoppedError,
+    ScenarioError,
+)
 from replay.core.settings.plugins import build, load
-from replay.policies.llm_rewriter import LlmRewriter, Patience, checked, llm_rewriter
+from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, opened
+from replay.runs.launch import resume_async, run_async
 from tests.samples import SINGER, Fake, detector, play
+from tests.scorers.judges.servers import broken, judge_server
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
 HER = Reading(
@@ -123,6 +133,35 @@ async def test_a_failed_rewriting_is_recorded_as_such(reply, note):
     assert note in records[1].edit_note
     assert records[0].edit_note is None
     assert records[1].outcome == "answered"
+
+
+async def test_a_refused_key_stops_the_run_which_goes_on_when_that_is_mended(tmp_path):
+    """Or else every question would be asked as recorded, for want of a key."""
+    turns = [{"question": t.question, "gold_answer": t.gold_answer} for t in SINGER.turns]
+    talks = [{"id": f"talk{n}", "title": SINGER.title, "turns": turns} for n in range(5)]
+    (tmp_path / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    async with judge_server(lambda prompt, number: broken(401)) as server:
+        content = {
+            "name": "try",
+            "data": {"path": str(tmp_path / "talks.jsonl")},
+            "systems": [{"name": "astray", "adapter": "scripted", "settings": {"answers": list(ASTRAY)}}],
+            "policies": [{"rewrite": {"rewriter": {"llm": server.settings()}}}],
+            "drift": {"nlp_workers": 0},
+            "play": {"concurrency": 2},
+        }
+        with pytest.raises(RunStoppedError) as caught:
+            await run_async(content, runs=tmp_path / "runs")
+        (folder,) = (tmp_path / "runs").iterdir()
+        assert len(server.bodies) <= 2
+        assert 'rewriter "openai@' in str(caught.value)
+        assert "answered 401" in str(caught.value)
+        assert str(caught.value).endswith(f"go on with: replay resume {folder}")
+        server.reply = lambda prompt, number: "Where was the singer born?"
+        run = await resume_async(folder)
+    edits = {(record.depth, record.edit) for record in run.records()}
+    assert len(run.records()) == 5 * 4
+    assert (2, "rewritten") in edits
+    assert not any(edit == "rewrite-failed" for _, edit in edits)
 
 
 async def test_valid_questions_are_not_sent_to_it():

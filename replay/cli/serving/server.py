@@ -27,6 +27,7 @@ from replay.cli.serving.reply import completion, completion_events, passages
 from replay.cli.serving.request import BadRequest, read_completion, read_question
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from replay.core.adapter import Adapter
+from replay.core.asking.opening import opened
 from replay.core.errors import (
     AdapterConnectionError,
     AdapterError,
@@ -129,8 +130,7 @@ class _Server:
 
     async def _entered(self, app: web.Application) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            if hasattr(self._adapter, "__aenter__"):
-                await stack.enter_async_context(self._adapter)  # type: ignore[arg-type]
+            await stack.enter_async_context(opened((self._adapter,)))
             stack.push_async_callback(self._idle.close)
             stack.push_async_callback(self._chats.close)
             yield

@@ -1,5 +1,5 @@
 """
-When a run stops since one of its systems fails: at once, or after so many failures in a row.
+When everything stops since an endpoint fails: at once, or after so many failures in a row.
 
 A system that refuses our key will refuse it ten thousand times; a system that is down makes a row of
 failures that says nothing about its answers. Both are for a person to mend before the run goes on.
@@ -14,42 +14,53 @@ KEY_REFUSED = (401, 403)
 
 
 class Breaker:
-    """Told how the asks of a run end, one after another; retries have been tried by then."""
+    """Told how asks end, one after another; retries have been tried by then."""
 
-    __slots__ = ("_answered", "_fail_fast", "_in_a_row", "_stop_after", "stop")
+    def __init__(
+        self,
+        stop_after: int | None = None,
+        *,
+        fail_fast: bool = True,
+        who: str = "system",
+        way_out: str = "",
+    ) -> None:
+        """
+        *stop_after* failures of one endpoint in a row stop everything; None stands for any number.
 
-    def __init__(self, stop_after: int | None, *, fail_fast: bool = True) -> None:
-        """*stop_after* failures of one system in a row stop the run; None stands for any number."""
+        *who* is what an endpoint is called; *way_out* says how to go on with a refused key.
+        """
         self._stop_after = stop_after
         self._fail_fast = fail_fast
+        self._who = who
+        self._way_out = way_out
         self._answered: set[str] = set()
         self._in_a_row: dict[str, int] = {}
         self.stop: RunStoppedError | None = None
         """Why nothing more is to be asked; to be raised once the failure is recorded."""
 
-    def answered(self, system: str) -> None:
-        """An ask of *system* was answered."""
-        self._answered.add(system)
-        self._in_a_row[system] = 0
+    def answered(self, name: str) -> None:
+        """An ask of the endpoint *name* was answered."""
+        self._answered.add(name)
+        self._in_a_row[name] = 0
 
-    def failed(self, system: str, error: AdapterError) -> None:
+    def failed(self, name: str, error: AdapterError) -> None:
         """
-        An ask of *system* failed for good.
+        An ask of the endpoint *name* failed for good.
 
         Raises:
-            RunStoppedError: *system* refuses our key and has answered nothing yet. The ask counts as not
-                made: recorded as a failed turn, it would not be asked again when the key is mended.
+            RunStoppedError: it refuses our key and has answered nothing yet. The ask counts as not made:
+                recorded as a failure, it would not be asked again when the key is mended.
         """
-        if self._fail_fast and error.status in KEY_REFUSED and system not in self._answered:
+        if self._fail_fast and error.status in KEY_REFUSED and name not in self._answered:
             raise RunStoppedError(
-                f'stopped: system "{system}" refused us before it answered anything, so it would refuse '
-                f"everything: {_shown(error)}. (play.fail_fast: false goes on all the same.)"
+                f'stopped: {self._who} "{name}" refused us before it answered anything, so it would refuse '
+                f"everything: {_shown(error)}.{self._way_out}"
             )
-        in_a_row = self._in_a_row[system] = self._in_a_row.get(system, 0) + 1
+        in_a_row = self._in_a_row[name] = self._in_a_row.get(name, 0) + 1
         if in_a_row == self._stop_after:
             failures = "failure" if in_a_row == 1 else "failures in a row"
             self.stop = RunStoppedError(
-                f'stopped: system "{system}" brought {in_a_row} {failures} (play.stop_after); '
+                f'stopped: {self._who} "{name}" brought {in_a_row} {failures} (play.stop_after); '
                 f"the last one: {_shown(error)}"
             )
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Self
 
+from replay.core.asking.opening import opened_endpoints
 from replay.core.conversation import Conversation
 from replay.coreference.resolver import Document
-from replay.play.engine import opened_systems
 from replay.play.gc_pause import quiet_collector
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
@@ -43,7 +43,13 @@ class LocalLevelPlayer:
         self._start = start
         self._max_open = max(1, share_of(load.max_open, worker, workers))
         self._sink = CountingSink(sink, share_of(load.keep_turns, worker, workers))
-        player = Player(assembly.ask_settings, self._sink, clock=perf_counter, start=start)
+        player = Player(
+            assembly.patience,
+            self._sink,
+            clock=perf_counter,
+            start=start,
+            on_failure=assembly.file.scenario.play.on_failure,
+        )
         self._sessions = PlannedSessions(
             assembly, load, conversations, player.play, trace=trace, worker=worker, workers=workers
         )
@@ -53,7 +59,7 @@ class LocalLevelPlayer:
     async def opened(self) -> AsyncIterator[Self]:
         """Around the run: all that it plays with is open."""
         assembly = self._assembly
-        async with assembly.service, opened(assembly.policies.values()), opened_systems(assembly.systems):
+        async with assembly.service, opened(assembly.policies.values()), opened_endpoints(assembly.systems):
             await self._load_resolver()
             # Once and here: looking through all objects would make a level's first arrivals late.
             with quiet_collector():

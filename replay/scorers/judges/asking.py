@@ -1,24 +1,26 @@
 """
-Asks voters: from the cache where it can, else politely, with a deadline and retries.
+Asks voters, unless what they replied before is in the cache.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from time import monotonic
 from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest
+from replay.core.asking.patience import Patience, PatientAsker
 from replay.core.asking.politeness import PolitenessLimit
-from replay.core.asking.retrying import Deadlines, ask_within, pause_before_retry
-from replay.core.conversation import Conversation
+from replay.core.disk_cache import DiskCache, content_key
 from replay.core.errors import AdapterError
 from replay.core.record import Usage
 from replay.core.settings.prices import Prices, cost_usd
-from replay.scorers.judges.cache import VerdictCache, cache_key
 from replay.scorers.judges.prompt import short_hash
 from replay.scorers.judges.tally import Tally
 
@@ -54,16 +56,6 @@ class Voter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long and how often a voter is asked; the same settings as a system's."""
-
-    timeout_s: float = 60.0
-    attempts: int = 4
-    backoff_s: float = 0.5
-    retry_budget_s: float = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One ask and what came of it, as the verdict keeps it."""
 
@@ -84,26 +76,15 @@ class Asked:
 class Asker:
     """Asks for one judge; what was asked, and what it took, is counted in its tally."""
 
-    def __init__(
-        self,
-        patience: Patience,
-        cache: VerdictCache | None,
-        tally: Tally,
-        *,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._patience = patience
+    def __init__(self, judge: str, patience: Patience, cache: DiskCache, tally: Tally) -> None:
+        """*judge* is its name, *cache* where replies are kept."""
+        self._asker = PatientAsker(patience, who=f'judge "{judge}": voter')
         self._cache = cache
         self.tally = tally
-        self._clock = clock
-        self._locks = _KeyedLocks()
-        self._asked_once: dict[str, ChatReply] = {}
+        self._locks: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
+        self._asked_once: dict[bytes, ChatReply] = {}
         self.unfit: dict[str, list[str]] = {}
         """Why replies of a voter could not serve, one after the other, since the last that could."""
-
-    def about(self, depth: int, voter: Voter, repeat: int) -> VoterAsk:
-        """The ``Ask`` for one voter's opinion of one case, the judged turn being at *depth*."""
-        return VoterAsk(self, depth, voter, repeat)
 
     async def reply(self, ask: _Question, *, once: bool) -> tuple[ChatReply, bool]:
         """
@@ -111,13 +92,13 @@ class Asker:
 
         Raises:
             AdapterError: no reply came.
+            RunStoppedError: the voter refuses our key and has answered nothing yet.
         """
-        if self._cache is None and not once:
+        if self._cache.path is None and not once:
             return await self._ask(ask), False
-        async with self._locks.held(ask.key):  # the same question is not asked twice at a time
-            kept = self._asked_once.get(ask.key)
-            if kept is None and self._cache is not None:
-                kept = await self._cache.get(ask.key)
+        # The same question is not asked twice at a time.
+        async with self._locks.setdefault(ask.key, asyncio.Lock()):
+            kept = self._asked_once.get(ask.key) or await asyncio.to_thread(_kept, self._cache, ask.key)
             if kept is not None:
                 self.tally.cached += 1
                 return kept, True
@@ -125,43 +106,17 @@ class Asker:
             if once:
                 self._asked_once[ask.key] = reply
             # Without the log-probabilities that were asked for, a reply is of no use to anyone later.
-            wanted = not ask.parameters.get("logprobs") or reply.logprobs is not None
-            if self._cache is not None and wanted:
-                await self._cache.put(ask.key, reply, prompt=ask.prompt, voter=ask.voter.identity)
+            if not ask.parameters.get("logprobs") or reply.logprobs is not None:
+                await asyncio.to_thread(self._cache.put, {ask.key: _worth_keeping(reply)})
             return reply, False
 
     async def _ask(self, ask: _Question) -> ChatReply:
-        try:
-            reply = await self._with_retries(ask)
-        except AdapterError as error:
-            self.tally.failed(str(error))
-            raise
+        request = ChatRequest(question=ask.prompt, history=(), depth=ask.depth, parameters=ask.parameters)
+        reply = await self._asker.reply(
+            ask.voter, request, about=ask.step, place=(ask.key.hex(),), watcher=self.tally
+        )
         self.tally.replied(reply, cost_usd(reply, ask.voter.prices))
         return reply
-
-    async def _with_retries(self, ask: _Question) -> ChatReply:
-        adapter, patience = ask.voter.adapter, self._patience
-        request = ChatRequest(question=ask.prompt, history=(), depth=ask.depth, parameters=ask.parameters)
-        first_failure: float | None = None
-        async with AsyncExitStack() as stack:
-            session = await stack.enter_async_context(adapter.session(Conversation(id=ask.step, turns=())))
-            for attempt in range(1, patience.attempts + 1):
-                if ask.voter.limit is not None:
-                    await ask.voter.limit.wait()
-                self.tally.asks += 1
-                self.tally.retries += attempt > 1
-                try:
-                    return await ask_within(session, request, Deadlines(patience.timeout_s))
-                except AdapterError as error:
-                    now = self._clock()
-                    first_failure = now if first_failure is None else first_failure
-                    pause = pause_before_retry(
-                        patience, error, attempt=attempt, since_failure_s=now - first_failure, place=ask.key
-                    )
-                    if pause is None or (adapter.history == "server" and error.reached):
-                        raise
-                await asyncio.sleep(pause)
-        raise AssertionError("the last attempt returns or raises")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +126,26 @@ class _Question:
     prompt: str
     parameters: Mapping[str, Any]
     depth: int
-    sample: str
+    key: bytes
 
-    @property
-    def key(self) -> str:
-        return cache_key(self.prompt, self.voter.identity, self.parameters, self.sample)
+
+def question_key(voter: Voter, prompt: str, parameters: Mapping[str, Any], sample: str) -> bytes:
+    """What a reply is kept under: everything that could change it."""
+    return content_key(prompt, voter.identity, dict(parameters), sample)
+
+
+def _kept(cache: DiskCache, key: bytes) -> ChatReply | None:
+    for value in cache.get([key]).values():
+        with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
+            return msgspec.convert(json.loads(value), ChatReply)
+    return None
+
+
+def _worth_keeping(reply: ChatReply) -> bytes:
+    """Not its times, which are of this day."""
+    plain = msgspec.to_builtins(reply)
+    # Plain JSON escapes what UTF-8 refuses, such as half a surrogate pair.
+    return json.dumps({name: plain[name] for name in ("text", "usage", "cost_usd", "logprobs")}).encode()
 
 
 def sample_name(repeat: int, sample: int, *, once: bool = False) -> str:
@@ -198,17 +168,19 @@ class VoterAsk:
     async def __call__(
         self, step: str, prompt: str, *, parameters: Mapping[str, Any], sample: int = 0, once: bool = False
     ) -> ChatReply:
+        sent = self.voter.sent(parameters)
+        name = sample_name(self.repeat, sample, once=once)
         question = _Question(
             voter=self.voter,
             step=step,
             prompt=prompt,
-            parameters=self.voter.sent(parameters),
+            parameters=sent,
             depth=self.depth,
-            sample=sample_name(self.repeat, sample, once=once),
+            key=question_key(self.voter, prompt, sent, name),
         )
         hash = short_hash(prompt)
         self.prompts[hash] = prompt
-        asked = Asked(step=step, prompt=hash, parameters=question.parameters, sample=question.sample)
+        asked = Asked(step=step, prompt=hash, parameters=sent, sample=name)
         try:
             reply, cached = await self.asker.reply(question, once=once)
         except AdapterError as error:
@@ -227,27 +199,8 @@ class VoterAsk:
     def found_unfit(self, reason: str) -> None:
         """Count a reply that could not serve."""
         self.asker.unfit.setdefault(self.voter.name, []).append(reason)
-        self.asker.tally.failed(f"{self.voter.name}: {reason}")
+        self.asker.tally.gave_up(f"{self.voter.name}: {reason}")
 
     def found_fit(self) -> None:
         """Forget earlier replies that could not serve."""
         self.asker.unfit.pop(self.voter.name, None)
-
-
-class _KeyedLocks:
-    """A lock for each key that somebody holds or waits for."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
-
-    @asynccontextmanager
-    async def held(self, key: str) -> AsyncIterator[None]:
-        lock, users = self._locks.get(key, (asyncio.Lock(), 0))
-        self._locks[key] = (lock, users + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            _, users = self._locks.pop(key)
-            if users > 1:
-                self._locks[key] = (lock, users - 1)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from replay.scorers.judges.asking import Voter, sample_name
-from replay.scorers.judges.cache import VerdictCache, cache_key
+from replay.core.disk_cache import DiskCache
+from replay.scorers.judges.asking import Voter, question_key, sample_name
 from replay.scorers.judges.judge import Case, PlannedAsk
 from replay.scorers.judges.panel import Panel
 from replay.scorers.judges.prompt import PromptError
@@ -39,22 +39,21 @@ class Estimate:
     """Of the asks that are sure; None where a voter has no prices."""
 
 
-async def estimate(
-    panel: Panel, ready: Sequence[Case], *, settled: int, cache: VerdictCache | None
-) -> Estimate:
+def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
     """What judging the cases in *ready* would take, with *settled* more that need no asking."""
-    seen: set[str] = set()
+    cache = DiskCache(panel.cache)
+    seen: set[bytes] = set()
     asks = at_most = cached = prompt_tokens = completion_tokens = 0
     cost = 0.0
     for voter, repeat, planned in _planned(panel, ready):
-        sample = sample_name(repeat, planned.sample, once=planned.once)
-        key = cache_key(planned.prompt, voter.identity, voter.sent(planned.parameters), sample)
         if (panel.cache or planned.once) and planned.certain:
+            sample = sample_name(repeat, planned.sample, once=planned.once)
+            key = question_key(voter, planned.prompt, voter.sent(planned.parameters), sample)
             if key in seen:
                 cached += not planned.once
                 continue
             seen.add(key)
-            if cache and await cache.has(key):
+            if cache.get([key]):
                 cached += 1
                 continue
         at_most += 1

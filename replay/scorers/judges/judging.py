@@ -8,11 +8,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
+from replay.core.asking.opening import opened_endpoints
 from replay.core.conversation import Conversation
+from replay.core.disk_cache import DiskCache
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
 from replay.scorers.judges.asking import Asker
-from replay.scorers.judges.cache import VerdictCache
 from replay.scorers.judges.judge import Case, HistoryShown, Level, failed
 from replay.scorers.judges.panel import Panel, Verdict, judge_case
 from replay.scorers.judges.tally import Tally
@@ -65,7 +66,6 @@ async def judge_all(
     panel: Panel,
     ready: Sequence[Case],
     *,
-    cache: VerdictCache | None,
     tally: Tally,
     keep: Callable[[Verdict], None],
     told: Callable[[int], None] | None = None,
@@ -74,9 +74,13 @@ async def judge_all(
     Judge every case of *ready* and hand each verdict to *keep* as soon as it is there.
 
     Failures of the endpoints become reasons in the verdicts. *told* learns how many cases are done.
+
+    Raises:
+        RunStoppedError: a voter refuses our key and has answered nothing yet.
     """
     source: Iterator[Case] = iter(ready)
-    asker = Asker(panel.patience, cache, tally)
+    cache = DiskCache(panel.cache)
+    asker = Asker(panel.name, panel.patience, cache, tally)
 
     def count(verdict: Verdict) -> None:
         keep(verdict)
@@ -91,9 +95,9 @@ async def judge_all(
 
     async with AsyncExitStack() as stack:
         try:
-            await _enter(panel, stack)
+            await stack.enter_async_context(opened_endpoints(panel.voters))
         except AdapterError as error:
-            tally.failed(str(error))
+            tally.gave_up(str(error))
             for case in source:
                 count(_unscored(panel, case, failed(error)))
             return
@@ -103,16 +107,8 @@ async def judge_all(
                     tasks.create_task(keep_judging())
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from group
-
-
-async def _enter(panel: Panel, stack: AsyncExitStack) -> None:
-    entered: list[object] = []
-    for voter in panel.voters:
-        for managed in (voter.limit, voter.adapter):
-            # Voters may share a limit.
-            if hasattr(managed, "__aenter__") and not any(managed is other for other in entered):
-                entered.append(managed)
-                await stack.enter_async_context(managed)  # type: ignore[arg-type]
+        finally:
+            tally.problems += [cache.problem] if cache.problem else []
 
 
 def _unscored(panel: Panel, case: Case, why: Unscored) -> Verdict:

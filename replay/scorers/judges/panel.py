@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from replay.scorers.judges.asking import Asked, Asker, Patience, Voter, VoterAsk
+from replay.core.asking.patience import Patience
+from replay.scorers.judges.asking import Asked, Asker, Voter, VoterAsk
 from replay.scorers.judges.judge import Case, Judge, Opinion, Output, UnfitVoterError, Value, Voting
 from replay.scorers.judges.prompt import PromptError
 from replay.scorers.scorer import Unscored
@@ -86,13 +87,18 @@ class Verdict:
 
 
 async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
-    """The panel's verdict on *case*; failed asks are reasons in it."""
+    """
+    The panel's verdict on *case*; failed asks are reasons in it.
+
+    Raises:
+        RunStoppedError: a voter refuses our key and has answered nothing yet.
+    """
     repeats: list[Repeat] = []
     prompts: dict[str, str] = {}
     for number in range(panel.repeats):
         votes = []
         for voter in panel.voters:
-            ask = asker.about(case.record.depth, voter, number)
+            ask = VoterAsk(asker, case.record.depth, voter, number)
             opinion = await _opinion(panel.judge, case, ask)
             prompts |= ask.prompts
             votes.append(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replay.core.adapter import ChatReply
+from replay.core.errors import AdapterError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +50,17 @@ class Tally:
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
-    def failed(self, message: str) -> None:
+    def sent(self, attempt: int) -> None:
+        """Count an ask."""
+        self.asks += 1
+        self.retries += attempt > 1
+
+    def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
+        """Count an ask that is not tried again."""
+        if pause_s is None:
+            self.gave_up(str(error))
+
+    def gave_up(self, message: str) -> None:
         """Count a failed ask."""
         self.failed_asks += 1
         self.first_failure = self.first_failure or message

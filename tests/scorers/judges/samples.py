@@ -69,5 +69,5 @@ async def judge(built: Panel, cases: Sequence[Case], **more: Any) -> tuple[list[
     """The panel's verdicts on *cases*, in their order, and what they took."""
     tally = more.pop("tally", Tally())
     ready, verdicts = ready_cases(built, cases)
-    await judge_all(built, ready, tally=tally, keep=verdicts.append, **{"cache": None, **more})
+    await judge_all(built, ready, tally=tally, keep=verdicts.append, **more)
     return sorted(verdicts, key=lambda verdict: cases.index(verdict.case)), tally

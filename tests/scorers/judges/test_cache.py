@@ -1,58 +1,67 @@
-"""The verdict cache: what is one question and what is another, hits, several processes, and bad days."""
+"""Replies kept on disk: what is one question and what is another, hits, and bad days."""
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-import sys
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs, WireTimes
+from replay.core.asking.patience import Patience
+from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
 from replay.scenario.judge_section import identity
-from replay.scorers.judges.cache import VerdictCache, cache_key, default_cache_path
+from replay.scorers.judges.asking import Asker, VoterAsk, question_key
 from replay.scorers.judges.tally import Tally
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import judge_server
 
-REPLY = ChatReply(
-    text="Yes \ud83d",  # half a surrogate pair, as a server may send
-    usage=Usage(prompt_tokens=3),
-    logprobs=(TokenLogprobs(token="Yes", logprob=-0.1, top=(("Yes", -0.1), ("No", -2.0))),),
-)
 
+async def test_a_reply_comes_back_as_it_was_without_its_times(tmp_path):
+    token = TokenLogprobs(token="4", logprob=-0.1, top=(("4", -0.1), ("5", -2.0)))
+    reply = ChatReply(
+        text="4 \ud83d",  # half a surrogate pair, as a server may send
+        usage=Usage(prompt_tokens=3),
+        logprobs=(token,),
+        times=WireTimes(sent=1.0, done=2.0),
+    )
+    built = panel("geval", adapter="scripted", mode="single", cache=str(tmp_path / "verdicts.db"))
 
-async def test_a_reply_comes_back_as_it_was(tmp_path):
-    async with VerdictCache(tmp_path / "sub" / "verdicts.db") as cache:
-        assert await cache.get("k") is None
-        reply = ChatReply(**{f: getattr(REPLY, f) for f in ("text", "usage", "logprobs")})
-        await cache.put("k", reply, prompt="Right? \ud83d", voter="{}")
-        assert await cache.has("k")
-        assert await cache.get("k") == REPLY
-        assert await cache.hits() == 1
-        assert cache.problem is None
+    replies = [reply]
 
+    class Once:
+        history = "client"
 
-async def test_times_of_another_day_are_not_kept(tmp_path):
-    async with VerdictCache(tmp_path / "verdicts.db") as cache:
-        timed = ChatReply(text="Yes", times=WireTimes(sent=1.0, done=2.0))
-        await cache.put("k", timed, prompt="", voter="")
-        assert await cache.get("k") == ChatReply(text="Yes")
+        @asynccontextmanager
+        async def session(self, conversation):
+            yield self
+
+        async def ask(self, request):
+            return replies.pop()
+
+    async def asked():
+        asker = Asker("geval", Patience(), DiskCache(built.cache), Tally())
+        voter = replace(built.voters[0], adapter=Once())
+        return await VoterAsk(asker, 1, voter, 0)("step", "Right? \ud83d", parameters={})
+
+    assert await asked() == reply
+    assert await asked() == replace(reply, times=None)
 
 
 def test_everything_that_moves_a_reply_is_in_its_key():
-    key = cache_key("p", "v", {"temperature": 0}, "0/0")
-
-    assert key == cache_key("p", "v", {"temperature": 0}, "0/0")
-    others = [
-        cache_key("q", "v", {"temperature": 0}, "0/0"),
-        cache_key("p", "w", {"temperature": 0}, "0/0"),
-        cache_key("p", "v", {"temperature": 1}, "0/0"),
-        cache_key("p", "v", {"temperature": 0}, "0/1"),
-        cache_key("p", "v", {"temperature": 0}, "1/0"),
+    built = panel("correctness", voters=[{"adapter": "scripted"}, {"adapter": "extractive"}])
+    v, w = built.voters
+    asks = [
+        (v, "p", {"temperature": 0}, "0/0"),
+        (w, "p", {"temperature": 0}, "0/0"),
+        (v, "q", {"temperature": 0}, "0/0"),
+        (v, "p", {"temperature": 1}, "0/0"),
+        (v, "p", {"temperature": 0}, "0/1"),
+        (v, "p", {"temperature": 0}, "1/0"),
     ]
-    assert len({key, *others}) == 6
+    assert question_key(*asks[0]) == question_key(*asks[0])
+    assert len({question_key(*ask) for ask in asks}) == 6
 
 
 def test_secrets_are_no_part_of_who_is_asked(tmp_path):
@@ -82,111 +91,63 @@ def test_a_changed_file_is_another_judge(tmp_path, adapter, settings, name):
 
 async def test_the_cache_saves_asks_and_counts_them(tmp_path):
     async with judge_server("Yes") as server:
-        built = panel("correctness", **server.settings())
+        built = panel("correctness", **server.settings(), cache=str(tmp_path / "verdicts.db"))
         tallies = []
         for _ in range(2):
-            async with VerdictCache(tmp_path / "verdicts.db") as cache:
-                _, tally = await judge(built, [case(1), case(2)], cache=cache)
-                tallies.append((tally.asks, tally.cached, tally.prompt_tokens))
-                hits = await cache.hits()
+            _, tally = await judge(built, [case(1), case(2)])
+            tallies.append((tally.asks, tally.cached, tally.prompt_tokens))
 
     assert tallies == [(2, 0, 200), (0, 2, 0)]
-    assert hits == 2
 
 
 async def test_repeats_and_samples_are_questions_of_their_own(tmp_path):
-    async with judge_server("4") as server, VerdictCache(tmp_path / "verdicts.db") as cache:
-        settings = {"mode": "samples", "samples": 3, "criteria": ["coherence"]}
+    async with judge_server("4") as server:
+        settings = {
+            "mode": "samples",
+            "samples": 3,
+            "criteria": ["coherence"],
+            "cache": str(tmp_path / "v.db"),
+        }
         for repeats, asks in ((1, 3), (2, 6), (2, 6)):
             built = panel("geval", **server.settings(), **settings, repeats=repeats)
-            await judge(built, [case(2)], cache=cache)
+            await judge(built, [case(2)])
             assert len(server.bodies) == asks
 
 
 async def test_a_reply_that_lacks_its_log_probabilities_is_not_kept(tmp_path):
     """The endpoint may learn to give them; a kept reply would hide that."""
     async with judge_server({"4": 1.0}, gives_logprobs=False) as server:
-        built = panel("geval", **server.settings(), mode="logprobs", criteria=["coherence"])
-        async with VerdictCache(tmp_path / "verdicts.db") as cache:
-            await judge(built, [case(2)], cache=cache)
-            server.gives_logprobs = True
-            (verdict,), tally = await judge(built, [case(2)], cache=cache)
+        settings = {"mode": "logprobs", "criteria": ["coherence"], "cache": str(tmp_path / "verdicts.db")}
+        built = panel("geval", **server.settings(), **settings)
+        await judge(built, [case(2)])
+        server.gives_logprobs = True
+        (verdict,), tally = await judge(built, [case(2)])
 
     assert verdict.values == {"coherence": 4.0}
     assert (tally.asks, tally.cached) == (1, 0)
 
 
-PROGRAM = """
-import asyncio, sys
-from pathlib import Path
-from replay.core.adapter import ChatReply
-from replay.scorers.judges.cache import VerdictCache
-
-async def main(path, name):
-    async with VerdictCache(Path(path)) as cache:
-        for n in range(50):
-            if await cache.get(f"shared-{n}") is None:
-                await cache.put(f"shared-{n}", ChatReply(text="Yes"), prompt="", voter=name)
-            await cache.put(f"{name}-{n}", ChatReply(text=name), prompt="", voter=name)
-        print(cache.problem)
-
-asyncio.run(main(*sys.argv[1:]))
-"""
-
-
-async def test_several_processes_share_it(tmp_path):
-    path = tmp_path / "verdicts.db"
-
-    async def work(name):
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", PROGRAM, str(path), name, stdout=asyncio.subprocess.PIPE
-        )
-        said, _ = await process.communicate()
-        return said.decode().strip()
-
-    assert await asyncio.gather(*(work(f"p{n}") for n in range(4))) == ["None"] * 4
-    async with VerdictCache(path) as cache:
-        for name in ("shared", "p0", "p1", "p2", "p3"):
-            for n in range(50):
-                assert await cache.has(f"{name}-{n}")
-        assert await cache.hits() > 0
-
-
-async def test_a_cache_that_cant_be_used_stops_nobody(tmp_path):
+async def test_a_cache_that_cant_be_used_stops_nobody_and_is_told(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    async with judge_server("Yes") as server, VerdictCache(tmp_path / "file" / "verdicts.db") as cache:
-        built = panel("correctness", **server.settings())
-        (verdict,), tally = await judge(built, [case(1)], cache=cache)
-        assert "can't be used" in cache.problem
+    async with judge_server("Yes") as server:
+        built = panel("correctness", **server.settings(), cache=str(tmp_path / "file" / "verdicts.db"))
+        (verdict,), tally = await judge(built, [case(1)])
 
     assert verdict.values == {"": 1.0}
     assert tally.asks == 1
+    (problem,) = tally.problems
+    assert "can't be used" in problem
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough to look at" * 30, None])
-async def test_somebody_elses_file_is_left_alone(tmp_path, content):
-    path = tmp_path / "verdicts.db"
-    if content is None:
-        connection = sqlite3.connect(path)
-        connection.execute("PRAGMA user_version=99")
-        connection.close()
-    else:
-        path.write_bytes(content)
-    async with VerdictCache(path) as cache:
-        assert cache.problem
-        assert await cache.get("k") is None
+async def test_a_file_of_somebody_elses_is_left_alone(tmp_path):
+    path = tmp_path / "talks.jsonl"
+    path.write_bytes(b"not a database at all, but long enough to look at" * 30)
+    before = path.read_bytes()
+    async with judge_server("Yes") as server:
+        _, tally = await judge(panel("correctness", **server.settings(), cache=str(path)), [case(1)])
 
-
-def test_where_it_is(monkeypatch, tmp_path):
-    monkeypatch.setenv("CONVREPLAY_CACHE", str(tmp_path))
-    assert default_cache_path() == tmp_path / "verdicts.db"
-    monkeypatch.delenv("CONVREPLAY_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert default_cache_path() == tmp_path / "convreplay" / "verdicts.db"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert default_cache_path() == tmp_path / ".cache" / "convreplay" / "verdicts.db"
+    assert tally.problems
+    assert path.read_bytes() == before
 
 
 def test_a_tally_knows_what_was_not_counted():

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from replay.cli import app
+from replay.core.errors import RunStoppedError
 from replay.core.settings.choice import Choice
 from replay.report.json import report_json
 from replay.runs.judging import estimate_run, judge_run, run_panels
@@ -109,6 +110,50 @@ async def test_a_judge_that_nobody_answers_for_stops_nothing(folder):
     assert "judge connection-failed" in str(run.turns()["unscored"].iloc[0])
 
 
+async def test_a_judge_that_refuses_the_key_stops_at_once_and_goes_on_when_that_is_mended(folder):
+    async with judge_server(lambda prompt, number: broken(401)) as server:
+        content = scenario(folder, {"correctness": {**server.settings(), "concurrency": 2}})
+        with pytest.raises(RunStoppedError) as caught:
+            await run_async(content, runs=folder / "runs")
+        (run_folder,) = (folder / "runs").iterdir()
+        run = Run(run_folder)
+
+        assert len(server.bodies) <= 2
+        assert 'judge "correctness": voter "openai/m" refused us' in str(caught.value)
+        assert "answered 401" in str(caught.value)
+        assert "oh no" in str(caught.value)
+        assert str(caught.value).endswith(f"go on with: replay score {run_folder} --judge correctness")
+        assert run.state().finished
+        assert run.turns()["em"].notna().all()
+        assert run.judged()[0].tally.failed_asks >= 1
+        server.reply = by_depth
+        await judge_run(run_folder, run_panels(run, ["correctness"]))
+
+    assert run.turns()["correctness"].notna().all()
+
+
+async def test_what_a_judge_found_earlier_stays_when_it_refuses_the_key_now(folder):
+    async with judge_server("Yes") as one, judge_server("Yes") as two:
+        voters = [{**server.settings(), "name": name} for server, name in ((one, "one"), (two, "two"))]
+        run = await run_async(scenario(folder, {"correctness": {"voters": voters}}), runs=folder / "runs")
+        before = run.verdicts("correctness"), run.judged()
+        two.reply = lambda prompt, number: broken(403)
+        with pytest.raises(RunStoppedError, match='judge "correctness": voter "two"'):
+            await judge_run(run.folder, run_panels(run, ["all"], cache=False))
+
+    assert (run.verdicts("correctness"), run.judged()) == before
+    assert run.turns()["correctness"].notna().all()
+
+
+async def test_a_key_that_is_refused_later_is_a_turn_without_a_verdict(folder):
+    async with judge_server(lambda prompt, number: broken(401) if number > 2 else "Yes") as server:
+        judge = {"correctness": {**server.settings(), "concurrency": 1}}
+        run = await run_async(scenario(folder, judge), runs=folder / "runs")
+
+    assert run.turns()["correctness"].notna().sum() == 2
+    assert len(server.bodies) == 2 * TURNS
+
+
 async def test_judging_again_takes_the_cache_unless_told_otherwise(folder):
     async with judge_server(by_depth) as server:
         run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
@@ -203,7 +248,7 @@ async def test_an_estimate_asks_and_writes_nothing(folder, cache_folder):
     async with judge_server("Yes") as server:
         run = await run_async(scenario(folder), runs=folder / "runs")
         panels = run_panels(run, [json.dumps({"correctness": server.settings()})])
-        (estimate,) = await estimate_run(run.folder, panels)
+        (estimate,) = estimate_run(run.folder, panels)
 
     assert (estimate.cases, estimate.asks) == (2 * TURNS, 2 * TURNS)
     assert server.bodies == []

@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-from replay.scorers.judges.cache import VerdictCache
 from replay.scorers.judges.judging import judge_all
 from replay.scorers.judges.tally import Tally
 from replay.scorers.scorer import Unscored
@@ -220,18 +219,17 @@ async def test_costs_are_reckoned_from_prices():
 
 async def test_cancelled_half_way_what_is_judged_is_kept_and_what_was_replied_is_cached(tmp_path):
     async with judge_server(lambda prompt, number: "Yes" if number <= 2 else None) as server:
-        built = panel("correctness", **server.settings(), concurrency=1)
+        cache = str(tmp_path / "verdicts.db")
+        built = panel("correctness", **server.settings(), concurrency=1, cache=cache)
         kept: list[object] = []
-        async with VerdictCache(tmp_path / "verdicts.db") as cache:
-            task = asyncio.create_task(judge_all(built, CASES, cache=cache, tally=Tally(), keep=kept.append))
-            while len(server.bodies) < 3:
-                await asyncio.sleep(0.001)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+        task = asyncio.create_task(judge_all(built, CASES, tally=Tally(), keep=kept.append))
+        while len(server.bodies) < 3:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
         server.reply = lambda prompt, number: "Yes"
-        async with VerdictCache(tmp_path / "verdicts.db") as cache:
-            verdicts, tally = await judge(built, CASES, cache=cache)
+        verdicts, tally = await judge(built, CASES)
 
     assert len(kept) == 2
     assert values(verdicts) == [{"": 1.0}] * 3
@@ -241,9 +239,8 @@ async def test_cancelled_half_way_what_is_judged_is_kept_and_what_was_replied_is
 async def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
     """Policies often give the same answer, so that cases of several of them ask the same."""
     async with judge_server("Yes", delay_s=0.002) as server:
-        built = panel("correctness", **server.settings(), concurrency=4)
-        async with VerdictCache(tmp_path / "verdicts.db") as cache:
-            _, tally = await judge(built, [case(1)] * 4, cache=cache)
+        built = panel("correctness", **server.settings(), cache=str(tmp_path / "verdicts.db"))
+        _, tally = await judge(built, [case(1)] * 4)
 
     assert len(server.bodies) == 1
     assert (tally.asks, tally.cached) == (1, 3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from replay.scorers.judges.cache import VerdictCache
 from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judging import cases
 from replay.scorers.judges.panel import count_votes
@@ -64,7 +63,7 @@ async def test_an_estimate_asks_nothing_and_counts_what_will_be_asked(tmp_path):
     prices = {"prompt_usd": 1, "completion_usd": 1}
     async with judge_server("Yes") as server:
         built = panel("correctness", **server.settings(), prices=prices, repeats=2)
-        guessed = await estimate(built, [case(1), case(2)], settled=1, cache=None)
+        guessed = estimate(built, [case(1), case(2)], settled=1)
         assert server.bodies == []
         _, tally = await judge(built, [case(1), case(2)])
 
@@ -75,13 +74,12 @@ async def test_an_estimate_asks_nothing_and_counts_what_will_be_asked(tmp_path):
 
 
 async def test_an_estimate_knows_the_cache_and_what_may_follow(tmp_path):
-    path = tmp_path / "verdicts.db"
-    async with judge_server('{"verdict": 1}') as server, VerdictCache(path) as cache:
-        built = panel("factual", **server.settings(), cache=str(path))
-        before = await estimate(built, [case(1), case(1), case(2)], settled=0, cache=cache)
-        await judge(built, [case(1)], cache=cache)
-        after = await estimate(built, [case(1), case(1), case(2)], settled=0, cache=cache)
-        assert await cache.hits() == 0  # a look is no hit
+    async with judge_server('{"verdict": 1}') as server:
+        built = panel("factual", **server.settings(), cache=str(tmp_path / "verdicts.db"))
+        before = estimate(built, [case(1), case(1), case(2)], settled=0)
+        assert not list(tmp_path.iterdir())
+        await judge(built, [case(1)])
+        after = estimate(built, [case(1), case(1), case(2)], settled=0)
 
     assert (before.asks, before.cached) == (2, 1)  # the same question of two cases is asked once
     assert before.asks_at_most > before.asks

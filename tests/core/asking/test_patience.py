@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from replay import AdapterTimeoutError, ChatReply, ChatRequest
-from replay.core.asking.retrying import Deadlines, ask_within
+from replay.core.asking.patience import Deadlines, ask_within
 
 REQUEST = ChatRequest(question="Who?", history=(), depth=1)
 REPLY = ChatReply(text="Mira.")
@@ -101,3 +101,15 @@ async def test_asks_that_ended_are_not_kept():
     for _ in range(100):
         await ask_within(Asked(ask), REQUEST, deadlines)
     assert not any(deadlines._slots.values())
+
+
+def test_an_event_loop_that_is_gone_takes_its_timers_with_it():
+    """An ask in a slot whose timer will never end it would wait for ever."""
+    deadlines = Deadlines(60)
+
+    async def begin():
+        deadlines.start(asyncio.get_running_loop())
+
+    for _ in range(2):
+        asyncio.run(begin())
+    assert sum(map(len, deadlines._slots.values())) == 1

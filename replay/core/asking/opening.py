@@ -1,0 +1,23 @@
+"""Opening what holds something open, such as an adapter with its connections, and leaving the rest alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+from replay.core.asking.patience import Endpoint
+
+
+@asynccontextmanager
+async def opened(parts: Iterable[object]) -> AsyncIterator[None]:
+    """Those of *parts* that are async context managers, each entered once, for as long as the block lasts."""
+    async with AsyncExitStack() as stack:
+        for part in {id(part): part for part in parts}.values():
+            if isinstance(part, AbstractAsyncContextManager):
+                await stack.enter_async_context(part)
+        yield
+
+
+def opened_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
+    """The limits and adapters of *endpoints*, which may share them."""
+    return opened(part for one in endpoints for part in (one.limit, one.adapter))

@@ -1,0 +1,280 @@
+"""
+How a question is put, whoever puts it: politely, with a deadline, again where that may help, and no more
+once the endpoint refuses us or is down.
+
+The one place that sets a deadline and the one place that asks again; the player, the rewriter and the
+judges all ask through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+
+from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
+from replay.core.asking.circuit_breaker import Breaker
+from replay.core.asking.politeness import PolitenessLimit
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterError, AdapterTimeoutError
+from replay.core.secret_hiding import hide_in_error, hide_in_reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long and how often one question is put, and when nothing more is asked."""
+
+    timeout_s: float = 60.0
+    """Deadline of each attempt."""
+    attempts: int = 4
+    """Asks at most, the first included."""
+    backoff_s: float = 0.5
+    """Longest wait before the first retry; doubled for each further one, drawn evenly from [0, wait]
+    ("full jitter"), so that conversations that failed together don't return together."""
+    retry_budget_s: float = 60.0
+    """No retry begins later than this after the first attempt failed, whatever ``Retry-After`` asks."""
+    stop_after: int | None = None
+    """Failed asks of one endpoint in a row after which everything stops; None where it never does."""
+    fail_fast: bool = True
+    """Stop at once where an endpoint refuses our key before it answered anything."""
+    seed: int = 0
+    """Of the waits."""
+
+
+class Endpoint(Protocol):
+    """Whoever is asked."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def adapter(self) -> Adapter: ...
+
+    @property
+    def limit(self) -> PolitenessLimit | None: ...
+
+
+class Watcher(Protocol):
+    """Told of every attempt."""
+
+    def sent(self, attempt: int) -> None: ...
+
+    def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
+        """*pause_s* later it is tried again; None where it was the last attempt."""
+        ...
+
+
+class Asked(NamedTuple):
+    """What came of a question."""
+
+    outcome: ChatReply | AdapterError
+    attempts: int
+    sent: float
+    """When the last attempt began, by the asker's clock."""
+    done: float
+    """When it failed; of a reply, when it began, since the adapter took its time at the wire."""
+
+
+class PatientAsker:
+    """Asks endpoints with one patience; between asks it knows only how they stand."""
+
+    def __init__(
+        self,
+        patience: Patience,
+        *,
+        who: str = "system",
+        way_out: str = "",
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """*who* and *way_out* are for a breaker's words: what an endpoint is called, what to do instead."""
+        self._patience = patience
+        self._clock = clock
+        self._sleep = sleep
+        self._deadlines = Deadlines(patience.timeout_s)
+        self.breaker = Breaker(patience.stop_after, fail_fast=patience.fail_fast, who=who, way_out=way_out)
+
+    async def ask(
+        self,
+        endpoint: Endpoint,
+        session: Session,
+        request: ChatRequest,
+        *,
+        place: tuple[object, ...],
+        session_remembers: bool = False,
+        watcher: Watcher | None = None,
+    ) -> Asked:
+        """
+        Put *request* until there is a reply or nothing more to be tried.
+
+        *place* tells this ask from all others, for the waits. A *session_remembers* where the system keeps
+        the history: what may stand in it already is not asked again.
+
+        Raises:
+            RunStoppedError: *endpoint* refuses our key and has answered nothing yet.
+        """
+        first_failure: float | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            if endpoint.limit is not None:
+                await endpoint.limit.wait()
+            sent = self._clock()
+            if watcher is not None:
+                watcher.sent(attempt)
+            try:
+                reply = await ask_within(session, request, self._deadlines)
+            except AdapterError as error:
+                done = self._clock()
+                first_failure = done if first_failure is None else first_failure
+                pause = None
+                if not (session_remembers and error.reached):
+                    pause = self._pause_before_retry(error, attempt, done - first_failure, place)
+                if watcher is not None:
+                    watcher.failed(attempt, error, pause)
+                if pause is None:
+                    self.breaker.failed(endpoint.name, error)
+                    return Asked(error, attempt, sent, done)
+            else:
+                self.breaker.answered(endpoint.name)
+                return Asked(reply, attempt, sent, sent)
+            await self._sleep(pause)
+
+    async def reply(
+        self,
+        endpoint: Endpoint,
+        request: ChatRequest,
+        *,
+        about: str,
+        place: tuple[object, ...],
+        watcher: Watcher | None = None,
+    ) -> ChatReply:
+        """
+        The reply to a question that belongs to no conversation; *about* is its session's id.
+
+        Raises:
+            AdapterError: none came.
+            RunStoppedError: as for ``ask``.
+        """
+        session = _SessionForEachAsk(endpoint.adapter, about)
+        asked = await self.ask(endpoint, session, request, place=place, watcher=watcher)
+        if isinstance(asked.outcome, AdapterError):
+            raise asked.outcome
+        return asked.outcome
+
+    def _pause_before_retry(
+        self, error: AdapterError, attempt: int, since_failure_s: float, place: tuple[object, ...]
+    ) -> float | None:
+        """Seconds to wait before asking again, the same in each run; None when the failure is final."""
+        patience = self._patience
+        if not error.retryable or attempt >= patience.attempts:
+            return None
+        drawn_from = "|".join(map(str, (patience.seed, *place, attempt)))
+        pause = random.Random(drawn_from).uniform(0.0, patience.backoff_s * 2 ** (attempt - 1))
+        if error.retry_after_s is not None:
+            pause = max(pause, error.retry_after_s)
+        return pause if since_failure_s + pause <= patience.retry_budget_s else None
+
+
+class _SessionForEachAsk:
+    """Opens a session of no conversation for every ask; what fails in that fails the ask."""
+
+    def __init__(self, adapter: Adapter, about: str) -> None:
+        self._adapter = adapter
+        self._about = about
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        async with self._adapter.session(Conversation(id=self._about, turns=())) as session:
+            reply = await session.ask(request)
+        return reply  # noqa: RET504 - inside, mypy sees a session that could swallow a failure
+
+
+class UnopenedSession:
+    """In the place of a session that could not be opened: every ask of it fails for that reason."""
+
+    def __init__(self, error: AdapterError) -> None:
+        error.retryable = False
+        self._error = error
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        raise self._error
+
+
+@dataclass(slots=True, eq=False)
+class _Ask:
+    """An ask under way."""
+
+    task: asyncio.Task[Any]
+    slot: int
+    expired: bool = False
+
+
+class Deadlines:
+    """
+    The deadlines of asks that may all take equally long.
+
+    They end in slots, a 64th of that time apart, and each slot has one timer: under load a timer for every
+    ask costs more than its record. So an ask has its full time, and at most a 64th more.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._slot_s = timeout_s / 64
+        self._slots: dict[int, set[_Ask]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> _Ask:
+        """The current task begins an ask."""
+        if loop is not self._loop:  # timers ended with the loop that had them
+            self._loop, self._slots = loop, {}
+        task = asyncio.current_task(loop)
+        assert task is not None
+        number = int((loop.time() + self.timeout_s) / self._slot_s) + 1
+        ask = _Ask(task, number)
+        slot = self._slots.get(number)
+        if slot is None:
+            slot = self._slots[number] = set()
+            loop.call_at(number * self._slot_s, self._expire, number)
+        slot.add(ask)
+        return ask
+
+    def end(self, ask: _Ask) -> None:
+        """The ask is over, one way or another."""
+        slot = self._slots.get(ask.slot)
+        if slot is not None:
+            slot.discard(ask)
+
+    def _expire(self, number: int) -> None:
+        for ask in self._slots.pop(number):
+            ask.expired = True
+            ask.task.cancel()
+
+
+async def ask_within(session: Session, request: ChatRequest, deadlines: Deadlines) -> ChatReply:
+    """
+    One attempt with a deadline. What comes back has stars for the keys that this process was given.
+
+    Raises:
+        AdapterTimeoutError: the deadline passed.
+        AdapterError: no answer came for another reason.
+    """
+    ask = deadlines.start(asyncio.get_running_loop())
+    cancelling = ask.task.cancelling()
+    try:
+        return hide_in_reply(await session.ask(request))
+    except AdapterError as error:
+        hide_in_error(error)
+        raise
+    except asyncio.CancelledError as error:
+        if ask.expired and ask.task.cancelling() <= cancelling + 1:  # nobody else cancelled the task as well
+            raise AdapterTimeoutError(
+                f"no complete reply within {deadlines.timeout_s:g} s; raise timeout_s if it may take longer"
+            ) from error
+        raise
+    finally:
+        deadlines.end(ask)
+        if ask.expired:
+            ask.task.uncancel()
