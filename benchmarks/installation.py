@@ -4,8 +4,8 @@ What a new user waits for: builds the wheel, installs it into a fresh environmen
     python benchmarks/installation.py
 
 Needs pip's package index and nothing else; prints what the wheel weighs, what the environment takes on disk
-and how many seconds each step took. Installing depends on the network and on pip's own cache; byte code is left
-to the first import, as `make quickstart` does.
+and how many seconds each step took. Installing depends on the network and on pip's own cache; byte code is
+left to the first import, as `make quickstart` does.
 """
 
 from __future__ import annotations
