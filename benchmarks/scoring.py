@@ -29,11 +29,11 @@ from typing import Any
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, load
-from replay.scorers.bertscore import BertScore
+from replay.scorers.bertscore import bertscore
 from replay.scorers.bertscore_model import bert_model
-from replay.scorers.coverage import Coverage
+from replay.scorers.coverage import coverage
 from replay.scorers.scorer import MeanScorer, Scorer, Unscored
-from replay.scorers.similarity import Similarity, sentence_model
+from replay.scorers.similarity import sentence_model, similarity
 
 NEURAL = ("bertscore", "coverage", "similarity")
 TURNS_EACH = 8
@@ -143,14 +143,14 @@ def neural_lines(model: str, num_layers: int, count: int, seed: int, per_turn: i
     """Turns per second of the neural scorers, and BERTScore in a batch against one turn at a time."""
     turns = synthetic_turns(count, seed)
     bertscores: dict[str, Scorer[Any]] = {
-        "bertscore": BertScore(model=model, num_layers=num_layers),
-        "bertscore, recall too": BertScore(model=model, num_layers=num_layers, part="recall"),
+        "bertscore": bertscore(model=model, num_layers=num_layers),
+        "bertscore, recall too": bertscore(model=model, num_layers=num_layers, part="recall"),
     }
     fresh_model(model, num_layers)
     yield from scorer_lines(bertscores, turns)
     for name, scorer in (
-        ("coverage", Coverage(model=model, num_layers=num_layers)),
-        ("similarity", Similarity(model=model)),
+        ("coverage", coverage(model=model, num_layers=num_layers)),
+        ("similarity", similarity(model=model)),
     ):
         fresh_model(model, num_layers)
         yield list(scorer_lines({name: scorer}, turns))[-1]
@@ -165,7 +165,7 @@ def bertscore_lines(model: str, num_layers: int, turns: Sequence[TurnRecord], pe
     """BERTScore of *turns* in one batch, and of *per_turn* of them one at a time, models loaded before."""
     from bert_score import BERTScorer, score
 
-    scorer = BertScore(model=model, num_layers=num_layers)
+    scorer = bertscore(model=model, num_layers=num_layers)
     some = random.Random(0).sample(turns, min(per_turn, len(turns)))
     package = BERTScorer(model_type=model, num_layers=num_layers)
     package.score(["warm"], ["up"])

@@ -14,9 +14,9 @@ from replay.core.conversation import Conversation, Passage
 from replay.core.errors import PluginError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
-from replay.runs import run as runs
+from replay.runs import scoring
 from replay.runs.scoring import score_into
-from replay.scorers.bertscore import BertScore
+from replay.scorers.bertscore import IdfBertScore, bertscore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.store.store import DATABASE, RunStore
@@ -89,14 +89,14 @@ def scored(store: RunStore, *names: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("part", [1, 4, 10, 50])
 def test_scores_are_the_same_however_many_records_are_scored_together(store, monkeypatch, part):
     at_once = scored(store, *SCORERS)
-    monkeypatch.setattr(runs, "PART", part)
+    monkeypatch.setattr(scoring, "PART", part)
     assert scored(store, *SCORERS) == at_once
     assert len(at_once) == len(SCORERS) * len(records())
 
 
 def test_a_part_holds_whole_conversations(store, monkeypatch):
-    monkeypatch.setattr(runs, "PART", 4)
-    parts = list(runs._parts(store.records()))
+    monkeypatch.setattr(scoring, "PART", 4)
+    parts = list(scoring._parts(store.records()))
     assert [len(part) for part in parts] == [6] * 18
     plays = [(one.conversation, one.policy) for part in parts for one in part]
     changes = sum(before != after for before, after in pairwise(plays))
@@ -104,7 +104,7 @@ def test_a_part_holds_whole_conversations(store, monkeypatch):
 
 
 def test_one_scorer_replaced_by_another_leaves_nothing_of_its_own_kind_behind(store, monkeypatch):
-    monkeypatch.setattr(runs, "PART", 4)
+    monkeypatch.setattr(scoring, "PART", 4)
     first = scored(store, "f1")
     assert scored(store, "f1") == first
     assert json.loads(dict(sqlite3.connect(store.folder / DATABASE).execute("SELECT * FROM run"))["scorers"])
@@ -113,7 +113,7 @@ def test_one_scorer_replaced_by_another_leaves_nothing_of_its_own_kind_behind(st
 def test_a_run_without_records_loses_its_old_scores(tmp_path):
     facts = {"scenario": {"folder": str(tmp_path), "text": "", "source": ""}}
     store = RunStore.create(tmp_path / "empty", facts)
-    store.add_scores("f1", [runs.StoredScore("c", "s", "p", 1, 0.5, None)])
+    store.add_scores("f1", [scoring.StoredScore("c", "s", "p", 1, 0.5, None)])
     assert scored(store, "f1") == []
     store.close()
 
@@ -134,7 +134,7 @@ class Broken:
 
 def test_a_scorer_that_fails_at_the_first_records_leaves_earlier_scores_alone(store, monkeypatch):
     before = scored(store, "f1")
-    monkeypatch.setattr(runs, "build_scorers", lambda stored, folder: {"f1": Broken()})
+    monkeypatch.setattr(scoring, "build_scorers", lambda stored, folder: {"f1": Broken()})
     with pytest.raises(PluginError):
         score_into(store, [Choice(name="f1")])
     store.settle()
@@ -155,18 +155,17 @@ def test_surveyed_part_by_part_a_retrieval_scorer_knows_which_systems_report_pas
 
 
 def test_surveyed_part_by_part_bertscore_weighs_by_the_references_of_the_whole_run():
-    scorer = BertScore(idf=True)
+    scorer = bertscore(idf=True)
     known: Scorer[float] = scorer
     played = records()
     for begin in range(0, len(played), 7):
-        assert isinstance(known, BertScore)
+        assert isinstance(known, IdfBertScore)
         known = known.surveyed(played[begin : begin + 7])
     assert known._idf_references(played[:1]) == scorer._idf_references(played)
     assert known._idf_references(played[:1]) != scorer._idf_references(played[:1])
-    assert known == scorer
+    assert known.signature == scorer.signature
     assert scorer.surveyed([])._idf_references(played) == []
 
 
 def test_without_idf_bertscore_needs_no_survey():
-    scorer = BertScore()
-    assert scorer.surveyed(records()) is scorer
+    assert not isinstance(bertscore(), SurveyingScorer)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import string
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
 
@@ -39,23 +40,25 @@ def normalize(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
-def words(text: str, tokens: Tokens) -> list[str]:
+def words(text: str, tokens: Tokens, stemmer: bool = False) -> list[str]:
     """
-    The words of *text*, in order.
+    The words of *text*, in order, or their stems, which rouge-score's *stemmer* leaves.
 
-    A phrase in a script written without spaces counts as one word under either setting.
+    A phrase in a script written without spaces counts as one word under either setting. The stemmer is
+    Porter's, for ASCII words past three letters.
     """
-    match tokens:
-        case "plain":
-            return _PLAIN_WORDS.findall(text.lower())
-        case "squad":
-            return normalize(text).split()
-    assert_never(tokens)
+    found = _PLAIN_WORDS.findall(text.lower()) if tokens == "plain" else normalize(text).split()
+    return [_stem(word) for word in found] if stemmer else found
 
 
-def stemmed(some: Sequence[str]) -> list[str]:
-    """*some* words as rouge-score's stemmer leaves them: Porter's, for ASCII words past three letters."""
-    return [_stem(word) for word in some]
+def words_signature(tokens: Tokens, stemmer: bool) -> str:
+    """Which words are compared: ``plain``, ``squad+stem``, ..."""
+    return f"{tokens}{'+stem' if stemmer else ''}"
+
+
+def word_runs(some: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    """How often each run of *n* neighbouring words stands in *some*."""
+    return Counter(zip(*(some[start:] for start in range(n)), strict=False))
 
 
 def declines(text: str, patterns: Sequence[str]) -> bool:

@@ -15,14 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import (
-    DECLINING_PATTERNS,
-    check_patterns,
-    declines,
-    patterns_signature,
-    quac_references,
-)
-from replay.scorers.reference_score import answerable_signature, why_unscored_answer
+from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, declines
+from replay.scorers.reference_score import questions_signature, texts_of
 from replay.scorers.resampling import resampled_sums
 from replay.scorers.scorer import Unscored
 
@@ -60,17 +54,11 @@ class Bleu4:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
         """Matches of each order, runs of each order, the answer's length, the nearest reference's."""
-        return [
-            why
-            if (why := why_unscored_answer(record, self.declining, self.answerable_only)) is not None
-            else self._counts(record)
-            for record in records
-        ]
+        found = [texts_of(record, self.declining, self.answerable_only) for record in records]
+        return [one if isinstance(one, Unscored) else self._counts(*one) for one in found]
 
-    def _counts(self, record: TurnRecord) -> list[int]:
-        assert record.answer is not None
-        answer = CANNOT_ANSWER if declines(record.answer, self.declining) else record.answer
-        references = quac_references(record.gold_answers, self.declining)
+    def _counts(self, text: str, references: Sequence[str]) -> list[int]:
+        answer = CANNOT_ANSWER if declines(text, self.declining) else text
         # Read as one sentence; smoothing and effective order don't touch the counts.
         found = _bleu(self.tokenize, self.lowercase).sentence_score(answer, list(references))
         return [*map(int, found.counts), *map(int, found.totals), found.sys_len, found.ref_len]
@@ -106,11 +94,9 @@ class Bleu4:
     @property
     def signature(self) -> str:
         case, effective = "lc" if self.lowercase else "mixed", "yes" if self.effective_order else "no"
-        only = answerable_signature(self.answerable_only)
-        declining = patterns_signature(self.declining)
+        questions = questions_signature(self.declining, self.answerable_only)
         return (
-            f"bleu4:sacrebleu|case:{case}|eff:{effective}|tok:{self.tokenize}|smooth:{self.smooth}"
-            f"|declining:{declining}{only}"
+            f"bleu4:sacrebleu|case:{case}|eff:{effective}|tok:{self.tokenize}|smooth:{self.smooth}{questions}"
         )
 
 

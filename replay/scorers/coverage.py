@@ -9,36 +9,29 @@ Needs the extra ``neural``. Sentences are told apart by spaCy's sentencizer, whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
-from replay.scorers.bertscore import check_model, rescaled
-from replay.scorers.bertscore_model import Pair, bert_model
-from replay.scorers.neural_extra import check_neural, encodable, model_name, model_place
-from replay.scorers.reference_score import answerable_signature, mean, score_pairs
-from replay.scorers.scorer import Unscored
+from replay.scorers.answer_text import DECLINING_PATTERNS
+from replay.scorers.bertscore import BertSettings
+from replay.scorers.bertscore_model import Pair
+from replay.scorers.neural_extra import encodable, neural_module
+from replay.scorers.reference_score import ReferenceScore, best_pair
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 
-def coverage(scores: Sequence[Sequence[float]]) -> float:
+def worst_covered(scores: Sequence[Sequence[float]]) -> float:
     """
     The least over reference sentences of the best score with a sentence of the answer.
 
     *scores* has a row for each sentence of the answer and a column for each of the reference.
-    ``coverage([[0.9, 0.2], [0.3, 0.6]])`` is 0.6.
-
-    Raises:
-        ValueError: *scores* is empty.
+    ``worst_covered([[0.9, 0.2], [0.3, 0.6]])`` is 0.6.
     """
-    count = len(scores[0]) if scores else 0
-    return min(max(row[place] for row in scores) for place in range(count))
+    return min(max(row[position] for row in scores) for position in range(len(scores[0])))
 
 
 def sentences(text: str, language: str = "en") -> list[str]:
@@ -49,95 +42,66 @@ def sentences(text: str, language: str = "en") -> list[str]:
 
 @lru_cache(maxsize=4)
 def _sentencizer(language: str) -> Language:
-    import spacy  # takes a second
-
-    pipeline = spacy.blank(language)
+    pipeline: Language = neural_module("spacy", "coverage").blank(language)
     pipeline.add_pipe("sentencizer")
     pipeline.max_length = 10**9  # a limit for parsers' memory
     return pipeline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    """Share of answers that cover the best reference at least as well as *threshold*, in [0, 1]."""
+def _covered(settings: BertSettings, threshold: float | None, pairs: Sequence[Pair]) -> list[float]:
+    split = {
+        text: sentences(text, settings.lang) for text in dict.fromkeys(t for pair in pairs for t in pair)
+    }
+    wanted = [(one, other) for answer, gold in pairs for one in split[answer] for other in split[gold]]
+    f1 = {
+        pair: scores.f1
+        for pair, scores in zip(wanted, settings.score(wanted), strict=True)
+        if scores is not None  # always: nothing weighs nothing without idf
+    }
+    found = [
+        worst_covered([[f1[one, other] for other in split[gold]] for one in split[answer]])
+        if split[answer] and split[gold]
+        else float(not split[answer] and not split[gold])
+        for answer, gold in pairs
+    ]
+    return found if threshold is None else [float(one >= threshold) for one in found]
 
-    threshold: float | None = 0.85
-    """Null for the mean of the coverage itself."""
-    model: str = "roberta-large"
-    """A name on the Hugging Face hub, or a folder, seen from the scenario's."""
-    num_layers: int | None = None
-    """The layer to compare, counted from 1; None for bert-score's choice, which only named models have."""
-    rescale: bool = False
-    """Rescale with bert-score's published baseline."""
-    lang: str = "en"
-    """spaCy's code of the language of the sentences, and whose baseline."""
-    batch_size: int = 64
-    device: str | None = None
-    """As torch names it; None for a GPU if there is one."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-    folder: Path = Path()
 
-    def __post_init__(self) -> None:
-        check_patterns(self.declining)
-        check_model(self.model, self.folder, num_layers=self.num_layers, rescale=self.rescale)
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size: {self.batch_size} is not a positive whole number")
-        if self.threshold is not None and not -1 <= self.threshold <= 1:
-            raise ValueError(f"threshold: {self.threshold} is not between -1 and 1")
+def coverage(
+    threshold: float | None = 0.85,
+    model: str = "roberta-large",
+    num_layers: int | None = None,
+    rescale: bool = False,
+    lang: str = "en",
+    batch_size: int = 64,
+    device: str | None = None,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+    folder: Path = Path(),
+) -> ReferenceScore:
+    """
+    The scorer ``coverage``: share of answers that cover the best reference as well as *threshold*, in [0, 1].
 
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def check_installed(self) -> None:
-        check_neural(("torch", "bert_score"), "coverage")
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        """
-        One score per record, or why there is none.
-
-        Raises:
-            PluginError: the extra is not installed, or the model or its baseline is not to be had.
-        """
-        raw = score_pairs(records, self.declining, self._covered, answerable_only=self.answerable_only)
-        threshold = self.threshold
-        if threshold is None:
-            return raw
-        return [one if isinstance(one, Unscored) else float(one >= threshold) for one in raw]
-
-    def _covered(self, pairs: Sequence[Pair]) -> list[float]:
-        model = bert_model(model_place(self.model, self.folder), self.num_layers, self.device)
-        baseline = model.baseline(self.lang) if self.rescale else None
-        split = {
-            text: sentences(text, self.lang) for text in dict.fromkeys(t for pair in pairs for t in pair)
-        }
-        wanted = [(one, other) for said, gold in pairs for one in split[said] for other in split[gold]]
-        found = model.score(wanted, batch_size=self.batch_size)
-        f1 = {
-            pair: rescaled(scores, baseline).f1
-            for pair, scores in zip(wanted, found, strict=True)
-            if scores is not None  # always: nothing weighs nothing without idf
-        }
-        return [
-            coverage([[f1[one, other] for other in split[gold]] for one in split[said]])
-            if split[said] and split[gold]
-            else float(not split[said] and not split[gold])
-            for said, gold in pairs
-        ]
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        threshold = "none" if self.threshold is None else f"{self.threshold:g}"
-        layers = "default" if self.num_layers is None else self.num_layers
-        rescale = self.lang if self.rescale else "no"
-        only = answerable_signature(self.answerable_only)
-        return (
-            f"coverage:bertscore-f1+max|threshold:{threshold}|model:{model_name(self.model)}|layers:{layers}"
-            f"|rescale:{rescale}|sentences:{self.lang}|declining:{patterns_signature(self.declining)}{only}"
-        )
+    With a threshold of None, the mean of the coverage itself. *lang* is spaCy's code of the language of
+    the sentences, and whose baseline *rescale* goes by.
+    """
+    settings = BertSettings(
+        model=model,
+        num_layers=num_layers,
+        rescale=rescale,
+        lang=lang,
+        batch_size=batch_size,
+        device=device,
+        folder=folder,
+    )
+    if threshold is not None and not -1 <= threshold <= 1:
+        raise ValueError(f"threshold: {threshold} is not between -1 and 1")
+    return ReferenceScore(
+        name="coverage",
+        settings=f"bertscore-f1+max|threshold:{'none' if threshold is None else f'{threshold:g}'}"
+        f"|{settings.model_signature}|{settings.scale_signature}|sentences:{lang}",
+        score=best_pair(partial(_covered, settings, threshold)),
+        needs=("torch", "bert_score", "spacy"),
+        answerable_only=answerable_only,
+        declining=declining,
+    )

@@ -90,6 +90,17 @@ def quietly() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
+def check_batch_size(batch_size: int) -> None:
+    """
+    Return if so many texts can be embedded at once.
+
+    Raises:
+        ValueError: there would be none.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size: {batch_size} is not a positive whole number")
+
+
 def cant_load(model: str, error: Exception) -> PluginError:
     """The error to raise where *model* can't be loaded."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from replay.core.record import TurnRecord
-from replay.scorers.reference_score import mean
-from replay.scorers.resampling import resampled_sums
+from replay.scorers.reference_score import mean, why_unanswered
+from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 
 if TYPE_CHECKING:
@@ -46,16 +47,12 @@ def _completion_tokens(record: TurnRecord) -> float | None:
     return None if record.usage is None else record.usage.completion_tokens
 
 
-def _cost(record: TurnRecord) -> float | None:
-    return record.cost_usd
-
-
 _MEASURES: dict[Measure, tuple[Callable[[TurnRecord], float | None], str, str]] = {
     "latency": (_latency, "s", "no latency in the record"),
     "ttft": (_ttft, "s", "no time of a first token reported"),
     "prompt_tokens": (_prompt_tokens, "tokens", "no prompt tokens reported"),
     "completion_tokens": (_completion_tokens, "tokens", "no completion tokens reported"),
-    "cost": (_cost, "usd", "no cost reported"),
+    "cost": (attrgetter("cost_usd"), "usd", "no cost reported"),
 }
 """How a measure is read from a record, its unit, and why it may be missing."""
 
@@ -134,10 +131,8 @@ class Operational:
         return [self._observe(record) for record in records]
 
     def _observe(self, record: TurnRecord) -> float | Unscored:
-        if record.outcome == "skipped":
-            return Unscored(reason="skipped")
-        if record.answer is None:
-            return Unscored(reason=f"not answered: {record.outcome}")
+        if (why := why_unanswered(record)) is not None:
+            return why
         read, _, missing = _MEASURES[self.measure]
         value = read(record)
         return Unscored(reason=missing) if value is None else float(value)
@@ -152,9 +147,7 @@ class Operational:
 
         if self.quantile is None:
             sums, counts = resampled_sums([[value] for value in observed], clusters, weights)
-            with np.errstate(invalid="ignore"):
-                means: NDArray[np.float64] = sums[:, 0] / counts
-            return means
+            return resampled_shares(sums[:, 0], counts)
         values = np.asarray(observed, dtype=np.float64)
         order = np.argsort(values, kind="stable")
         places = np.asarray(clusters)[order]

@@ -18,12 +18,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature, quac_references
-from replay.scorers.reference_score import answerable_signature, mean, why_unscored_answer
-from replay.scorers.resampling import resampled_sums
+from replay.scorers.answer_text import DECLINING_PATTERNS, quac_references
+from replay.scorers.reference_score import ReferenceScore, each, mean
+from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import token_f1
 
@@ -35,144 +36,98 @@ MIN_HUMAN_F1 = 0.4
 """The script's default."""
 
 
-def quac_f1(
-    answer: str, gold_answers: Sequence[str], *, declining: Sequence[str] = DECLINING_PATTERNS
-) -> float:
+def leave_one_out_f1(answer: str, references: Sequence[str]) -> float:
     """
     Mean over left-out references of the best F1 against the others, in [0, 1]; of one, its F1.
 
-    ``quac_f1("in Paris", ["in Paris", "Paris", "the city"])``: with F1 of 1, 2/3 and 0 the best of the
-    others are 2/3, 1 and 1, so 8/9.
-
-    Raises:
-        ValueError: *gold_answers* is empty.
+    ``leave_one_out_f1("in Paris", ["in Paris", "Paris", "the city"])``: with F1 of 1, 2/3 and 0 the best
+    of the others are 2/3, 1 and 1, so 8/9.
     """
-    references = quac_references(gold_answers, declining)
-    if not references:
-        raise ValueError("there is no gold answer to compare with")
-    return _leave_one_out([token_f1(answer, [reference], declining=declining) for reference in references])
+    scores = [token_f1(answer, [reference]) for reference in references]
+    if len(scores) == 1:
+        return scores[0]
+    return mean(max((*scores[:left], *scores[left + 1 :])) for left in range(len(scores)))
 
 
-def human_f1(gold_answers: Sequence[str], *, declining: Sequence[str] = DECLINING_PATTERNS) -> float:
+def human_f1(references: Sequence[str]) -> float:
     """
-    How well people agree: the mean over references of the best F1 against the others, in [0, 1].
-
-    1 where one reference, or only that there is no answer, is left of *gold_answers* by QuAC's rule.
+    How well people agree: the mean over references of the best F1 against the others, in [0, 1]; 1 of one.
 
     ``human_f1(["in Paris", "Paris", "the city"])``: 2/3, 2/3 and 0, so 4/9.
-
-    Raises:
-        ValueError: *gold_answers* is empty.
     """
-    references = quac_references(gold_answers, declining)
-    if not references:
-        raise ValueError("there is no gold answer to compare with")
     if len(references) == 1:
         return 1.0
     return mean(
-        token_f1(one, [*references[:place], *references[place + 1 :]], declining=declining)
-        for place, one in enumerate(references)
+        token_f1(one, [*references[:left], *references[left + 1 :]]) for left, one in enumerate(references)
     )
 
 
-def _leave_one_out(scores: Sequence[float]) -> float:
-    if len(scores) == 1:
-        return scores[0]
-    return mean(max((*scores[:place], *scores[place + 1 :])) for place in range(len(scores)))
+def _disagreement(min_human_f1: float, references: Sequence[str]) -> Unscored | None:
+    disagree = human_f1(references) < min_human_f1
+    return Unscored(reason=f"human F1 below {min_human_f1:g}") if disagree else None
 
 
-def _why_unscored(
-    record: TurnRecord, declining: Sequence[str], min_human_f1: float, answerable_only: bool
-) -> Unscored | None:
-    why = why_unscored_answer(record, declining, answerable_only)
-    if why is None and human_f1(record.gold_answers, declining=declining) < min_human_f1:
-        return Unscored(reason=f"human F1 below {min_human_f1:g}")
-    return why
-
-
-def _reaches_people(record: TurnRecord, declining: Sequence[str]) -> bool:
-    assert record.answer is not None
-    people = human_f1(record.gold_answers, declining=declining)
-    return quac_f1(record.answer, record.gold_answers, declining=declining) >= people
-
-
-def _check(min_human_f1: float, declining: Sequence[str]) -> None:
-    check_patterns(declining)
+def _leave_one_out(
+    name: str, min_human_f1: float, answerable_only: bool, declining: tuple[str, ...]
+) -> ReferenceScore:
     if not 0 <= min_human_f1 <= 1:
         raise ValueError(f"min_human_f1: {min_human_f1} is not between 0 and 1")
+    return ReferenceScore(
+        name=name,
+        settings=f"squad+leave-one-out|min-human:{min_human_f1:g}",
+        score=each(leave_one_out_f1),
+        left_out=partial(_disagreement, min_human_f1),
+        answerable_only=answerable_only,
+        declining=declining,
+    )
+
+
+def quac_f1(
+    min_human_f1: float = MIN_HUMAN_F1,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+) -> ReferenceScore:
+    """The scorer ``quac_f1``: mean leave-one-out F1 over questions on which people agree, in [0, 1]."""
+    return _leave_one_out("quac_f1", min_human_f1, answerable_only, declining)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuacF1:
-    """Mean leave-one-out F1 over questions on which people agree, in [0, 1]."""
-
-    min_human_f1: float = MIN_HUMAN_F1
-    """Leave out questions with a lower human F1; 0 for none."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        _check(self.min_human_f1, self.declining)
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return [self._observe(record) for record in records]
-
-    def _observe(self, record: TurnRecord) -> float | Unscored:
-        why = _why_unscored(record, self.declining, self.min_human_f1, self.answerable_only)
-        if why is not None:
-            return why
-        assert record.answer is not None
-        return quac_f1(record.answer, record.gold_answers, declining=self.declining)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        return f"quac_f1:squad+leave-one-out{_settings(self)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeqQ:
+class EquivalentQuestions:
     """Share of questions answered at least as well as by people, in [0, 1]."""
 
-    min_human_f1: float = MIN_HUMAN_F1
-    """Leave out questions with a lower human F1; 0 for none."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        _check(self.min_human_f1, self.declining)
+    f1: ReferenceScore
 
     @property
     def is_mean(self) -> bool:
         return True
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return [self._observe(record) for record in records]
-
-    def _observe(self, record: TurnRecord) -> float | Unscored:
-        why = _why_unscored(record, self.declining, self.min_human_f1, self.answerable_only)
-        return why if why is not None else float(_reaches_people(record, self.declining))
+        return [
+            found
+            if isinstance(found, Unscored)
+            else float(found >= human_f1(quac_references(record.gold_answers, self.f1.declining)))
+            for record, found in zip(records, self.f1.observe(records), strict=True)
+        ]
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
     @property
     def signature(self) -> str:
-        return f"heq_q:squad+leave-one-out{_settings(self)}"
+        return self.f1.signature
+
+
+def heq_q(
+    min_human_f1: float = MIN_HUMAN_F1,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+) -> EquivalentQuestions:
+    """The scorer ``heq_q``."""
+    return EquivalentQuestions(f1=_leave_one_out("heq_q", min_human_f1, answerable_only, declining))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeqD:
+class EquivalentDialogs:
     """
     Share of dialogs whose every scored question is answered at least as well as by people, in [0, 1].
 
@@ -181,25 +136,14 @@ class HeqD:
     and as bad if they were not answered.
     """
 
-    min_human_f1: float = MIN_HUMAN_F1
-    """Leave out questions with a lower human F1; 0 for none."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        _check(self.min_human_f1, self.declining)
+    questions: EquivalentQuestions
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[str | int] | Unscored]:
         """Conversation, depth, and 1 if the answer is at least as good as people's, else 0."""
-        return [self._observe(record) for record in records]
-
-    def _observe(self, record: TurnRecord) -> list[str | int] | Unscored:
-        why = _why_unscored(record, self.declining, self.min_human_f1, self.answerable_only)
-        if why is not None:
-            return why
-        return [record.conversation, record.depth, int(_reaches_people(record, self.declining))]
+        return [
+            found if isinstance(found, Unscored) else [record.conversation, record.depth, int(found)]
+            for record, found in zip(records, self.questions.observe(records), strict=True)
+        ]
 
     def combine(self, observed: Iterable[Sequence[str | int]]) -> float:
         times: dict[str | int, int] = defaultdict(int)
@@ -220,8 +164,6 @@ class HeqD:
     def combine_resampled(
         self, observed: Sequence[Sequence[str | int]], clusters: Sequence[int], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        import numpy as np
-
         cluster_of: dict[str | int, int] = {}
         bad = set[str | int]()
         for (dialog, _, reaches), cluster in zip(observed, clusters, strict=True):
@@ -230,17 +172,18 @@ class HeqD:
                 bad.add(dialog)
         good = [[float(dialog not in bad)] for dialog in cluster_of]
         sums, dialogs = resampled_sums(good, list(cluster_of.values()), weights)
-        with np.errstate(invalid="ignore"):
-            shares: NDArray[np.float64] = sums[:, 0] / dialogs
-        return shares
+        return resampled_shares(sums[:, 0], dialogs)
 
     @property
     def signature(self) -> str:
-        return f"heq_d:squad+leave-one-out{_settings(self)}"
+        return self.questions.signature
 
 
-def _settings(scorer: QuacF1 | HeqQ | HeqD) -> str:
-    return (
-        f"|min-human:{scorer.min_human_f1:g}|declining:{patterns_signature(scorer.declining)}"
-        f"{answerable_signature(scorer.answerable_only)}"
-    )
+def heq_d(
+    min_human_f1: float = MIN_HUMAN_F1,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+) -> EquivalentDialogs:
+    """The scorer ``heq_d``."""
+    f1 = _leave_one_out("heq_d", min_human_f1, answerable_only, declining)
+    return EquivalentDialogs(questions=EquivalentQuestions(f1=f1))

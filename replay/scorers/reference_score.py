@@ -1,139 +1,169 @@
 """
-What every scorer of an answer against reference answers shares: which turns it scores, how questions
-without an answer count, and the mean.
+The type of every scorer of an answer against its references: which turns it scores, how questions without
+an answer count, and the mean. What a metric adds is its formula, as in ``exact_match.py``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import declines, quac_references
-from replay.scorers.scorer import Unscored
+from replay.scorers.answer_text import (
+    DECLINING_PATTERNS,
+    check_patterns,
+    declines,
+    patterns_signature,
+    quac_references,
+)
+from replay.scorers.neural_extra import check_neural
+from replay.scorers.scorer import SHARE, Unscored
+
+Texts = tuple[str, tuple[str, ...]]
+"""An answer, and one or more references; none of them declines."""
 
 AnswerScore = Callable[[str, Sequence[str]], float]
-"""Takes an answer and one or more references; gives a number in [0, 1]."""
+"""Takes an answer and its references; gives a number."""
 
 PairScores = Callable[[Sequence[tuple[str, str]]], Sequence[float | Unscored]]
 """Takes pairs of an answer and a reference; gives a number for each, or why there is none."""
 
+TextsScores = Callable[[Sequence[Texts]], Sequence[float | Unscored]]
+"""Takes answers with their references, one or more of them; gives a number for each, or why there is none."""
 
-def score_answers(
-    records: Sequence[TurnRecord],
-    declining: Sequence[str],
-    score: AnswerScore,
-    *,
-    answerable_only: bool = False,
-) -> list[float | Unscored]:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceScore:
     """
-    One score in [0, 1] for each record that has an answer and a reference, or why there is none.
+    The mean over turns of what a formula gives for the answer and its references.
 
-    With *answerable_only* a question that counts as unanswerable by QuAC's rule has no score either.
+    Where the answer or the references decline, words aren't compared: 1 if both do, 0 if only one.
     """
-    return [
-        why
-        if (why := why_unscored_answer(record, declining, answerable_only)) is not None
-        else _score(record, declining, score)
-        for record in records
-    ]
+
+    name: str
+    settings: str
+    """What the signature says between the name and how declining is recognized."""
+    score: TextsScores
+    """``each`` or ``best_pair`` of a formula. It travels to other processes, so no lambda."""
+    unit: str = SHARE
+    needs: tuple[str, ...] = ()
+    """Modules of the extra ``neural`` that *score* imports."""
+    left_out: Callable[[Sequence[str]], Unscored | None] | None = None
+    """Why a question with these references has no score; None if it has."""
+    answerable_only: bool = False
+    """Leave out questions whose references decline."""
+    declining: tuple[str, ...] = DECLINING_PATTERNS
+    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
+
+    def __post_init__(self) -> None:
+        check_patterns(self.declining)
+
+    @property
+    def is_mean(self) -> bool:
+        return True
+
+    def check_installed(self) -> None:
+        check_neural(self.needs, self.name)
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """
+        One score for each record that has an answer and a reference, or why there is none.
+
+        Raises:
+            PluginError: the metric needs an extra or a model that is not to be had.
+        """
+        compared = [self.compared(record) for record in records]
+        texts = [one for one in compared if isinstance(one, tuple)]
+        scores = iter(self.score(texts) if texts else ())
+        return [next(scores) if isinstance(one, tuple) else one for one in compared]
+
+    def compared(self, record: TurnRecord) -> Texts | float | Unscored:
+        """The texts to compare; or the score, where one side declines; or why there is none."""
+        texts = texts_of(record, self.declining, self.answerable_only)
+        if isinstance(texts, Unscored):
+            return texts
+        answer, references = texts
+        if self.left_out is not None and (why := self.left_out(references)) is not None:
+            return why
+        answer_declines, references_decline = declines(answer, self.declining), references == (CANNOT_ANSWER,)
+        if answer_declines or references_decline:
+            return float(answer_declines and references_decline)
+        return texts
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed)
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}:{self.settings}{questions_signature(self.declining, self.answerable_only)}"
 
 
-def score_pairs(
-    records: Sequence[TurnRecord], declining: Sequence[str], score: PairScores, *, answerable_only: bool
-) -> list[float | Unscored]:
+def each(score: AnswerScore) -> TextsScores:
+    """*score* of every answer against its references."""
+    return partial(_each, score)
+
+
+def _each(score: AnswerScore, texts: Sequence[Texts]) -> list[float]:
+    return [score(answer, references) for answer, references in texts]
+
+
+def best_pair(score: PairScores) -> TextsScores:
     """
-    As ``score_answers`` with the best pair of answer and reference, all pairs of all records at once.
+    *score* of the best pair of every answer and a reference, all pairs at once.
 
-    A record none of whose pairs has a score has none, for the first one's reason.
+    An answer none of whose pairs has a score has none, for the first one's reason.
     """
-    compared = [compared_texts(record, declining, answerable_only) for record in records]
-    pairs = [
-        (texts[0], reference) for texts in compared if isinstance(texts, tuple) for reference in texts[1]
-    ]
-    scores = iter(score(pairs) if pairs else ())
-    observed: list[float | Unscored] = []
-    for texts in compared:
-        if not isinstance(texts, tuple):
-            observed.append(texts)
-            continue
-        found = list(islice(scores, len(texts[1])))
+    return partial(_best_pairs, score)
+
+
+def _best_pairs(score: PairScores, texts: Sequence[Texts]) -> list[float | Unscored]:
+    scores = iter(score([(answer, reference) for answer, references in texts for reference in references]))
+    best: list[float | Unscored] = []
+    for _, references in texts:
+        found = list(islice(scores, len(references)))
         numbers = [one for one in found if not isinstance(one, Unscored)]
-        observed.append(max(numbers) if numbers else found[0])
-    return observed
+        best.append(max(numbers) if numbers else found[0])
+    return best
 
 
-def compared_texts(
-    record: TurnRecord, declining: Sequence[str], answerable_only: bool
-) -> Unscored | float | tuple[str, tuple[str, ...]]:
+def texts_of(
+    record: TurnRecord, declining: Sequence[str], answerable_only: bool = False
+) -> tuple[str, tuple[str, ...]] | Unscored:
     """
-    The record's answer and the references to hold it against, by QuAC's rule.
+    The answer and the references that QuAC's rule leaves, any of which may decline; or why it has no score.
 
-    Or the score, where the answer or the references decline; or why there is none.
+    With *answerable_only* a question that counts as unanswerable has none either.
     """
-    if (why := why_unscored_answer(record, declining, answerable_only)) is not None:
+    if (why := why_unscored(record)) is not None:
         return why
     assert record.answer is not None
     references = quac_references(record.gold_answers, declining)
-    answer_declines = declines(record.answer, declining)
-    references_decline = references == (CANNOT_ANSWER,)
-    if answer_declines or references_decline:
-        return float(answer_declines and references_decline)
+    if answerable_only and references == (CANNOT_ANSWER,):
+        return Unscored(reason="unanswerable question")
     return record.answer, references
 
 
 def why_unscored(record: TurnRecord) -> Unscored | None:
-    """
-    Why a scorer that needs an answer and a reference can't score *record*; None if it can.
+    """As ``why_unanswered``, or ``no gold answer``; None if the record has an answer and a reference."""
+    why = why_unanswered(record)
+    return Unscored(reason="no gold answer") if why is None and not record.gold_answers else why
 
-    ``skipped``, ``not answered: OUTCOME`` or ``no gold answer``, the first that holds.
-    """
+
+def why_unanswered(record: TurnRecord) -> Unscored | None:
+    """``skipped`` or ``not answered: OUTCOME``; None if *record* has an answer."""
     if record.outcome == "skipped":
         return Unscored(reason="skipped")
-    if record.answer is None:
-        return Unscored(reason=f"not answered: {record.outcome}")
-    if not record.gold_answers:
-        return Unscored(reason="no gold answer")
-    return None
+    return Unscored(reason=f"not answered: {record.outcome}") if record.answer is None else None
 
 
-def why_unscored_answer(
-    record: TurnRecord, declining: Sequence[str], answerable_only: bool
-) -> Unscored | None:
-    """As ``why_unscored``; with *answerable_only* also ``unanswerable question``."""
-    if (why := why_unscored(record)) is not None:
-        return why
-    if answerable_only and quac_references(record.gold_answers, declining) == (CANNOT_ANSWER,):
-        return Unscored(reason="unanswerable question")
-    return None
-
-
-def answerable_signature(answerable_only: bool) -> str:
-    """The end of a signature that says which questions are scored; empty for all of them."""
-    return "|questions:answerable" if answerable_only else ""
-
-
-def against_references(
-    answer: str, gold_answers: Sequence[str], declining: Sequence[str], score: AnswerScore
-) -> float:
-    """
-    *score* of *answer* against the references that QuAC's rule leaves of *gold_answers*.
-
-    Where the answer or the references decline, words aren't compared: 1 if both do, 0 if only one.
-
-    Raises:
-        ValueError: *gold_answers* is empty; a turn without a gold answer is left out by the caller.
-    """
-    references = quac_references(gold_answers, declining)
-    if not references:
-        raise ValueError("there is no gold answer to compare with")
-    answer_declines = declines(answer, declining)
-    references_decline = references == (CANNOT_ANSWER,)
-    if answer_declines or references_decline:
-        return float(answer_declines and references_decline)
-    return score(answer, references)
+def questions_signature(declining: Sequence[str], answerable_only: bool = False) -> str:
+    """The end of a signature: what counts as declining, and whether unanswerable questions are left out."""
+    only = "|questions:answerable" if answerable_only else ""
+    return f"|declining:{patterns_signature(declining)}{only}"
 
 
 def mean(observed: Iterable[float]) -> float:
@@ -147,8 +177,3 @@ def mean(observed: Iterable[float]) -> float:
     if not values:
         raise ValueError("no observation to combine")
     return math.fsum(values) / len(values)
-
-
-def _score(record: TurnRecord, declining: Sequence[str], score: AnswerScore) -> float:
-    assert record.answer is not None
-    return against_references(record.answer, record.gold_answers, declining, score)

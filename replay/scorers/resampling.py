@@ -31,3 +31,12 @@ def resampled_sums(
     np.add.at(by_cluster, np.asarray(clusters), rows)
     totals = weights @ by_cluster
     return totals[:, :-1], totals[:, -1]
+
+
+def resampled_shares(part: Vector, whole: Vector) -> Vector:
+    """*part* by *whole*; NaN where a resample has nothing to take a share of."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        shares: Vector = part / whole
+    return shares

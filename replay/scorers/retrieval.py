@@ -18,15 +18,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from replay.core.record import TurnRecord
-from replay.scorers.reference_score import mean
+from replay.scorers.reference_score import mean, why_unanswered
 from replay.scorers.scorer import Unscored
 
-Metric = Literal["hit_rate", "mrr", "ndcg", "ndcg_linear", "modified_precision", "precision_at"]
 Relevance = Sequence[bool]
 """For each retrieved passage, best first, whether it is a gold passage met for the first time."""
+Metric = Callable[[Relevance, int, int | None], float]
+"""Takes a relevance, the number of gold passages and how many of the first count, None for all."""
 
 
 def relevance(ranking: Sequence[str], gold: Iterable[str]) -> list[bool]:
@@ -80,16 +80,6 @@ def _gain(found: Relevance, gold_count: int, k: int | None, discount: Callable[[
     return min(1.0, gain / math.fsum(discount(rank) for rank in range(1, best + 1)))
 
 
-_METRICS: dict[Metric, Callable[[Relevance, int, int | None], float]] = {
-    "hit_rate": hit_rate,
-    "mrr": mrr,
-    "ndcg": ndcg,
-    "ndcg_linear": ndcg_linear,
-    "modified_precision": modified_precision,
-    "precision_at": precision_at,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalScorer:
     """Mean over turns of one retrieval metric, in [0, 1]."""
@@ -117,24 +107,22 @@ class RetrievalScorer:
         return replace(self, reporting=(self.reporting or frozenset()) | _reporting(records))
 
     def _observe(self, record: TurnRecord, reports_passages: bool) -> float | Unscored:
-        if record.outcome == "skipped":
-            return Unscored(reason="skipped")
-        if record.answer is None:
-            return Unscored(reason=f"not answered: {record.outcome}")
+        if (why := why_unanswered(record)) is not None:
+            return why
         if not record.gold_passages:
             return Unscored(reason="no gold passage")
         if not reports_passages:
             return Unscored(reason="the system reports no passages")
         gold = set(record.gold_passages)
         found = relevance([passage.id for passage in record.passages], gold)
-        return _METRICS[self.metric](found, len(gold), self.k)
+        return self.metric(found, len(gold), self.k)
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
 
     @property
     def signature(self) -> str:
-        return f"{self.metric}:{'all' if self.k is None else f'k{self.k}'}|by:id"
+        return f"{self.metric.__name__}:{'all' if self.k is None else f'k{self.k}'}|by:id"
 
 
 def _reporting(records: Sequence[TurnRecord]) -> frozenset[str]:
@@ -143,29 +131,29 @@ def _reporting(records: Sequence[TurnRecord]) -> frozenset[str]:
 
 def hit_rate_scorer(k: int = 5) -> RetrievalScorer:
     """The scorer ``hit_rate``: share of questions with a gold passage among the first *k*."""
-    return RetrievalScorer(metric="hit_rate", k=k)
+    return RetrievalScorer(metric=hit_rate, k=k)
 
 
 def mrr_scorer(k: int | None = None) -> RetrievalScorer:
     """The scorer ``mrr``: mean of 1/rank of the first gold passage."""
-    return RetrievalScorer(metric="mrr", k=k)
+    return RetrievalScorer(metric=mrr, k=k)
 
 
 def ndcg_scorer(k: int | None = 10) -> RetrievalScorer:
     """The scorer ``ndcg``: discount 1/log2(rank + 1)."""
-    return RetrievalScorer(metric="ndcg", k=k)
+    return RetrievalScorer(metric=ndcg, k=k)
 
 
 def ndcg_linear_scorer(k: int | None = None) -> RetrievalScorer:
     """The scorer ``ndcg_linear``: discount 1/rank."""
-    return RetrievalScorer(metric="ndcg_linear", k=k)
+    return RetrievalScorer(metric=ndcg_linear, k=k)
 
 
 def modified_precision_scorer(k: int | None = None) -> RetrievalScorer:
     """The scorer ``modified_precision``: share of the gold passages that are retrieved."""
-    return RetrievalScorer(metric="modified_precision", k=k)
+    return RetrievalScorer(metric=modified_precision, k=k)
 
 
 def precision_at_scorer(k: int = 5) -> RetrievalScorer:
     """The scorer ``precision_at``: share of the first *k* that are gold passages."""
-    return RetrievalScorer(metric="precision_at", k=k)
+    return RetrievalScorer(metric=precision_at, k=k)

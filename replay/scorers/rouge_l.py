@@ -6,55 +6,32 @@ Evaluation of Summaries*, section 3.1).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
-from replay.core.record import TurnRecord
-from replay.scorers.answer_text import (
-    DECLINING_PATTERNS,
-    Tokens,
-    check_patterns,
-    patterns_signature,
-    stemmed,
-    words,
-)
-from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
-from replay.scorers.scorer import Unscored
+from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, words, words_signature
+from replay.scorers.reference_score import ReferenceScore, each
 
 
-def rouge_l(
+def lcs_f(
     answer: str,
-    gold_answers: Sequence[str],
+    references: Sequence[str],
     *,
     beta: float = 1.0,
     tokens: Tokens = "plain",
     stemmer: bool = False,
-    declining: Sequence[str] = DECLINING_PATTERNS,
 ) -> float:
     """
-    ``(1 + beta²) R P / (R + beta² P)`` for the best gold answer, in [0, 1].
+    ``(1 + beta²) R P / (R + beta² P)`` for the best reference, in [0, 1].
 
-    R and P are the longest common subsequence over the words of the gold answer and of the answer.
+    R and P are the longest common subsequence over the words of the reference and of the answer.
     With ``beta=1`` and plain tokens, on ASCII text, the F measure of the rouge-score package, whose
     *stemmer* it is too. Two texts without words score 1.
 
-    ``rouge_l("police kill the gunman", ["police killed the gunman"])`` is 3/4 (the paper's example).
-
-    Raises:
-        ValueError: *gold_answers* is empty.
+    ``lcs_f("police kill the gunman", ["police killed the gunman"])`` is 3/4 (the paper's example).
     """
-    return against_references(
-        answer,
-        gold_answers,
-        declining,
-        lambda text, references: _best(text, references, beta, tokens, stemmer),
-    )
-
-
-def _best(answer: str, references: Sequence[str], beta: float, tokens: Tokens, stemmer: bool) -> float:
-    texts = [words(text, tokens) for text in (answer, *references)]
-    predicted, *gold = [stemmed(text) for text in texts] if stemmer else texts
-    return max(_f_beta(predicted, one, beta) for one in gold)
+    predicted = words(answer, tokens, stemmer)
+    return max(_f_beta(predicted, words(reference, tokens, stemmer), beta) for reference in references)
 
 
 def _f_beta(predicted: Sequence[str], gold: Sequence[str], beta: float) -> float:
@@ -71,43 +48,24 @@ def _f_beta(predicted: Sequence[str], gold: Sequence[str], beta: float) -> float
     return min(1.0, (1 + beta**2) * common / (len(predicted) + beta**2 * len(gold)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RougeL:
-    """Mean ROUGE-L F against the best reference, in [0, 1]."""
+def rouge_l(
+    beta: float = 1.0,
+    tokens: Tokens = "plain",
+    stemmer: bool = False,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+) -> ReferenceScore:
+    """
+    The scorer ``rouge_l``: mean ROUGE-L F against the best reference, in [0, 1].
 
-    beta: float = 1.0
-    """How many times as much recall weighs as precision; 0 is precision alone."""
-    tokens: Tokens = "plain"
-    stemmer: bool = False
-    """Compare the words' stems (English)."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        check_patterns(self.declining)
-        if not (math.isfinite(self.beta) and self.beta >= 0):
-            raise ValueError(f"beta: {self.beta} is not a finite number of at least 0")
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return score_answers(
-            records,
-            self.declining,
-            lambda text, references: _best(text, references, self.beta, self.tokens, self.stemmer),
-            answerable_only=self.answerable_only,
-        )
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        words_are = f"{self.tokens}{'+stem' if self.stemmer else ''}"
-        only = answerable_signature(self.answerable_only)
-        declining = patterns_signature(self.declining)
-        return f"rouge_l:{words_are}+max|beta:{self.beta:g}|declining:{declining}{only}"
+    *beta* is how many times as much recall weighs as precision; 0 is precision alone.
+    """
+    if not (math.isfinite(beta) and beta >= 0):
+        raise ValueError(f"beta: {beta} is not a finite number of at least 0")
+    return ReferenceScore(
+        name="rouge_l",
+        settings=f"{words_signature(tokens, stemmer)}+max|beta:{beta:g}",
+        score=each(partial(lcs_f, beta=beta, tokens=tokens, stemmer=stemmer)),
+        answerable_only=answerable_only,
+        declining=declining,
+    )

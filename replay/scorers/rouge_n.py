@@ -8,104 +8,46 @@ and words are told apart in any script.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
-from replay.core.record import TurnRecord
-from replay.scorers.answer_text import (
-    DECLINING_PATTERNS,
-    Tokens,
-    check_patterns,
-    patterns_signature,
-    stemmed,
-    words,
-)
-from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
-from replay.scorers.scorer import Unscored
+from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, word_runs, words, words_signature
+from replay.scorers.reference_score import ReferenceScore, each
 
 
-def rouge_n(
-    answer: str,
-    gold_answers: Sequence[str],
-    *,
-    n: int,
-    tokens: Tokens = "plain",
-    stemmer: bool = False,
-    declining: Sequence[str] = DECLINING_PATTERNS,
+def runs_f1(
+    answer: str, references: Sequence[str], *, n: int, tokens: Tokens = "plain", stemmer: bool = False
 ) -> float:
     """
-    F1 of the runs of *n* words of the answer and of the best gold answer, in [0, 1].
+    F1 of the runs of *n* words of the answer and of the best reference, in [0, 1].
 
     A run counts as often as both have it. Equal texts of fewer than *n* words score 1, where the
     package gives 0.
 
-    ``rouge_n("the cat sat", ["the cat ran"], n=2)``: one pair of two in common, 1/2.
-
-    Raises:
-        ValueError: *gold_answers* is empty.
+    ``runs_f1("the cat sat", ["the cat ran"], n=2)``: one pair of two in common, 1/2.
     """
-    return against_references(
-        answer, gold_answers, declining, lambda text, references: _best(text, references, n, tokens, stemmer)
-    )
-
-
-def _best(answer: str, references: Sequence[str], n: int, tokens: Tokens, stemmer: bool) -> float:
-    texts = [words(text, tokens) for text in (answer, *references)]
-    predicted, *gold = [stemmed(text) for text in texts] if stemmer else texts
-    return max(_f1(predicted, one, n) for one in gold)
+    predicted = words(answer, tokens, stemmer)
+    return max(_f1(predicted, words(reference, tokens, stemmer), n) for reference in references)
 
 
 def _f1(predicted: Sequence[str], gold: Sequence[str], n: int) -> float:
     if predicted == gold:
         return 1.0
-    said, wanted = _runs(predicted, n), _runs(gold, n)
-    total = said.total() + wanted.total()
-    return 2 * (said & wanted).total() / total if total else 0.0
+    found, wanted = word_runs(predicted, n), word_runs(gold, n)
+    total = found.total() + wanted.total()
+    return 2 * (found & wanted).total() / total if total else 0.0
 
 
-def _runs(some: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(some[start:] for start in range(n)), strict=False))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RougeN:
-    """Mean ROUGE-N F1 against the best reference, in [0, 1]."""
-
-    n: int
-    tokens: Tokens = "plain"
-    stemmer: bool = False
-    """Compare the words' stems (English)."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        check_patterns(self.declining)
-        if self.n < 1:
-            raise ValueError(f"n: {self.n} is not a positive whole number")
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return score_answers(
-            records,
-            self.declining,
-            lambda text, references: _best(text, references, self.n, self.tokens, self.stemmer),
-            answerable_only=self.answerable_only,
-        )
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        words_are = f"{self.tokens}{'+stem' if self.stemmer else ''}"
-        only = answerable_signature(self.answerable_only)
-        return f"rouge{self.n}:{words_are}+max|declining:{patterns_signature(self.declining)}{only}"
+def _rouge_n(
+    n: int, tokens: Tokens, stemmer: bool, answerable_only: bool, declining: tuple[str, ...]
+) -> ReferenceScore:
+    return ReferenceScore(
+        name=f"rouge{n}",
+        settings=f"{words_signature(tokens, stemmer)}+max",
+        score=each(partial(runs_f1, n=n, tokens=tokens, stemmer=stemmer)),
+        answerable_only=answerable_only,
+        declining=declining,
+    )
 
 
 def rouge1(
@@ -113,9 +55,9 @@ def rouge1(
     stemmer: bool = False,
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
-) -> RougeN:
-    """The scorer ``rouge1``: single words."""
-    return RougeN(n=1, tokens=tokens, stemmer=stemmer, answerable_only=answerable_only, declining=declining)
+) -> ReferenceScore:
+    """The scorer ``rouge1``: mean F1 of single words against the best reference, in [0, 1]."""
+    return _rouge_n(1, tokens, stemmer, answerable_only, declining)
 
 
 def rouge2(
@@ -123,6 +65,6 @@ def rouge2(
     stemmer: bool = False,
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
-) -> RougeN:
-    """The scorer ``rouge2``: pairs of neighbouring words."""
-    return RougeN(n=2, tokens=tokens, stemmer=stemmer, answerable_only=answerable_only, declining=declining)
+) -> ReferenceScore:
+    """The scorer ``rouge2``: the same of pairs of neighbouring words."""
+    return _rouge_n(2, tokens, stemmer, answerable_only, declining)

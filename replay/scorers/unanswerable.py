@@ -20,15 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import (
-    DECLINING_PATTERNS,
-    check_patterns,
-    declines,
-    patterns_signature,
-    quac_references,
-)
-from replay.scorers.reference_score import mean, why_unscored
-from replay.scorers.resampling import resampled_sums
+from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, declines
+from replay.scorers.reference_score import mean, questions_signature, texts_of
+from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 
 if TYPE_CHECKING:
@@ -38,11 +32,13 @@ if TYPE_CHECKING:
 Measure = Literal["precision", "recall", "f1"]
 
 
-def _declined(record: TurnRecord, declining: Sequence[str]) -> tuple[bool, bool]:
+def _declined(records: Sequence[TurnRecord], declining: Sequence[str]) -> list[tuple[bool, bool] | Unscored]:
     """Whether the answer declines, and whether the references do."""
-    assert record.answer is not None
-    references = quac_references(record.gold_answers, declining)
-    return declines(record.answer, declining), references == (CANNOT_ANSWER,)
+    found = [texts_of(record, declining) for record in records]
+    return [
+        one if isinstance(one, Unscored) else (declines(one[0], declining), one[1] == (CANNOT_ANSWER,))
+        for one in found
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +61,8 @@ class UnanswerableDetection:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
         """Two 0 or 1: the answer declines, the references decline."""
-        return [
-            why
-            if (why := why_unscored(record)) is not None
-            else [*map(int, _declined(record, self.declining))]
-            for record in records
-        ]
+        found = _declined(records, self.declining)
+        return [one if isinstance(one, Unscored) else [*map(int, one)] for one in found]
 
     def combine(self, observed: Iterable[Sequence[int]]) -> float:
         pairs = list(observed)
@@ -83,24 +75,23 @@ class UnanswerableDetection:
     def combine_resampled(
         self, observed: Sequence[Sequence[int]], clusters: Sequence[int], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        import numpy as np
-
         counted = [(answer, reference, answer * reference) for answer, reference in observed]
         sums, _ = resampled_sums(counted, clusters, weights)
-        part, whole = self._shares(*sums.T)
-        with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN of a metric that isn't defined
-            shares: NDArray[np.float64] = part / whole
-        return shares
+        return resampled_shares(*self._shares(*sums.T))
 
-    def _shares(self, said: Any, wanted: Any, hits: Any) -> tuple[Any, Any]:
+    def _shares(self, declined: Any, wanted: Any, hits: Any) -> tuple[Any, Any]:
         """Numerator and denominator, of numbers or of arrays."""
-        return {"precision": (hits, said), "recall": (hits, wanted), "f1": (2 * hits, said + wanted)}[
-            self.measure
-        ]
+        match self.measure:
+            case "precision":
+                return hits, declined
+            case "recall":
+                return hits, wanted
+            case "f1":
+                return 2 * hits, declined + wanted
 
     @property
     def signature(self) -> str:
-        return f"unanswerable_{self.measure}:quac|declining:{patterns_signature(self.declining)}"
+        return f"unanswerable_{self.measure}:quac{questions_signature(self.declining)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +111,9 @@ class UnanswerableShare:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         """Over the same turns on both sides: those with an answer and a reference."""
-        place = 0 if self.side == "answer" else 1
-        return [
-            why
-            if (why := why_unscored(record)) is not None
-            else float(_declined(record, self.declining)[place])
-            for record in records
-        ]
+        side = 0 if self.side == "answer" else 1
+        found = _declined(records, self.declining)
+        return [one if isinstance(one, Unscored) else float(one[side]) for one in found]
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
@@ -134,7 +121,7 @@ class UnanswerableShare:
     @property
     def signature(self) -> str:
         name = "unanswerable_share" if self.side == "answer" else "unanswerable_gold_share"
-        return f"{name}:quac|declining:{patterns_signature(self.declining)}"
+        return f"{name}:quac{questions_signature(self.declining)}"
 
 
 def unanswerable_precision(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:

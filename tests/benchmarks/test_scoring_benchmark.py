@@ -8,7 +8,7 @@ import pytest
 
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.operational import latency
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "scoring.py"
 
@@ -42,7 +42,7 @@ def test_policies_share_references_and_the_first_answer(benchmark):
 
 
 def test_there_is_a_line_for_each_scorer(benchmark):
-    scorers = {"f1": TokenF1(), "bleu4": Bleu4(), "p95": latency(quantile=0.95)}
+    scorers = {"f1": f1(), "bleu4": Bleu4(), "p95": latency(quantile=0.95)}
     lines = list(benchmark.scorer_lines(scorers, benchmark.synthetic_turns(30, 0)))
 
     assert lines[0] == "30 turns"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from replay.core.record import Timing, TurnRecord
-from replay.scorers.bleu1 import Bleu1
-from replay.scorers.exact_match import ExactMatch
-from replay.scorers.rouge_l import RougeL
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.bleu1 import bleu1
+from replay.scorers.exact_match import em
+from replay.scorers.rouge_l import rouge_l
+from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report
@@ -51,7 +51,7 @@ def _record(policy: str, conversation: str, n: int, depth: int) -> TurnRecord:
 
 
 def columns(turns: list[TurnRecord]) -> dict[str, ScoreColumn]:
-    return score_columns(turns, {"em": ExactMatch(), "f1": TokenF1(), "bleu1": Bleu1(), "rouge_l": RougeL()})
+    return score_columns(turns, {"em": em(), "f1": f1(), "bleu1": bleu1(), "rouge_l": rouge_l()})
 
 
 def report(**changes: object) -> Report:

@@ -14,7 +14,7 @@ from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import PluginError
 from replay.core.record import TurnRecord, Usage
 from replay.report.export import export_turns
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.score_column import ScoreColumn, score_columns
 from replay.statistics.turn_frame import TURN_COLUMNS, turns_frame
 from tests.scorers.turns import INVALID, skipped_turn, turn
@@ -114,7 +114,7 @@ def test_half_a_surrogate_pair_stops_no_export(kind):
 
 def test_scores_have_a_column_each_and_reasons_one_together():
     records = [turn("Paris", "Paris"), turn("x", depth=2)]
-    scores = score_columns(records, {"f1": TokenF1(), "answer": LongestAnswer()})
+    scores = score_columns(records, {"f1": f1(), "answer": LongestAnswer()})
     flat, nested = csv_rows(written("csv", records, scores)), written("jsonl", records, scores).splitlines()
 
     assert [row["f1"] for row in flat] == ["1.0", ""]
@@ -157,7 +157,7 @@ def test_without_pyarrow_the_message_says_what_to_install(monkeypatch, tmp_path)
 
 
 def test_the_frame_keeps_nested_values_and_missing_ones():
-    column = ScoreColumn(scorer=TokenF1(), observed=[0.5, 1.0, 0.0])
+    column = ScoreColumn(scorer=f1(), observed=[0.5, 1.0, 0.0])
     frame = turns_frame([*RECORDS[:2], turn(drift=INVALID, depth=3)], {"f1": column})
 
     assert frame.f1.tolist() == [0.5, 1.0, 0.0]

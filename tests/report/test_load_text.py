@@ -12,7 +12,7 @@ from replay import __version__
 from replay.cli import playing
 from replay.report.load_text import print_load
 from replay.runs.run import Run
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.load.load_summary import LoadSummary
 from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summary_of, write_run
@@ -77,7 +77,7 @@ def swept(tmp_path):
 
 
 def test_a_sweep_is_a_table_of_levels_with_the_knee_below(swept):
-    text = shown(summary_of(swept, {"f1": TokenF1()}))
+    text = shown(summary_of(swept, {"f1": f1()}))
     assert text.splitlines()[:9] == [
         "Load, closed: 2 levels, 60 turns in 19.9 s",
         "level           turns  due/s  done/s  conv/s  tok/s  err %  good %  good/s  late p99  goals",
@@ -92,7 +92,7 @@ def test_a_sweep_is_a_table_of_levels_with_the_knee_below(swept):
 
 
 def test_quality_stands_beside_the_durations_by_level_and_by_depth(swept):
-    lines = shown(summary_of(swept, {"f1": TokenF1()})).splitlines()
+    lines = shown(summary_of(swept, {"f1": f1()})).splitlines()
     scores = lines[lines.index("Scores") :][:5]
     assert scores[1].split() == ["level", "f1", "f1", "drop"]
     assert scores[4].startswith("concurrency 16  70.0 [70.0, 70.0]  +20.0 [+20.0, +20.0]")
@@ -104,12 +104,12 @@ def test_quality_stands_beside_the_durations_by_level_and_by_depth(swept):
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
 def test_no_table_is_wider_than_the_terminal(swept, width):
-    text = shown(summary_of(swept, {"f1": TokenF1()}), width=width)
+    text = shown(summary_of(swept, {"f1": f1()}), width=width)
     assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_pipe_gets_ascii_and_a_terminal_sparklines(swept):
-    summary = summary_of(swept, {"f1": TokenF1()})
+    summary = summary_of(swept, {"f1": f1()})
     assert shown(summary).isascii()
     assert "█" in shown(summary, terminal=True)
 
@@ -125,7 +125,7 @@ def test_errors_are_shown_with_the_first_message_and_nothing_that_moves_the_curs
 
 
 def test_several_policies_are_named(tmp_path):
-    text = shown(summary_of(sweep(tmp_path / "run", policies=("pred", "gold")), {"f1": TokenF1()}))
+    text = shown(summary_of(sweep(tmp_path / "run", policies=("pred", "gold")), {"f1": f1()}))
     assert "By depth at concurrency 8: s, gold" in text
     assert "By depth at concurrency 8: s, pred" in text
     assert "concurrency 16, gold  70.0 [70.0, 70.0]  +20.0" in text

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from replay.report.notes import notes
-from replay.scorers.exact_match import ExactMatch
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.exact_match import em
+from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
@@ -10,7 +10,7 @@ from tests.scorers.turns import INVALID, skipped_turn, turn
 
 
 def said(records, lengths=None, *, loop_lag_s=None):
-    scores = score_columns(records, {"em": ExactMatch(), "f1": TokenF1()})
+    scores = score_columns(records, {"em": em(), "f1": f1()})
     conversations = lengths or {r.conversation: max(x.depth for x in records) for r in records}
     table = depth_table(records, scores, conversations, resamples=0)
     return notes(Report(table=table, loop_lag_s=loop_lag_s))

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from replay.scorers.bertscore import BertScore
-from replay.scorers.bleu1 import Bleu1
+from replay.scorers.bertscore import bertscore
+from replay.scorers.bleu1 import bleu1
 from replay.scorers.bleu4 import Bleu4
-from replay.scorers.coverage import Coverage
-from replay.scorers.exact_match import ExactMatch
-from replay.scorers.fuzzy import Fuzzy
-from replay.scorers.quac_f1 import HeqD, HeqQ, QuacF1
-from replay.scorers.rouge_l import RougeL
+from replay.scorers.coverage import coverage
+from replay.scorers.exact_match import em
+from replay.scorers.fuzzy import fuzzy
+from replay.scorers.quac_f1 import heq_d, heq_q, quac_f1
+from replay.scorers.rouge_l import rouge_l
 from replay.scorers.rouge_n import rouge1, rouge2
 from replay.scorers.scorer import Unscored
-from replay.scorers.sentence_bleu import SentenceBleu
-from replay.scorers.similarity import Similarity
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.sentence_bleu import sentence_bleu
+from replay.scorers.similarity import similarity
+from replay.scorers.token_f1 import f1
 from tests.scorers.turns import turn
 
 FACTORIES = [
-    BertScore, Bleu1, Bleu4, Coverage, ExactMatch, Fuzzy, HeqD, HeqQ, QuacF1, RougeL, SentenceBleu,
-    Similarity, TokenF1, rouge1, rouge2,
+    bertscore, bleu1, Bleu4, coverage, em, fuzzy, heq_d, heq_q, quac_f1, rouge_l, sentence_bleu,
+    similarity, f1, rouge1, rouge2,
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.errors import PluginError
 from replay.scorers import bertscore_model
-from replay.scorers.bertscore import BertScore
+from replay.scorers.bertscore import BertSettings, bertscore
 from replay.scorers.bertscore_model import bert_model
 from replay.scorers.scorer import Unscored
 from tests.contracts.scorer_contract import ScorerContract
@@ -31,7 +31,7 @@ TEXTS = [
 class TestBertScoreKeepsTheContract(ScorerContract):
     @pytest.fixture(params=["precision", "recall", "f1"])
     def scorer(self, request, tiny_model):
-        return BertScore(part=request.param, model=tiny_model, num_layers=2, device="cpu")
+        return bertscore(part=request.param, model=tiny_model, num_layers=2, device="cpu")
 
 
 def published(model: str, num_layers: int, *, idf: bool) -> list[list[float]]:
@@ -48,7 +48,7 @@ def published(model: str, num_layers: int, *, idf: bool) -> list[list[float]]:
 def ours(model: str, num_layers: int, *, idf: bool) -> list[list[float]]:
     turns = [turn(answer, reference, depth=depth) for depth, (answer, reference) in enumerate(TEXTS, 1)]
     return [
-        BertScore(part=part, model=model, num_layers=num_layers, idf=idf, device="cpu").observe(turns)
+        bertscore(part=part, model=model, num_layers=num_layers, idf=idf, device="cpu").observe(turns)
         for part in ("precision", "recall", "f1")
     ]
 
@@ -69,7 +69,7 @@ def test_is_bert_scores_own_on_minilm(minilm, idf):
 
 
 def test_the_best_reference_counts(tiny_model):
-    scorer = BertScore(model=tiny_model, num_layers=2)
+    scorer = bertscore(model=tiny_model, num_layers=2)
     both, first, second = scorer.observe(
         [turn("a cat", "the dog", "a cat!"), turn("a cat", "the dog"), turn("a cat", "a cat!")]
     )
@@ -91,14 +91,14 @@ def test_the_best_reference_counts(tiny_model):
     ],
 )
 def test_blank_declining_and_unencodable_texts(tiny_model, answer, gold, score):
-    assert BertScore(model=tiny_model, num_layers=2).observe([turn(answer, gold)]) == [close(score)]
+    assert bertscore(model=tiny_model, num_layers=2).observe([turn(answer, gold)]) == [close(score)]
 
 
 def test_an_answer_longer_than_the_model_is_cut(tiny_model, tmp_path):
     """Also where the tokenizer has no limit of its own."""
     turns = [turn("the cat sat on a mat " * 50, "a cat")]
     unlimited = str(write_tiny_model(tmp_path, tokens=None))
-    found, wanted = (BertScore(model=m, num_layers=2).observe(turns) for m in (unlimited, tiny_model))
+    found, wanted = (bertscore(model=m, num_layers=2).observe(turns) for m in (unlimited, tiny_model))
 
     assert found == close(wanted)
     assert 0 < found[0] < 1
@@ -114,7 +114,7 @@ def test_one_model_and_one_computation_serve_precision_recall_and_f1(tiny_model,
     turns = [turn(f"the cat sat on mat {n % 3}", "a dog", depth=n + 1) for n in range(20)]
 
     for part in ("precision", "recall", "f1"):
-        BertScore(part=part, model=tiny_model, num_layers=2).observe(turns)
+        bertscore(part=part, model=tiny_model, num_layers=2).observe(turns)
     assert sum(encoded) == 4  # three answers, one reference
     assert bert_model.cache_info().misses == 1
 
@@ -132,7 +132,7 @@ def test_a_text_is_embedded_again_only_past_what_is_held(tiny_model, monkeypatch
 
 
 def test_idf_is_of_the_turns_however_often_they_were_played(tiny_model):
-    scorer = BertScore(model=tiny_model, num_layers=2, idf=True)
+    scorer = bertscore(model=tiny_model, num_layers=2, idf=True)
     turns = [turn(answer, gold, depth=depth) for depth, (answer, gold) in enumerate(TEXTS, 1)]
     again = [turn(answer, gold, depth=d, policy="gold") for d, (answer, gold) in enumerate(TEXTS, 1)]
 
@@ -140,7 +140,7 @@ def test_idf_is_of_the_turns_however_often_they_were_played(tiny_model):
 
 
 def test_words_that_stand_in_every_reference_weigh_nothing(tiny_model):
-    observed = BertScore(model=tiny_model, num_layers=2, idf=True).observe([turn("a cat", "a cat")])
+    observed = bertscore(model=tiny_model, num_layers=2, idf=True).observe([turn("a cat", "a cat")])
 
     assert observed == [Unscored(reason="no word piece with an idf above 0")]
 
@@ -148,10 +148,10 @@ def test_words_that_stand_in_every_reference_weigh_nothing(tiny_model):
 def test_a_baseline_is_rescaled_by(tiny_model, monkeypatch):
     baseline = bertscore_model.BertScores(0.5, 0.5, 0.2)
     monkeypatch.setattr(bertscore_model.BertModel, "baseline", lambda self, lang: baseline)
-    monkeypatch.setattr("replay.scorers.bertscore.check_model", lambda *args, **kwargs: None)
+    monkeypatch.setattr(BertSettings, "__post_init__", lambda self: None)  # it would refuse
     turns = [turn("the cat", "a dog"), turn("", "a dog")]
-    raw, blank = BertScore(model=tiny_model, num_layers=2).observe(turns)
-    rescaled, still = BertScore(model=tiny_model, num_layers=2, rescale=True).observe(turns)
+    raw, blank = bertscore(model=tiny_model, num_layers=2).observe(turns)
+    rescaled, still = bertscore(model=tiny_model, num_layers=2, rescale=True).observe(turns)
 
     assert rescaled == pytest.approx((raw - 0.2) / 0.8, abs=2e-6)
     assert blank == still == 0
@@ -176,13 +176,13 @@ def test_a_local_model_needs_its_layer_and_has_no_baseline(tmp_path):
     (tmp_path / "model").mkdir()
 
     with pytest.raises(ValueError, match="num_layers: of the local model"):
-        BertScore(model="model", folder=tmp_path)
+        bertscore(model="model", folder=tmp_path)
     with pytest.raises(ValueError, match="rescale: baselines are published by model name"):
-        BertScore(model="model", num_layers=5, rescale=True, folder=tmp_path)
+        bertscore(model="model", num_layers=5, rescale=True, folder=tmp_path)
     with pytest.raises(ValueError, match="num_layers: 0"):
-        BertScore(num_layers=0)
+        bertscore(num_layers=0)
     with pytest.raises(ValueError, match="batch_size"):
-        BertScore(batch_size=0)
+        bertscore(batch_size=0)
 
 
 def test_a_model_that_is_not_to_be_had_is_named(tiny_model, tmp_path, monkeypatch):
@@ -191,18 +191,18 @@ def test_a_model_that_is_not_to_be_had_is_named(tiny_model, tmp_path, monkeypatc
     turns = [turn("a cat", "the cat")]
 
     with pytest.raises(PluginError, match=r'the model ".*empty" can\'t be loaded'):
-        BertScore(model="empty", num_layers=1, folder=tmp_path).observe(turns)
+        bertscore(model="empty", num_layers=1, folder=tmp_path).observe(turns)
     with pytest.raises(PluginError, match=r"num_layers: .* has no layer 9"):
-        BertScore(model=tiny_model, num_layers=9).observe(turns)
+        bertscore(model=tiny_model, num_layers=9).observe(turns)
     with pytest.raises(PluginError, match='bert-score knows no best layer of "nobody/nothing"'):
-        BertScore(model="nobody/nothing").observe(turns)
+        bertscore(model="nobody/nothing").observe(turns)
 
 
 def test_without_the_extra_a_scorer_can_be_built_and_read_but_not_score(monkeypatch):
     """A report of a run is shown where torch was never installed."""
     monkeypatch.setitem(sys.modules, "bert_score.utils", None)
     bert_model.cache_clear()
-    scorer = BertScore()
+    scorer = bertscore()
 
     assert scorer.combine([0.5, 1.0]) == 0.75
     assert scorer.observe([turn("x"), turn(None, "x")])[0] == Unscored(reason="no gold answer")
@@ -233,12 +233,12 @@ def test_the_same_bytes_in_every_process(tiny_model):
 
 def test_the_signature_names_what_moves_the_number(tmp_path):
     assert (
-        BertScore().signature
+        bertscore().signature
         == "bertscore:f1+max|model:roberta-large|layers:default|idf:no|rescale:no|declining:default"
     )
     place = tmp_path / "my model"
     place.mkdir()
-    local = BertScore(part="recall", model=str(place), num_layers=5, idf=True)
+    local = bertscore(part="recall", model=str(place), num_layers=5, idf=True)
     assert local.signature.startswith("bertscore:recall+max|model:my_model|layers:5|idf:yes|rescale:no")
-    assert "|rescale:en|" in BertScore(rescale=True).signature
-    assert "model:microsoft/deberta-base" in BertScore(model="microsoft/deberta-base").signature
+    assert "|rescale:en|" in bertscore(rescale=True).signature
+    assert "model:microsoft/deberta-base" in bertscore(model="microsoft/deberta-base").signature

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.bleu1 import Bleu1, bleu1
+from replay.scorers.bleu1 import bleu1
 from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat"]), max_size=8).map(" ".join)
 
@@ -12,13 +13,13 @@ PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat"]), max_size
 class TestBleu1KeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return Bleu1()
+        return bleu1()
 
 
 class TestBleu1OverSquadWordsKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return Bleu1(tokens="squad")
+        return bleu1(tokens="squad")
 
 
 MILITARY = [
@@ -53,12 +54,12 @@ MILITARY = [
     ],
 )
 def test_clipped_precision(answer, gold, score):
-    assert bleu1(answer, gold) == pytest.approx(score)
+    assert score_of(bleu1(), answer, gold) == pytest.approx(score)
 
 
 def test_squad_words_leave_out_articles():
-    assert bleu1("the cat", ["a cat"]) == 1 / 2
-    assert bleu1("the cat", ["a cat"], tokens="squad") == 1
+    assert score_of(bleu1(), "the cat", ["a cat"]) == 1 / 2
+    assert score_of(bleu1(tokens="squad"), "the cat", ["a cat"]) == 1
 
 
 @given(PHRASES, PHRASES)
@@ -68,20 +69,20 @@ def test_is_sacrebleus_first_precision(answer, gold):
 
     if answer and gold:
         score = BLEU(max_ngram_order=1, smooth_method="none").corpus_score([answer], [[gold]])
-        assert bleu1(answer, [gold]) == pytest.approx(score.precisions[0] / 100)
+        assert score_of(bleu1(), answer, [gold]) == pytest.approx(score.precisions[0] / 100)
 
 
 @given(PHRASES, st.lists(PHRASES, min_size=1, max_size=3))
 def test_is_between_0_and_1_and_no_worse_with_another_reference(answer, gold):
-    assert 0 <= bleu1(answer, gold) <= 1
-    assert bleu1(answer, [*gold, "the mat"]) >= bleu1(answer, gold)
+    assert 0 <= score_of(bleu1(), answer, gold) <= 1
+    assert score_of(bleu1(), answer, [*gold, "the mat"]) >= score_of(bleu1(), answer, gold)
 
 
 @given(st.text())
 def test_equal_texts_score_1(text):
-    assert bleu1(text, [text]) == 1
+    assert score_of(bleu1(), text, [text]) == 1
 
 
 def test_the_signature_names_the_words():
-    assert Bleu1().signature == "bleu1:plain+clip-max|bp:no|smooth:no|declining:default"
-    assert Bleu1(tokens="squad").signature != Bleu1().signature
+    assert bleu1().signature == "bleu1:plain+clip-max|bp:no|smooth:no|declining:default"
+    assert bleu1(tokens="squad").signature != bleu1().signature

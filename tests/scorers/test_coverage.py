@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.bertscore_model import BertModel, bert_model
-from replay.scorers.coverage import Coverage, coverage, sentences
+from replay.scorers.coverage import coverage, sentences, worst_covered
 from tests.contracts.scorer_contract import ScorerContract
 from tests.scorers.neural_contract import close, without_batch_noise
 from tests.scorers.turns import turn
@@ -14,7 +14,7 @@ from tests.scorers.turns import turn
 class TestCoverageKeepsTheContract(ScorerContract):
     @pytest.fixture(params=[None, 0.85])
     def scorer(self, request, tiny_model):
-        return Coverage(model=tiny_model, num_layers=2, threshold=request.param, device="cpu")
+        return coverage(model=tiny_model, num_layers=2, threshold=request.param, device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ class TestCoverageKeepsTheContract(ScorerContract):
     ],
 )
 def test_the_worst_covered_sentence_of_the_reference_decides(scores, value):
-    assert coverage(scores) == value
+    assert worst_covered(scores) == value
 
 
 @given(
@@ -35,7 +35,7 @@ def test_the_worst_covered_sentence_of_the_reference_decides(scores, value):
     )
 )
 def test_another_sentence_of_the_answer_never_lowers_it(scores):
-    assert coverage([*scores, [0.5] * len(scores[0])]) >= coverage(scores)
+    assert worst_covered([*scores, [0.5] * len(scores[0])]) >= worst_covered(scores)
 
 
 def test_sentences_go_by_punctuation():
@@ -48,7 +48,7 @@ def test_is_made_of_the_bertscores_of_sentences(tiny_model):
     said, gold = ["the cat sat.", "it was paris."], ["a dog sat.", "it was london.", "the mat."]
     model = bert_model(tiny_model, 2, "cpu")
     by_hand = min(max(score.f1 for score in model.score([(one, other) for one in said])) for other in gold)
-    scorer = Coverage(model=tiny_model, num_layers=2, threshold=None, device="cpu")
+    scorer = coverage(model=tiny_model, num_layers=2, threshold=None, device="cpu")
 
     assert scorer.observe([turn(" ".join(said), " ".join(gold))]) == [close(by_hand)]
     assert scorer.observe([turn("the cat sat. a dog.", "a dog.")]) == [close(1)]
@@ -56,10 +56,10 @@ def test_is_made_of_the_bertscores_of_sentences(tiny_model):
 
 def test_the_threshold_makes_it_adequate_or_not(tiny_model):
     turns = [turn("the cat sat. a dog.", "a dog."), turn("the cat sat.", "a dog. it was paris.")]
-    raw = Coverage(model=tiny_model, num_layers=2, threshold=None).observe(turns)
+    raw = coverage(model=tiny_model, num_layers=2, threshold=None).observe(turns)
 
-    assert Coverage(model=tiny_model, num_layers=2, threshold=raw[1]).observe(turns) == [1.0, 1.0]
-    assert Coverage(model=tiny_model, num_layers=2, threshold=1.0).observe(turns) == [1.0, 0.0]
+    assert coverage(model=tiny_model, num_layers=2, threshold=raw[1]).observe(turns) == [1.0, 1.0]
+    assert coverage(model=tiny_model, num_layers=2, threshold=1.0).observe(turns) == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_threshold_makes_it_adequate_or_not(tiny_model):
     [("", "a cat.", 0), ("a cat.", " ", 0), ("", "", 1), ("I don't know", "a cat.", 0)],
 )
 def test_blank_and_declining_answers(tiny_model, answer, gold, score):
-    assert Coverage(model=tiny_model, num_layers=2).observe([turn(answer, gold)]) == [score]
+    assert coverage(model=tiny_model, num_layers=2).observe([turn(answer, gold)]) == [score]
 
 
 def test_sentences_of_all_turns_are_compared_in_one_go(tiny_model, monkeypatch):
@@ -77,7 +77,7 @@ def test_sentences_of_all_turns_are_compared_in_one_go(tiny_model, monkeypatch):
         BertModel, "score", lambda self, pairs, **kw: asked.append(1) or score(self, pairs, **kw)
     )
 
-    Coverage(model=tiny_model, num_layers=2).observe(
+    coverage(model=tiny_model, num_layers=2).observe(
         [turn("a cat. a dog.", "a mat.", depth=d) for d in (1, 2)]
     )
     assert len(asked) == 1
@@ -85,15 +85,15 @@ def test_sentences_of_all_turns_are_compared_in_one_go(tiny_model, monkeypatch):
 
 def test_settings_without_meaning_are_refused(tmp_path):
     with pytest.raises(ValueError, match="threshold"):
-        Coverage(threshold=85)
+        coverage(threshold=85)
     with pytest.raises(ValueError, match="num_layers"):
-        Coverage(model=str(tmp_path))
+        coverage(model=str(tmp_path))
     with pytest.raises(ValueError, match="batch_size"):
-        Coverage(batch_size=0)
+        coverage(batch_size=0)
 
 
 def test_the_signature_names_threshold_and_model():
-    assert Coverage().signature == (
+    assert coverage().signature == (
         "coverage:bertscore-f1+max|threshold:0.85|model:roberta-large|layers:default|rescale:no"
         "|sentences:en|declining:default"
     )

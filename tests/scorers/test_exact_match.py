@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.exact_match import ExactMatch, exact_match
+from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
 from tests.contracts.scorer_contract import ScorerContract
-from tests.scorers.turns import turn
+from tests.scorers.turns import score_of, turn
 
 
 class TestExactMatchKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return ExactMatch()
+        return em()
 
 
 @pytest.mark.parametrize(
@@ -28,27 +28,27 @@ class TestExactMatchKeepsTheContract(ScorerContract):
     ],
 )
 def test_an_answer_matches_a_reference_or_not(answer, gold, score):
-    assert exact_match(answer, gold) == score
+    assert score_of(em(), answer, gold) == score
 
 
 @given(st.text())
 def test_equal_texts_match(text):
-    assert exact_match(text, [text]) == 1
+    assert score_of(em(), text, [text]) == 1
 
 
 def test_a_turn_without_a_gold_answer_is_unscored():
-    assert ExactMatch().observe([turn("Paris")]) == [Unscored(reason="no gold answer")]
+    assert em().observe([turn("Paris")]) == [Unscored(reason="no gold answer")]
 
 
 def test_a_bad_pattern_is_refused():
     with pytest.raises(ValueError, match=r'declining: "\(" is not a regular expression'):
-        ExactMatch(declining=("(",))
+        em(declining=("(",))
 
 
 def test_patterns_move_the_number_and_the_signature():
-    strict = ExactMatch(declining=())
+    strict = em(declining=())
     turns = [turn("I don't know", "CANNOTANSWER")]
 
-    assert (ExactMatch().observe(turns), strict.observe(turns)) == ([1.0], [0.0])
-    assert ExactMatch().signature == "em:squad+max|declining:default"
+    assert (em().observe(turns), strict.observe(turns)) == ([1.0], [0.0])
+    assert em().signature == "em:squad+max|declining:default"
     assert strict.signature == "em:squad+max|declining:quac"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.fuzzy import Fuzzy, fuzzy_ratio
+from replay.scorers.fuzzy import fuzzy, fuzzy_ratio
 from tests.contracts.scorer_contract import ScorerContract
 from tests.scorers.turns import turn
 
@@ -11,13 +11,13 @@ from tests.scorers.turns import turn
 class TestFuzzyKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return Fuzzy()
+        return fuzzy()
 
 
 class TestFuzzyWithoutThresholdKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return Fuzzy(threshold=None)
+        return fuzzy(threshold=None)
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,17 @@ def test_the_ratio_is_a_share_and_1_for_equal_texts(one, other):
 def test_the_threshold_makes_it_a_match_or_none():
     turns = [turn("abcd", "abce"), turn("abcd", "wxyz", "abcd efg")]
 
-    assert Fuzzy(threshold=0.85).observe(turns) == [1.0, 1.0]
-    assert Fuzzy(threshold=0.9).observe(turns) == [0.0, 1.0]
-    assert Fuzzy(threshold=None).observe(turns) == [pytest.approx(6 / 7), 1.0]
+    assert fuzzy(threshold=0.85).observe(turns) == [1.0, 1.0]
+    assert fuzzy(threshold=0.9).observe(turns) == [0.0, 1.0]
+    assert fuzzy(threshold=None).observe(turns) == [pytest.approx(6 / 7), 1.0]
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, 80.0, float("nan")])
 def test_a_threshold_that_is_no_share_is_refused(threshold):
     with pytest.raises(ValueError, match="threshold"):
-        Fuzzy(threshold=threshold)
+        fuzzy(threshold=threshold)
 
 
 def test_the_signature_names_the_threshold():
-    assert Fuzzy().signature == "fuzzy:partial+squad+max|threshold:0.8|declining:default"
-    assert Fuzzy(threshold=None).signature == "fuzzy:partial+squad+max|threshold:none|declining:default"
+    assert fuzzy().signature == "fuzzy:partial+squad+max|threshold:0.8|declining:default"
+    assert fuzzy(threshold=None).signature == "fuzzy:partial+squad+max|threshold:none|declining:default"

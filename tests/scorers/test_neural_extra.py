@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import PluginError
-from replay.scorers.bertscore import BertScore
-from replay.scorers.coverage import Coverage
+from replay.scorers.bertscore import bertscore
+from replay.scorers.coverage import coverage
 from replay.scorers.neural_extra import encodable, model_name, model_place
 from replay.scorers.scorer import CheckedScorer
-from replay.scorers.similarity import Similarity
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.similarity import similarity
+from replay.scorers.token_f1 import f1
 
 
-@pytest.mark.parametrize("factory", [BertScore, Coverage, Similarity])
+@pytest.mark.parametrize("factory", [bertscore, coverage, similarity])
 def test_a_missing_extra_can_be_told_before_a_run(factory, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
@@ -23,15 +23,27 @@ def test_a_missing_extra_can_be_told_before_a_run(factory, monkeypatch):
         factory().check_installed()
 
 
-@pytest.mark.parametrize("factory", [BertScore, Coverage, Similarity])
+@pytest.mark.parametrize("factory", [bertscore, coverage, similarity])
 def test_with_the_extra_there_is_nothing_to_say(factory, monkeypatch):
+    scorer = factory()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
 
-    factory().check_installed()
+    scorer.check_installed()
 
 
-def test_other_scorers_need_no_check():
-    assert not isinstance(TokenF1(), CheckedScorer)
+def test_other_scorers_need_nothing(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    f1().check_installed()
+
+
+def test_coverage_needs_spacy_too(monkeypatch):
+    """A core installation has none."""
+    scorer = coverage()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "spacy" else name)
+
+    with pytest.raises(PluginError, match=r'"coverage" needs spacy, .*pip install "convreplay\[neural\]"'):
+        scorer.check_installed()
 
 
 def test_a_folder_is_seen_from_the_scenario(tmp_path):

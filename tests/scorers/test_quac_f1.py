@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.quac_f1 import HeqD, HeqQ, QuacF1, human_f1, quac_f1
+from replay.scorers.answer_text import DECLINING_PATTERNS, quac_references
+from replay.scorers.quac_f1 import heq_d, heq_q, human_f1, quac_f1
 from replay.scorers.scorer import Unscored
 from tests.contracts.scorer_contract import ScorerContract
-from tests.scorers.turns import turn
+from tests.scorers.turns import score_of, turn
 
 PHRASES = st.lists(st.sampled_from(["cat", "dog", "sat", "on", "mat"]), min_size=1, max_size=5).map(" ".join)
 
@@ -14,19 +15,19 @@ PHRASES = st.lists(st.sampled_from(["cat", "dog", "sat", "on", "mat"]), min_size
 class TestQuacF1KeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return QuacF1(min_human_f1=0)
+        return quac_f1(min_human_f1=0)
 
 
 class TestHeqQKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return HeqQ()
+        return heq_q()
 
 
 class TestHeqDKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return HeqD()
+        return heq_d()
 
     @pytest.fixture
     def records(self):
@@ -49,7 +50,7 @@ class TestHeqDKeepsTheContract(ScorerContract):
 def test_the_worked_example():
     gold = ["in Paris", "Paris", "the city"]
 
-    assert quac_f1("in Paris", gold) == pytest.approx((2 / 3 + 1 + 1) / 3)
+    assert score_of(quac_f1(), "in Paris", gold) == pytest.approx((2 / 3 + 1 + 1) / 3)
     assert human_f1(gold) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
 
 
@@ -64,8 +65,8 @@ def test_the_worked_example():
     ],
 )
 def test_questions_without_an_answer_go_by_quacs_rule(answer, gold, score, people):
-    assert quac_f1(answer, gold) == score
-    assert human_f1(gold) == people
+    assert score_of(quac_f1(min_human_f1=0), answer, gold) == score
+    assert human_f1(quac_references(gold, DECLINING_PATTERNS)) == people
 
 
 def by_hand(answer: str, gold: list[str]) -> tuple[float, float]:
@@ -92,16 +93,18 @@ def by_hand(answer: str, gold: list[str]) -> tuple[float, float]:
 
 @given(PHRASES, st.lists(PHRASES, min_size=1, max_size=4))
 def test_is_the_scripts_for_answers_in_words(answer, gold):
-    assert (quac_f1(answer, gold), human_f1(gold)) == pytest.approx(by_hand(answer, gold))
+    assert (score_of(quac_f1(min_human_f1=0), answer, gold), human_f1(gold)) == pytest.approx(
+        by_hand(answer, gold)
+    )
 
 
 def test_questions_that_people_disagree_on_are_left_out():
     turns = [turn("in Paris", "in Paris", "Paris", "the city"), turn("x", "cat", "dog")]
 
-    assert QuacF1().observe(turns) == [pytest.approx(8 / 9), Unscored(reason="human F1 below 0.4")]
-    assert QuacF1(min_human_f1=0).observe(turns)[1] == 0
-    assert HeqQ().observe(turns) == [1.0, Unscored(reason="human F1 below 0.4")]
-    assert HeqD(min_human_f1=0.5).observe(turns)[0] == Unscored(reason="human F1 below 0.5")
+    assert quac_f1().observe(turns) == [pytest.approx(8 / 9), Unscored(reason="human F1 below 0.4")]
+    assert quac_f1(min_human_f1=0).observe(turns)[1] == 0
+    assert heq_q().observe(turns) == [1.0, Unscored(reason="human F1 below 0.4")]
+    assert heq_d(min_human_f1=0.5).observe(turns)[0] == Unscored(reason="human F1 below 0.5")
 
 
 DIALOGS = [
@@ -114,32 +117,32 @@ DIALOGS = [
 
 
 def test_a_dialog_is_good_if_every_question_is():
-    scorer = HeqD()
+    scorer = heq_d()
     observed = scorer.observe(DIALOGS)
 
     assert scorer.combine(observed) == pytest.approx(2 / 3)
-    assert HeqQ().combine(HeqQ().observe(DIALOGS)) == pytest.approx(4 / 5)
+    assert heq_q().combine(heq_q().observe(DIALOGS)) == pytest.approx(4 / 5)
     # Over one depth a dialog is what stands there: all three at depth 1, one of two at depth 2.
     assert scorer.combine([one for one in observed if one[1] == 1]) == 1
     assert scorer.combine([one for one in observed if one[1] == 2]) == 1 / 2
 
 
 def test_a_dialog_that_is_drawn_twice_counts_twice():
-    observed = HeqD().observe(DIALOGS)
+    observed = heq_d().observe(DIALOGS)
     good, bad = observed[:2], observed[2:4]
 
-    assert HeqD().combine(good * 2 + bad) == pytest.approx(2 / 3)
-    assert HeqD().combine(good + bad * 3) == pytest.approx(1 / 4)
+    assert heq_d().combine(good * 2 + bad) == pytest.approx(2 / 3)
+    assert heq_d().combine(good + bad * 3) == pytest.approx(1 / 4)
 
 
-@pytest.mark.parametrize("scorer", [QuacF1, HeqQ, HeqD])
+@pytest.mark.parametrize("scorer", [quac_f1, heq_q, heq_d])
 def test_a_least_human_f1_that_is_no_share_is_refused(scorer):
     with pytest.raises(ValueError, match="min_human_f1"):
         scorer(min_human_f1=40)
 
 
 def test_the_signatures_name_the_filter():
-    assert QuacF1().signature == "quac_f1:squad+leave-one-out|min-human:0.4|declining:default"
-    assert HeqQ(min_human_f1=0).signature == "heq_q:squad+leave-one-out|min-human:0|declining:default"
-    assert HeqD(answerable_only=True).signature.startswith("heq_d:")
-    assert HeqD(answerable_only=True).signature.endswith("|questions:answerable")
+    assert quac_f1().signature == "quac_f1:squad+leave-one-out|min-human:0.4|declining:default"
+    assert heq_q(min_human_f1=0).signature == "heq_q:squad+leave-one-out|min-human:0|declining:default"
+    assert heq_d(answerable_only=True).signature.startswith("heq_d:")
+    assert heq_d(answerable_only=True).signature.endswith("|questions:answerable")

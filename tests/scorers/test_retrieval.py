@@ -13,6 +13,7 @@ from replay.scorers.retrieval import (
     mrr_scorer,
     ndcg_linear_scorer,
     ndcg_scorer,
+    precision_at,
     precision_at_scorer,
     relevance,
 )
@@ -92,7 +93,7 @@ def test_worked_examples(scorer, ranking, gold, value):
 @given(st.text("abcxyz", min_size=1), st.text("abcd", min_size=1), st.sampled_from(ALL))
 def test_is_a_share_and_1_for_the_gold_passages_in_front(ranking, gold, scorer):
     assert 0 <= score(scorer, ranking, gold) <= 1
-    if scorer.metric != "precision_at":
+    if scorer.metric is not precision_at:
         assert score(scorer, "".join(dict.fromkeys(gold)) + "xyz", gold) == 1
 
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.rouge_l import RougeL, rouge_l
+from replay.scorers.rouge_l import rouge_l
 from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["The", "cat", "sat", "on", "mat", "it's"]), max_size=8).map(" ".join)
 
@@ -12,13 +13,13 @@ PHRASES = st.lists(st.sampled_from(["The", "cat", "sat", "on", "mat", "it's"]), 
 class TestRougeLKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return RougeL()
+        return rouge_l()
 
 
 class TestRougeLWithOtherSettingsKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return RougeL(beta=1.2, tokens="squad")
+        return rouge_l(beta=1.2, tokens="squad")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ class TestRougeLWithOtherSettingsKeepsTheContract(ScorerContract):
     ],
 )
 def test_the_examples_of_the_paper(answer, score):
-    assert rouge_l(answer, ["police killed the gunman"]) == pytest.approx(score)
+    assert score_of(rouge_l(), answer, ["police killed the gunman"]) == pytest.approx(score)
 
 
 def test_beta_weighs_recall():
@@ -40,9 +41,9 @@ def test_beta_weighs_recall():
 
     for beta in (0.5, 1.0, 1.2, 8.0):
         formula = (1 + beta**2) * (2 / 4) * (2 / 3) / (2 / 4 + beta**2 * (2 / 3))
-        assert rouge_l(answer, gold, beta=beta) == pytest.approx(formula)
-    assert rouge_l(answer, gold, beta=0) == pytest.approx(2 / 3)
-    assert rouge_l(answer, gold, beta=1e6) == pytest.approx(2 / 4)
+        assert score_of(rouge_l(beta=beta), answer, gold) == pytest.approx(formula)
+    assert score_of(rouge_l(beta=0), answer, gold) == pytest.approx(2 / 3)
+    assert score_of(rouge_l(beta=1e6), answer, gold) == pytest.approx(2 / 4)
 
 
 @given(PHRASES, PHRASES)
@@ -51,35 +52,35 @@ def test_is_the_f_measure_of_rouge_score(answer, gold):
 
     if answer and gold:
         published = RougeScorer(["rougeL"], use_stemmer=False).score(gold, answer)["rougeL"].fmeasure
-        assert rouge_l(answer, [gold]) == pytest.approx(published)
+        assert score_of(rouge_l(), answer, [gold]) == pytest.approx(published)
 
 
 @given(PHRASES, st.lists(PHRASES, min_size=1, max_size=3), st.floats(min_value=0, max_value=10))
 def test_is_between_0_and_1_and_takes_the_best_reference(answer, gold, beta):
-    score = rouge_l(answer, gold, beta=beta)
+    score = score_of(rouge_l(beta=beta), answer, gold)
 
     assert 0 <= score <= 1
-    assert score == max(rouge_l(answer, [one], beta=beta) for one in gold)
+    assert score == max(score_of(rouge_l(beta=beta), answer, [one]) for one in gold)
 
 
 @given(st.text())
 def test_equal_texts_score_1(text):
-    assert rouge_l(text, [text]) == 1
+    assert score_of(rouge_l(), text, [text]) == 1
 
 
 @pytest.mark.parametrize(
     ("answer", "gold", "score"), [("", "cat", 0), ("cat", "", 0), ("?", "", 1), ("I don't know", "cat", 0)]
 )
 def test_texts_without_words_and_declining_answers(answer, gold, score):
-    assert rouge_l(answer, [gold]) == score
+    assert score_of(rouge_l(), answer, [gold]) == score
 
 
 @pytest.mark.parametrize("beta", [-1.0, float("nan"), float("inf")])
 def test_a_beta_without_meaning_is_refused(beta):
     with pytest.raises(ValueError, match="beta"):
-        RougeL(beta=beta)
+        rouge_l(beta=beta)
 
 
 def test_the_signature_names_beta():
-    assert RougeL().signature == "rouge_l:plain+max|beta:1|declining:default"
-    assert RougeL(beta=1.2).signature == "rouge_l:plain+max|beta:1.2|declining:default"
+    assert rouge_l().signature == "rouge_l:plain+max|beta:1|declining:default"
+    assert rouge_l(beta=1.2).signature == "rouge_l:plain+max|beta:1.2|declining:default"

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.rouge_l import rouge_l
-from replay.scorers.rouge_n import RougeN, rouge1, rouge2, rouge_n
+from replay.scorers.rouge_n import rouge1, rouge2
 from tests.contracts.scorer_contract import ScorerContract
+from tests.scorers.turns import score_of
 
 PHRASES = st.lists(
     st.sampled_from(["The", "cats", "running", "ran", "mat", "it's", "Policies", "on"]), max_size=8
 ).map(" ".join)
+ROUGE = {1: rouge1, 2: rouge2}
 
 
 class TestRouge1KeepsTheContract(ScorerContract):
@@ -40,7 +42,7 @@ class TestRouge2WithStemmerKeepsTheContract(ScorerContract):
     ],
 )
 def test_runs_in_common_count(answer, gold, n, score):
-    assert rouge_n(answer, gold, n=n) == pytest.approx(score)
+    assert score_of(ROUGE[n](), answer, gold) == pytest.approx(score)
 
 
 @given(PHRASES, PHRASES, st.booleans(), st.sampled_from([1, 2]))
@@ -50,7 +52,7 @@ def test_is_the_f_measure_of_rouge_score(answer, gold, stemmer, n):
     if min(len(answer.split()), len(gold.split())) >= 2:
         kind = f"rouge{n}"
         published = RougeScorer([kind], use_stemmer=stemmer).score(gold, answer)[kind].fmeasure
-        assert rouge_n(answer, [gold], n=n, stemmer=stemmer) == pytest.approx(published)
+        assert score_of(ROUGE[n](stemmer=stemmer), answer, [gold]) == pytest.approx(published)
 
 
 @given(PHRASES, PHRASES)
@@ -59,33 +61,28 @@ def test_rouge_l_is_the_packages_with_stemmer_too(answer, gold):
 
     if answer and gold:
         published = RougeScorer(["rougeL"], use_stemmer=True).score(gold, answer)["rougeL"].fmeasure
-        assert rouge_l(answer, [gold], stemmer=True) == pytest.approx(published)
+        assert score_of(rouge_l(stemmer=True), answer, [gold]) == pytest.approx(published)
 
 
 def test_stems_are_of_english_words_past_three_letters_and_other_scripts_stay_whole():
-    assert rouge_n("he walked", ["he walks"], n=1, stemmer=True) == 1
-    assert rouge_n("was", ["wa"], n=1, stemmer=True) == 0
-    assert rouge_n("naïvely", ["naïvely"], n=1, stemmer=True) == 1
-    assert rouge_n("naïvely", ["ve"], n=1, stemmer=True) == 0
+    assert score_of(rouge1(stemmer=True), "he walked", ["he walks"]) == 1
+    assert score_of(rouge1(stemmer=True), "was", ["wa"]) == 0
+    assert score_of(rouge1(stemmer=True), "naïvely", ["naïvely"]) == 1
+    assert score_of(rouge1(stemmer=True), "naïvely", ["ve"]) == 0
 
 
 @given(st.text(), st.sampled_from([1, 2]))
 def test_equal_texts_score_1(text, n):
-    assert rouge_n(text, [text], n=n) == 1
+    assert score_of(ROUGE[n](), text, [text]) == 1
 
 
 def test_the_published_columns_recompute(published_rows):
     for row in published_rows:
         answer, gold = row["Candidate Response"], [row["Golden Response"]]
-        assert rouge_n(answer, gold, n=1, stemmer=True) == pytest.approx(float(row["Rouge-1"]), abs=5e-5)
-        assert rouge_l(answer, gold, stemmer=True) == pytest.approx(float(row["Rouge-L"]), abs=5e-5)
+        assert score_of(rouge1(stemmer=True), answer, gold) == pytest.approx(float(row["Rouge-1"]), abs=5e-5)
+        assert score_of(rouge_l(stemmer=True), answer, gold) == pytest.approx(float(row["Rouge-L"]), abs=5e-5)
 
 
 def test_the_signature_names_the_order_and_the_stemmer():
     assert rouge1().signature == "rouge1:plain+max|declining:default"
     assert rouge2(stemmer=True).signature == "rouge2:plain+stem+max|declining:default"
-
-
-def test_an_order_without_meaning_is_refused():
-    with pytest.raises(ValueError, match="n: 0"):
-        RougeN(n=0)

@@ -5,10 +5,9 @@ import sys
 import pytest
 
 from replay.core.errors import PluginError
-from replay.scorers import similarity
 from replay.scorers.neural_extra import MINILM
 from replay.scorers.scorer import unit_of
-from replay.scorers.similarity import SentenceModel, Similarity, sentence_model
+from replay.scorers.similarity import SentenceModel, sentence_model, similarity
 from tests.contracts.scorer_contract import ScorerContract
 from tests.scorers.neural_contract import close, without_batch_noise
 from tests.scorers.turns import turn
@@ -24,7 +23,7 @@ TEXTS = [
 class TestSimilarityKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self, tiny_model):
-        return Similarity(model=tiny_model, device="cpu")
+        return similarity(model=tiny_model, device="cpu")
 
 
 def published(model: str) -> list[float]:
@@ -39,7 +38,7 @@ def published(model: str) -> list[float]:
 
 
 def ours(model: str | None) -> list[float]:
-    return Similarity(model=model, device="cpu").observe([turn(answer, gold) for answer, gold in TEXTS])
+    return similarity(model=model, device="cpu").observe([turn(answer, gold) for answer, gold in TEXTS])
 
 
 def test_is_sentence_transformers_own(tiny_model):
@@ -54,7 +53,7 @@ def test_is_sentence_transformers_own_on_minilm(minilm):
 def test_the_published_column_recomputes(minilm, published_rows):
     turns = [turn(row["Candidate Response"], row["Golden Response"]) for row in published_rows]
 
-    found = Similarity(declining=()).observe(turns)
+    found = similarity(declining=()).observe(turns)
     assert found == pytest.approx([float(row["Similarity Score"]) for row in published_rows], abs=5e-5)
 
 
@@ -70,7 +69,7 @@ def test_a_text_is_embedded_once(tiny_model, monkeypatch):
     model.cosines(TEXTS)
     assert sorted(encoded) == sorted({text for pair in TEXTS for text in pair})
 
-    monkeypatch.setattr(similarity, "KEPT_TEXTS", 6)
+    monkeypatch.setattr("replay.scorers.similarity.KEPT_TEXTS", 6)
     assert model.cosines([*TEXTS, ("mat", "mat")])[:3] == close(model.cosines(TEXTS))
 
 
@@ -87,14 +86,14 @@ def test_a_text_is_embedded_once(tiny_model, monkeypatch):
     ],
 )
 def test_blank_declining_and_equal_texts(tiny_model, answer, gold, score):
-    assert Similarity(model=tiny_model).observe([turn(answer, gold)]) == [close(score)]
+    assert similarity(model=tiny_model).observe([turn(answer, gold)]) == [close(score)]
 
 
 def test_a_model_that_is_not_to_be_had_is_named(tiny_model, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
 
     with pytest.raises(PluginError, match=r'the model ".*empty" can\'t be loaded'):
-        Similarity(model="empty", folder=tmp_path).observe([turn("a", "b")])
+        similarity(model="empty", folder=tmp_path).observe([turn("a", "b")])
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
@@ -102,14 +101,14 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     sentence_model.cache_clear()
 
     with pytest.raises(PluginError, match=r'"similarity" needs sentence_transformers.*convreplay\[neural\]'):
-        Similarity().observe([turn("x", "y")])
+        similarity().observe([turn("x", "y")])
 
 
 def test_a_cosine_is_no_share():
-    assert unit_of(Similarity()) == ""
+    assert unit_of(similarity()) == ""
 
 
 def test_the_signature_names_the_model_however_it_was_found():
     default = "similarity:cosine+max|model:sentence-transformers/all-MiniLM-L6-v2|declining:default"
-    assert Similarity().signature == default
-    assert "|model:tiny|" in Similarity(model="/somewhere/tiny").signature
+    assert similarity().signature == default
+    assert "|model:tiny|" in similarity(model="/somewhere/tiny").signature

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from replay.core.drift_evidence import Drift
 from replay.core.record import Timing, TurnRecord
+from replay.scorers.scorer import Scorer
 
 VALID = Drift(valid=True, mentions=(), mode="strict")
 INVALID = Drift(valid=False, mentions=(), mode="strict")
@@ -29,6 +31,12 @@ def turn(answer: str | None = "yes", *gold_answers: str, depth: int = 1, **chang
         "timing": Timing(scheduled_s=0.0, sent_s=0.0, done_s=0.5),
     }
     return TurnRecord(**{**facts, **changes})
+
+
+def score_of(scorer: Scorer[float], answer: str, gold_answers: Sequence[str]) -> Any:
+    """What *scorer* observes of a turn with *answer*."""
+    [observed] = scorer.observe([turn(answer, *gold_answers)])
+    return observed
 
 
 def skipped_turn(*gold_answers: str, depth: int = 1, **changes: Any) -> TurnRecord:

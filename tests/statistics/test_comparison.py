@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.comparison import Side, compare_sides, corrected
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
@@ -18,7 +18,7 @@ def side(by_conversation, scorers=None, **changes):
         for conversation, answers in by_conversation.items()
         for depth, answer in enumerate(answers, 1)
     ]
-    return Side(records=records, scores=score_columns(records, scorers or {"f1": TokenF1()}))
+    return Side(records=records, scores=score_columns(records, scorers or {"f1": f1()}))
 
 
 FIRST = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"], "c3": ["Rome"], "c4": ["Paris"]})
@@ -57,7 +57,7 @@ def test_turns_that_flipped_are_told_with_both_answers():
 
 def test_the_same_question_with_other_gold_answers_is_not_the_same_turn():
     changed = [replace(r, gold_answers=("Bern",)) if r.depth == 2 else r for r in SECOND.records]
-    second = Side(records=changed, scores=score_columns(changed, {"f1": TokenF1()}))
+    second = Side(records=changed, scores=score_columns(changed, {"f1": f1()}))
     (found,) = compare_sides(FIRST, second, ["f1"])
 
     assert (found.unlike, found.total.difference.turns, found.one_sided) == (2, 2, 3)
@@ -66,7 +66,7 @@ def test_the_same_question_with_other_gold_answers_is_not_the_same_turn():
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_the_order_of_records_does_not_matter(method):
     first, second = (
-        Side(records=list(s.records)[::-1], scores=score_columns(list(s.records)[::-1], {"f1": TokenF1()}))
+        Side(records=list(s.records)[::-1], scores=score_columns(list(s.records)[::-1], {"f1": f1()}))
         for s in (FIRST, SECOND)
     )
     assert compare_sides(first, second, ["f1"], method=method) == compare_sides(
@@ -82,7 +82,7 @@ def test_the_other_way_round_the_sign_changes_and_the_p_value_stays():
 
 
 def test_holm_counts_every_row_that_is_shown():
-    both = {"f1": TokenF1(), "long": LongestAnswer()}
+    both = {"f1": f1(), "long": LongestAnswer()}
     first = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"]}, both)
     second = side({"c1": ["Paris", "Paris"], "c2": ["Paris", "Paris"]}, both)
     shallow = corrected(compare_sides(first, second, ["f1", "long"], by_depth=False))

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay.core.record import Timing
-from replay.scorers.exact_match import ExactMatch
+from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import DepthTable, depth_table
 from replay.statistics.score_column import ScoreColumn, align_scores, score_columns
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 from tests.statistics.spread import LongestAnswer
 
-SCORERS = {"em": ExactMatch(), "f1": TokenF1()}
+SCORERS = {"em": em(), "f1": f1()}
 
 
 def table(records, conversations=None, scorers: Any = SCORERS, **settings) -> DepthTable:
@@ -220,14 +220,14 @@ def test_records_must_be_among_the_conversations():
 
 
 def test_a_column_must_fit_the_records():
-    column = ScoreColumn(scorer=ExactMatch(), observed=[1.0])
+    column = ScoreColumn(scorer=em(), observed=[1.0])
     with pytest.raises(ValueError, match='score "em" has 1 values for 2 turns'):
         depth_table([turn(), turn(depth=2)], {"em": column}, {"c1": 2})
 
 
 def test_kept_scores_are_put_beside_their_records():
     kept = {("s", "pred", "c1", 2): 1.0, ("s", "gold", "c1", 1): 0.5}
-    column = align_scores([turn(depth=1), turn(depth=2)], ExactMatch(), kept)
+    column = align_scores([turn(depth=1), turn(depth=2)], em(), kept)
 
     assert column.observed == (Unscored(reason="not scored yet"), 1.0)
 

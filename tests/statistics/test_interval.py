@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import Interval, bca_interval, interval
@@ -112,12 +112,12 @@ def test_the_fast_jackknife_is_the_slow_one():
         turn("a b c"[: 1 + 2 * (n % 3)], "a b", depth=1 + n % 2, conversation=f"c{n // 2}") for n in range(8)
     ]
     clusters = [n // 2 for n in range(8)]
-    column = score_columns(records, {"f1": TokenF1()})["f1"]
+    column = score_columns(records, {"f1": f1()})["f1"]
     cells = [list(range(8)), [0, 2, 4], [1]]
 
     class Slow:
         def combine(self, observed):
-            return TokenF1().combine(observed)
+            return f1().combine(observed)
 
     slow = type(column)(scorer=Slow(), observed=column.observed)
     assert not slow.is_mean
@@ -156,7 +156,7 @@ def test_bca_holds_the_truth_of_a_skewed_score_at_least_as_often_as_the_percenti
 def test_a_depth_table_can_have_bca_intervals_and_says_so():
     records = [turn("Paris" if n % 4 else "Rome", "Paris", conversation=f"c{n:02}") for n in range(12)]
     records += [turn("Paris", "Paris", depth=2, conversation=f"c{n:02}") for n in range(12)]
-    scores = score_columns(records, {"f1": TokenF1(), "long": LongestAnswer()})
+    scores = score_columns(records, {"f1": f1(), "long": LongestAnswer()})
     table = depth_table(records, scores, {f"c{n:02}": 2 for n in range(12)}, method="bca")
     first, second = table.groups[0].depths
 

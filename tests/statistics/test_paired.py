@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
 from replay.statistics.paired import paired_difference, policy_gaps
 from replay.statistics.score_column import score_columns
@@ -29,7 +29,7 @@ RECORDS = [
 
 
 def difference(records, scorer=None, **settings):
-    columns = score_columns(records, {"f1": scorer or TokenF1()})
+    columns = score_columns(records, {"f1": scorer or f1()})
     return paired_difference(records, columns, "f1", first=GOLD, second=PRED, **settings)
 
 
@@ -53,7 +53,7 @@ def test_equal_answers_differ_by_nothing_however_different_the_conversations():
 
 
 def test_the_other_way_round_the_sign_changes():
-    columns = score_columns(RECORDS, {"f1": TokenF1()})
+    columns = score_columns(RECORDS, {"f1": f1()})
     back = paired_difference(RECORDS, columns, "f1", first=PRED, second=GOLD).total
     there = difference(RECORDS).total
 
@@ -81,7 +81,7 @@ def test_gaps_are_against_the_same_systems_gold():
     other = answers("gold", {"c1": ["Rome"]}, system="t")
     lone = answers("pred", {"c1": ["Rome"]}, system="u")
     records = [*RECORDS, *other, *answers("rewrite", {"c1": ["Paris"]}), *lone]
-    gaps = policy_gaps(records, score_columns(records, {"f1": TokenF1(), "long": LongestAnswer()}))
+    gaps = policy_gaps(records, score_columns(records, {"f1": f1(), "long": LongestAnswer()}))
 
     assert [(str(gap.second), gap.score) for gap in gaps] == [
         ("s, pred", "f1"), ("s, pred", "long"), ("s, rewrite", "f1"), ("s, rewrite", "long")

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from replay.core.errors import InputError
 from replay.report.compare_text import print_comparison
-from replay.scorers.rouge_l import RougeL
+from replay.scorers.rouge_l import rouge_l
 from replay.scorers.scorer import Scorer
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
 from replay.statistics.run_comparison import ComparisonSettings, ScoredRun, comparison_report
 from replay.statistics.score_column import score_columns
@@ -22,7 +22,7 @@ SIGNATURES = {"gold": "policy:gold|window:2", "pred": "policy:pred|window:2", "d
 
 def run(name="one", scorers: dict[str, Scorer] | None = None, **signatures) -> ScoredRun:
     turns = records()
-    scores = score_columns(turns, scorers or {"f1": TokenF1(), "rouge_l": RougeL()})
+    scores = score_columns(turns, scorers or {"f1": f1(), "rouge_l": rouge_l()})
     return ScoredRun(name=name, records=turns, scores=scores, signatures={**SIGNATURES, **signatures})
 
 
@@ -50,7 +50,7 @@ def test_what_changed_in_the_signatures_is_said():
 
 
 def test_scores_with_other_settings_are_not_compared_and_named():
-    other = run("two", {"f1": TokenF1(), "rouge_l": RougeL(beta=1.2)})
+    other = run("two", {"f1": f1(), "rouge_l": rouge_l(beta=1.2)})
     found = report(second=other)
 
     assert [one.score for one in found.pairs[0].comparisons] == ["f1"]

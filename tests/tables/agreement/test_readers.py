@@ -5,7 +5,7 @@ import json
 import pytest
 
 from replay.core.errors import DatasetError
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.score_column import score_columns
 from replay.tables.agreement.reading import read_items, run_items
 from tests.scorers.turns import turn
@@ -157,7 +157,7 @@ def test_a_table_that_contradicts_itself_is_an_error(tmp_path, text, message):
 
 def test_a_run_gives_its_turns_and_names_scores_without_a_number_for_a_turn():
     records = [turn("Paris", "Paris", depth=1), turn(None, "Paris", depth=2)]
-    found = run_items("run", records, score_columns(records, {"f1": TokenF1(), "long": LongestAnswer()}))
+    found = run_items("run", records, score_columns(records, {"f1": f1(), "long": LongestAnswer()}))
 
     assert [item.mean("f1") for item in found.items] == [1.0, None]
     assert found.items[1].keys == {"system": "s", "policy": "pred", "conversation": "c1", "depth": "2"}
