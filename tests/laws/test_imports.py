@@ -118,6 +118,21 @@ def test_adapters_import_only_what_replay_exports():
                 assert not node.module.startswith("replay."), f"{path}: {node.module}"
 
 
+NEURAL = {"bert_score", "fastcoref", "sentence_transformers", "spacy", "torch", "transformers"}
+"""What the extra ``neural`` brings."""
+
+
+def test_only_these_files_import_what_the_extra_brings():
+    """And those that do so by name, as ``neural_module`` does. A core installation runs everything else."""
+    paths = [*FILES.values(), *(ROOT / "adapters").rglob("*.py")]
+    found = {path.stem: {name.partition(".")[0] for name in imported(path)} & NEURAL for path in paths}
+    assert {stem: names for stem, names in found.items() if names} == {
+        "coverage": {"spacy"},
+        "fastcoref_compat": {"fastcoref", "spacy", "torch", "transformers"},
+        "semantic": {"sentence_transformers", "transformers"},
+    }
+
+
 HEAVY = (
     "aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score",
     "statsmodels", "krippendorff", "matplotlib", "openpyxl", "jinja2", "plotly",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.scorers.tiny_model import write_tiny_model
 
-NEURAL = ("torch", "bert_score", "sentence_transformers")
+NEURAL = ("torch", "bert_score", "sentence_transformers", "spacy")
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ def test_another_sentence_of_the_answer_never_lowers_it(scores):
 
 
 def test_sentences_go_by_punctuation():
+    pytest.importorskip("spacy", reason='needs pip install "convreplay[neural]"')
     assert sentences("It was Paris. Was it?  Yes!") == ["It was Paris.", "Was it?", "Yes!"]
     assert sentences(" \n ") == []
     assert sentences("a \ud800.") == ["a ?."]

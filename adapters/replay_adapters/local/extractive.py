@@ -18,10 +18,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Self
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, HistoryKeeper, Passage
-from replay_adapters.local.sentence_index import SentenceIndex, content_stems, index_of, split_sentences
+from replay_adapters.local.sentence_index import SentenceIndex, content_stems, index_of
 
 PASSAGES_SHOWN = 5
 """How many passages a reply names at most, best first."""
@@ -53,14 +52,6 @@ class ExtractiveAdapter:
                 raise ValueError(f"{name} {value} is not a number from 0 up")
         if not 0 <= self.decay <= 1:
             raise ValueError(f"decay {self.decay} is not between 0 and 1")
-
-    async def __aenter__(self) -> Self:
-        # Loading the sentence splitter holds the interpreter for half a second: before anything is timed.
-        await asyncio.to_thread(split_sentences, "Ready.")
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        pass
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[ExtractiveSession]:

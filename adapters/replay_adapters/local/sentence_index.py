@@ -12,12 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
-from threading import Lock
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
-if TYPE_CHECKING:
-    from spacy.language import Language
+from replay_adapters.local.sentences import split_sentences
 
 LENGTH_WEIGHT = 0.25
 """BM25's b: how far a sentence twice as long has to cover more. A long sentence is still one answer,
@@ -120,29 +117,6 @@ def index_of(texts: tuple[str, ...]) -> SentenceIndex:
             sentences += found
             passage_of += [number] * len(found)
     return SentenceIndex(sentences, passage_of)
-
-
-def split_sentences(paragraph: str) -> list[str]:
-    """The sentences of *paragraph*, spaces straightened; those without a word are left out."""
-    nlp = _sentencizer()
-    # A pipeline's vocabulary is shared and grows; the zone gives a paragraph's words back, but there
-    # can be only one of them at a time.
-    with _PIPELINE_IN_USE, nlp.memory_zone():
-        texts = [" ".join(sentence.text.split()) for sentence in nlp(paragraph).sents]
-    return [text for text in texts if _WORD.search(text)]
-
-
-_PIPELINE_IN_USE = Lock()
-
-
-@cache
-def _sentencizer() -> Language:
-    import spacy
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.max_length = 10**9  # the limit guards the memory of a parser, which is not used here
-    return nlp
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,8 @@ from hypothesis import given, settings, strategies as st
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, Passage
 from replay_adapters.local.extractive import ExtractiveAdapter
-from replay_adapters.local.sentence_index import content_stems, index_of, split_sentences, stem
+from replay_adapters.local.sentence_index import content_stems, index_of, stem
+from replay_adapters.local.sentences import split_sentences
 from tests.contracts.adapter_contract import AdapterContract
 
 TEXTS = (
@@ -213,6 +214,27 @@ def test_sentences_are_cut_and_straightened() -> None:
     found = split_sentences("One  is\nhere. Two! ... \t Is it three?")
 
     assert found == ["One is here.", "Two! ...", "Is it three?"]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Dr. J. Smith of the U.S. Navy met Mrs. Vane at 5 p.m. on Jan. 3.", "Then he left."],
+        ["“Is it?”", "she asked him.", "Yes!", "It cost $1.50, e.g. here."],
+        ["I don't.", "It was made by NASA.", "Wait ... no, it is not"],
+        ["The end.", "Then a space was missing.", "See www.example.com/a?b=c.", "1.", "First"],
+        ["The U. K. and France miss it.", "They miss.", "We mar.", "He is in Mass. again."],
+        ["東京です。", "そうですか？", "はい"],
+    ],
+)
+def test_sentences_are_those_of_a_tokenizer_that_knows_english(sentences: list[str]) -> None:
+    text = " ".join(sentences).replace("end. Then", "end.Then")
+    assert split_sentences(text) == sentences
+
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    assert [sentence.text.strip() for sentence in pipeline(text).sents] == sentences
 
 
 def test_an_index_is_kept_for_the_next_session() -> None:
