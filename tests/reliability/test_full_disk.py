@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from replay.core.disk_cache import DiskCache
 from replay.runs.run import Run
 from tests.reliability.programs import only_run, replay_cli, small_disk, write_scenario
 
@@ -120,3 +121,12 @@ def test_standard_output_on_a_full_disk_is_an_error_in_words(tmp_path, verb):
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_a_cache_on_a_full_disk_stops_nobody_and_keeps_what_it_had(tmp_path):
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        cache = DiskCache(disk / "cache.db")
+        cache.put({b"a": b"1"})
+        cache.put({b"b": bytes(1_000_000)})
+        assert "full" in cache.problem
+        assert cache.get([b"a", b"b"]) == {b"a": b"1"}

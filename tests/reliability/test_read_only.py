@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.disk_cache import DiskCache
 from tests.reliability.programs import only_run, read_only, replay_cli, write_scenario
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and mounts of POSIX")
@@ -98,3 +99,12 @@ def test_evalconvqa_files_that_can_t_be_written_are_named(folder, tmp_path):
 @pytest.mark.parametrize("verb", [["export", "--format", "csv", "--out"], ["report", "--html"]])
 def test_an_output_on_a_full_disk_is_named_with_the_reason(folder, verb):
     refused(replay_cli(*verb, "/dev/full", cwd=folder), "/dev/full", "No space left on device")
+
+
+def test_a_read_only_cache_is_read_and_stops_nobody(tmp_path):
+    cache = DiskCache(tmp_path / "cache" / "cache.db")
+    cache.put({b"a": b"1"})
+    with read_only(tmp_path / "cache"):
+        cache.put({b"b": b"1"})
+        assert "read-only" in cache.problem or "readonly" in cache.problem
+        assert cache.get([b"a", b"b"]) == {b"a": b"1"}

@@ -16,15 +16,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, nodes
-
-from replay.core.asking.template_sandbox import FAILURES, BoundedEnvironment, rendered
+from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
     from replay.core.history import Exchange
 
-_ENVIRONMENT = BoundedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+_FAILURES = (
+    TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError,
+    MemoryError,
+)  # fmt: skip
+"""What a template raises that can't be rendered."""
 _SINGLE = re.compile(r"\A\s*\{\{((?:(?!\}\}).)*)\}\}\s*\Z", re.DOTALL)
 
 
@@ -45,7 +49,7 @@ class TextTemplate:
         try:
             self._template = _ENVIRONMENT.from_string(text)
             self._parts = _parts(text)
-        except FAILURES as error:
+        except _FAILURES as error:
             raise ValueError(_message(text, error)) from error
 
     def render(self, variables: Mapping[str, Any]) -> str:
@@ -64,9 +68,9 @@ class TextTemplate:
             else:
                 return constant[0] + "".join(map(str.__add__, texts, constant[1:]))
         try:
-            return rendered(self._template, variables)
-        except FAILURES as error:
-            raise ValueError(f'template "{self.text[:60]}": {error}') from error
+            return self._template.render(variables)
+        except _FAILURES as error:
+            raise ValueError(_message(self.text, error)) from error
 
 
 class Template:
@@ -149,7 +153,7 @@ def _found(path: tuple[str, ...], variables: Mapping[str, Any]) -> Any:
 def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, Any]], Any]:
     try:
         compiled = _ENVIRONMENT.compile_expression(expression, undefined_to_none=False)
-    except FAILURES as error:
+    except _FAILURES as error:
         raise ValueError(_message(text, error)) from error
     parts = _parts(f"{{{{{expression}}}}}")
     path = parts[1][0] if parts and parts[1] else None
@@ -164,8 +168,8 @@ def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, An
             value = compiled(**variables)
             if isinstance(value, StrictUndefined):
                 str(value)  # raises, naming the variable
-        except FAILURES as error:
-            raise ValueError(f'template "{text}": {error}') from error
+        except _FAILURES as error:
+            raise ValueError(_message(text, error)) from error
         return value
 
     return render

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment
 from jinja2.meta import find_undeclared_variables
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from replay.core.asking.templating import TextTemplate
 from replay.core.settings.faults import nearest
@@ -48,7 +47,7 @@ class Prompt:
             self._template = TextTemplate(text)
         except ValueError as error:
             raise ValueError(f'the prompt file "{path}": {error}') from error
-        used = find_undeclared_variables(_environment().parse(text))
+        used = find_undeclared_variables(Environment().parse(text))
         known = (*VARIABLES, *extra)
         for variable in sorted(used):
             if variable not in known:
@@ -79,8 +78,3 @@ class Prompt:
 def short_hash(text: str) -> str:
     """The beginning of *text*'s SHA-256, enough to tell prompts and settings apart."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment()

@@ -62,13 +62,25 @@ def test_a_broken_template_is_found_before_anything_is_asked(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "{{ question.__class__.__mro__ }}",
+        "{{ question.__class__.__mro__[1].__subclasses__() }}",
         "{{ ''.__class__.__base__.__subclasses__() }} x",
-        "{{ messages.append(1) }}",
+        "{{ question|attr('__class__') }}",
+        "{{ ''['__class__'] }}",
+        "{{ range.__globals__ }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ self._TemplateReference__context }} x",
+        "{{ lipsum.__globals__['os'].popen('id').read() }}",
         "{{ cycler.__init__.__globals__.os.system('true') }}",
+        "{{ messages.append(1) }}",
+        "{{ history[0].update({'a': 1}) }}",
+        "{% include '/etc/passwd' %}",
+        "{% import 'os' as os %}",
+        "{% for i in range(10**9) %}x{% endfor %}",
+        "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
+        "{{ 1 / 0 }}",
     ],
 )
-def test_a_template_can_not_reach_out_of_its_sandbox(text):
+def test_a_template_can_not_reach_out_of_its_sandbox_nor_fail_otherwise(text):
     with pytest.raises(ValueError, match="template"):
         Template(text).render(VARIABLES)
 
@@ -100,6 +112,10 @@ PLAIN = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_n
         "{% if depth > 1 %}{{ question }}{% endif %}",
         "{{ dict(a=1) }}",
         "{{ '{{' }}{{ question }}",
+        "{% for e in history %}{{ loop.index }}/{{ loop.length }} {{ e.question }} {% endfor %}",
+        "{{ history|map(attribute='answer')|join(', ') }}.",
+        "{% set last = history[-1] %}{{ last.answer|replace('e', 'i') }}",
+        "{{ question.lower() }} {{ question|urlencode }} {{ {'q': question}|tojson }}",
     ],
 )
 def test_texts_come_out_as_jinja_renders_them(text):
@@ -119,6 +135,8 @@ def test_texts_come_out_as_jinja_renders_them(text):
         "dict",
         "none",
         "depth + 1",
+        "[question, depth]",
+        "{'a': [1, 2]}",
     ],
 )
 def test_single_expressions_come_out_as_jinja_evaluates_them(expression):
