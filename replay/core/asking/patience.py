@@ -13,7 +13,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.asking.circuit_breaker import Breaker
@@ -67,17 +67,6 @@ class Watcher(Protocol):
         ...
 
 
-class Asked(NamedTuple):
-    """What came of a question."""
-
-    outcome: ChatReply | AdapterError
-    attempts: int
-    sent: float
-    """When the last attempt began, by the asker's clock."""
-    done: float
-    """When it failed; of a reply, when it began, since the adapter took its time at the wire."""
-
-
 class PatientAsker:
     """Asks endpoints with one patience; between asks it knows only how they stand."""
 
@@ -106,9 +95,12 @@ class PatientAsker:
         place: tuple[object, ...],
         session_remembers: bool = False,
         watcher: Watcher | None = None,
-    ) -> Asked:
+    ) -> tuple[ChatReply | AdapterError, int, float, float]:
         """
         Put *request* until there is a reply or nothing more to be tried.
+
+        Returns what came of it, the number of attempts, and when the last one began and failed, by the
+        asker's clock; the second moment of a reply is the first, since adapters time replies at the wire.
 
         *place* tells this ask from all others, for the waits. A *session_remembers* where the system keeps
         the history: what may stand in it already is not asked again.
@@ -137,10 +129,10 @@ class PatientAsker:
                     watcher.failed(attempt, error, pause)
                 if pause is None:
                     self.breaker.failed(endpoint.name, error)
-                    return Asked(error, attempt, sent, done)
+                    return error, attempt, sent, done
             else:
                 self.breaker.answered(endpoint.name)
-                return Asked(reply, attempt, sent, sent)
+                return reply, attempt, sent, sent
             await self._sleep(pause)
 
     async def reply(
@@ -160,10 +152,10 @@ class PatientAsker:
             RunStoppedError: as for ``ask``.
         """
         session = _SessionForEachAsk(endpoint.adapter, about)
-        asked = await self.ask(endpoint, session, request, place=place, watcher=watcher)
-        if isinstance(asked.outcome, AdapterError):
-            raise asked.outcome
-        return asked.outcome
+        outcome, *_ = await self.ask(endpoint, session, request, place=place, watcher=watcher)
+        if isinstance(outcome, AdapterError):
+            raise outcome
+        return outcome
 
     def _pause_before_retry(
         self, error: AdapterError, attempt: int, since_failure_s: float, place: tuple[object, ...]
