@@ -30,10 +30,15 @@ def encode_json(value: Any) -> bytes:
 def decode_json(content: bytes) -> Any:
     """
     Raises:
-        ValueError: *content* is not JSON.
-        RecursionError: it is nested too deeply.
+        ValueError: *content* is not JSON, or nested too deeply.
     """
     try:
         return _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    try:
         return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error

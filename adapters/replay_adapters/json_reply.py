@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import jmespath
@@ -30,20 +31,22 @@ class Received(Protocol):
 
 
 class ReplyPath:
-    """A place in a reply; its *setting*'s name is told in messages."""
+    """A place in a reply; its *setting*'s name is told in messages. Nothing stands at a path of None."""
 
-    def __init__(self, expression: str, setting: str) -> None:
+    def __init__(self, expression: str | None, setting: str) -> None:
         """
         Raises:
             ValueError: *expression* is not a JMESPath.
         """
         self.expression = expression
         self.setting = setting
-        try:
-            self._compiled = jmespath.compile(expression)
-        except JMESPathError as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(f'{setting}: "{expression}" is not a JMESPath: {reason}') from error
+        self._compiled = None
+        if expression is not None:
+            try:
+                self._compiled = jmespath.compile(expression)
+            except JMESPathError as error:
+                reason = " ".join(str(error).split())
+                raise ValueError(f'{setting}: "{expression}" is not a JMESPath: {reason}') from error
 
     def find(self, reply: Received, value: Any) -> Any:
         """
@@ -52,10 +55,24 @@ class ReplyPath:
         Raises:
             AdapterReplyError: the reply is of another shape than the path was made for.
         """
+        if self._compiled is None:
+            return None
         try:
             return self._compiled.search(value)
         except JMESPathError as error:
             raise self.unusable(reply, f"can't be evaluated ({' '.join(str(error).split())})") from error
+
+    def search(self, value: Any) -> Any:
+        """As ``find``, but None where *value* is of another shape than the path was made for."""
+        try:
+            return None if self._compiled is None else self._compiled.search(value)
+        except JMESPathError:
+            return None
+
+    def holds(self, reply: Received, value: Any) -> bool:
+        """Whether something true stands there, as JMESPath has it: 0 is, nothing and empty things aren't."""
+        found = self.find(reply, value)
+        return found is not None and found is not False and found not in ("", [], {})
 
     def text(self, reply: Received, value: Any) -> str:
         """
@@ -65,13 +82,17 @@ class ReplyPath:
             AdapterReplyError: there is no text.
         """
         found = self.find(reply, value)
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            return str(found)
-        if not isinstance(found, str):
+        text = spelt_out(found)
+        if text is None:
             raise self.unusable(reply, f"gives {_kind(found)}, not a text")
-        if not found.strip():
+        if not text.strip():
             raise self.unusable(reply, "gives an empty text")
-        return found
+        return text
+
+    def id(self, reply: Received, value: Any) -> str | None:
+        """The id that stands there, a text or a whole number; None if there is none."""
+        found = self.find(reply, value)
+        return (spelt_out(found) or None) if isinstance(found, str | int) else None
 
     def passages(self, reply: Received, value: Any) -> tuple[Passage, ...]:
         """
@@ -100,6 +121,20 @@ class ReplyPath:
             f"{reply.excerpt()}; check the path against this reply",
             status=reply.status,
         )
+
+
+def spelt_out(value: Any) -> str | None:
+    """*value*, a text or a number, as a text; None for anything else."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+def with_titles(text: Any, buttons: Any) -> str:
+    """*text* and the titles of *buttons*, a line each; what isn't as documented is left out."""
+    listed = buttons if isinstance(buttons, list) else ()
+    lines = [text, *(button.get("title") for button in listed if isinstance(button, Mapping))]
+    return "\n".join(filter(None, (line.strip() for line in lines if isinstance(line, str))))
 
 
 def _kind(value: Any) -> str:

@@ -22,6 +22,24 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NAME = re.compile(r"\w+")
 
 
+def check_count(setting: str, number: int | None) -> None:
+    """
+    Raises:
+        ValueError: *number* is less than 1.
+    """
+    if number is not None and number < 1:
+        raise ValueError(f"{setting} {number} is not a positive whole number")
+
+
+def check_seconds(setting: str, seconds: float | None) -> None:
+    """
+    Raises:
+        ValueError: *seconds* is not more than 0.
+    """
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"{setting} {seconds:g} is not a positive number of seconds")
+
+
 def check_address(url: str, setting: str) -> None:
     """
     Raises:

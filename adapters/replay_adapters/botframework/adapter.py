@@ -32,12 +32,13 @@ from replay import (
 )
 from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import check_address, check_variables, from_environment
+from replay_adapters.json_reply import ReplyPath, with_titles
+from replay_adapters.rendering import rendered
+from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
 from replay_adapters.websocket.client import WebSocketClient
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class BotFrameworkAdapter:
     """A bot's Direct Line channel."""
 
@@ -67,17 +68,11 @@ class BotFrameworkAdapter:
     max_reply_bytes: int = MAX_REPLY_BYTES
     history: Literal["server"] = field(default="server", init=False)
 
-    _http: HttpClient = field(init=False, repr=False, compare=False)
-    _stream: WebSocketClient | None = field(init=False, repr=False, compare=False)
-    _channel_data: Template = field(init=False, repr=False, compare=False)
-    _passages: ReplyPath | None = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")
         check_variables(self.channel_data, "channel_data")
         for name in ("quiet_s", "poll_s"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} {getattr(self, name):g} is not a positive number of seconds")
+            check_seconds(name, getattr(self, name))
         if self.receive == "poll" and self.quiet_s <= self.poll_s:
             raise ValueError(
                 f"quiet_s {self.quiet_s:g} must be longer than poll_s {self.poll_s:g}, or nobody would look"
@@ -87,13 +82,11 @@ class BotFrameworkAdapter:
         if self.tokens and self.secret_env is None:
             raise ValueError("tokens: they are got with the secret; set secret_env")
         secret = from_environment(self.secret_env, "secret_env") if self.secret_env else None
-        stream = None
-        if self.receive == "stream":
-            stream = WebSocketClient(max_frame_bytes=self.max_reply_bytes)
-        object.__setattr__(self, "_http", self._client(secret))
-        object.__setattr__(self, "_stream", stream)
-        object.__setattr__(self, "_channel_data", Template(self.channel_data))
-        object.__setattr__(self, "_passages", ReplyPath(self.passages, "passages") if self.passages else None)
+        streaming = self.receive == "stream"
+        self._stream = WebSocketClient(max_frame_bytes=self.max_reply_bytes) if streaming else None
+        self._http = self._client(secret)
+        self._channel_data = Template(self.channel_data)
+        self._passages = ReplyPath(self.passages or None, "passages")
 
     def _client(self, key: str | None) -> HttpClient:
         return HttpClient(
@@ -141,26 +134,19 @@ class BotFrameworkAdapter:
             activity["locale"] = self.locale
         if self.channel_data is not None:
             variables = template_variables(conversation, question=request.question, depth=request.depth)
-            try:
-                activity["channelData"] = self._channel_data.render(variables)
-            except ValueError as error:
-                raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
+            activity["channelData"] = rendered(self._channel_data, variables)
         return activity
 
     def text_of(self, activity: Activity) -> str:
         """The text of a message, with what else is wanted of it."""
-        lines = [activity.text_at("text").strip()]
         suggested = activity.value.get("suggestedActions")
         actions = suggested.get("actions") if isinstance(suggested, Mapping) else None
-        if self.buttons and isinstance(actions, list):
-            titles = [action.get("title") for action in actions if isinstance(action, Mapping)]
-            lines += [title.strip() for title in titles if isinstance(title, str)]
-        return "\n".join(filter(None, lines))
+        return with_titles(activity.text_at("text"), actions if self.buttons else None)
 
     def passages_in(self, answer: Answer) -> tuple[Passage, ...]:
         """The passages that the bot used for *answer*."""
         value = [dict(activity.value) for activity in answer.activities]
-        return self._passages.passages(answer, value) if self._passages else ()
+        return self._passages.passages(answer, value)
 
 
 class Answer:

@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from replay import AdapterError, AdapterReplyError, keep_secret
-from replay_adapters.http.client import HttpClient, HttpReply
+from replay_adapters.http.client import HttpClient
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.websocket.client import Closed, Frame, Socket, WebSocketClient
 
 RECONNECTS = 3
@@ -246,10 +247,8 @@ def said_nothing(activities: Sequence[Activity]) -> str:
 def _object(reply: HttpReply) -> Mapping[str, Any]:
     value = reply.json()
     if not isinstance(value, Mapping):
-        raise AdapterReplyError(
-            f"{reply.place} answered {reply.status}, but not with a JSON object: {reply.excerpt()}; "
-            "check that base_url is that of a Direct Line service",
-            status=reply.status,
+        raise reply.unusable(
+            ", but not with a JSON object", "check that base_url is that of a Direct Line service"
         )
     return value
 

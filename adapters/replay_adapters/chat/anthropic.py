@@ -14,12 +14,10 @@ from typing import Any, Self
 from replay import Conversation, HistoryKeeper, Session
 from replay_adapters.chat.anthropic_messages import Messages
 from replay_adapters.chat.endpoint import ChatEndpoint
-from replay_adapters.chat.fields import RequestFields
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.json_reply import ReplyPath
+from replay_adapters.http.client import MAX_REPLY_BYTES
 from replay_adapters.setting_checks import (
     check_address,
-    check_variables,
+    check_count,
     from_environment,
     headers_from_environment,
 )
@@ -28,7 +26,7 @@ SETTINGS = ("model", "max_tokens", "system", "stream")
 """Fields of the body that have a setting of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class AnthropicAdapter:
     """A model behind a Messages endpoint."""
 
@@ -56,21 +54,16 @@ class AnthropicAdapter:
     """JMESPath of the passages that the server says it used."""
     max_reply_bytes: int = MAX_REPLY_BYTES
 
-    _endpoint: ChatEndpoint = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")
         if not self.model.strip():
             raise ValueError("model is empty; name one, as its maker's list of models has it")
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens {self.max_tokens} is not a positive whole number")
+        check_count("max_tokens", self.max_tokens)
         for name in SETTINGS:
             if name in self.extra:
                 raise ValueError(f"extra.{name}: {name} has a setting of its own")
         if "messages" in self.extra:
             raise ValueError("extra.messages: messages is ours to send")
-        check_variables(self.system or "", "system")
-        check_variables(self.extra, "extra")
         headers = {
             "anthropic-version": self.version,
             **self.headers,
@@ -80,16 +73,8 @@ class AnthropicAdapter:
         if self.api_key_env is not None:
             headers["x-api-key"] = from_environment(self.api_key_env, "api_key_env")
             next_step = f"set the environment variable {self.api_key_env} to a key that is valid there"
-        path = self.passages_path
-        endpoint = ChatEndpoint(
-            HttpClient(headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step),
-            self.base_url,
-            Messages(model=self.model, max_tokens=self.max_tokens, stream=self.stream),
-            RequestFields(self.system, self.extra),
-            stream=self.stream,
-            passages=ReplyPath(path, "passages_path") if path else None,
-        )
-        object.__setattr__(self, "_endpoint", endpoint)
+        api = Messages(model=self.model, max_tokens=self.max_tokens, stream=self.stream)
+        self._endpoint = ChatEndpoint(self, api, headers=headers, unauthorized=next_step)
 
     @property
     def history(self) -> HistoryKeeper:

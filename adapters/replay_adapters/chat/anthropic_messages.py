@@ -7,20 +7,11 @@ from typing import Any
 
 import msgspec
 
-from replay import AdapterReplyError, ChatReply, Usage
-from replay_adapters.chat.openai_chat import without_text
-from replay_adapters.chat.reported_cost import told_cost_usd
+from replay import Usage
 from replay_adapters.chat.stream_errors import error_told
-from replay_adapters.chat.streamed_answer import (
-    Streamed,
-    check_complete,
-    decoded_events,
-    stream_times,
-    streamed_passages,
-    whole_text,
-)
-from replay_adapters.http.reply import HttpReply, StreamedReply
-from replay_adapters.json_reply import ReplyPath
+from replay_adapters.chat.streamed_answer import Streamed, decoded_events
+from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.reply import HttpReply
 
 RENAMED = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
 """Parameters under Chat Completions' names that are called otherwise here."""
@@ -53,9 +44,9 @@ class Messages:
 
     path = "/v1/messages"
     messages = "messages"
-    mark = b""
-    ended = None
+    end = StreamEnd()
     """The server ends the stream after ``message_stop``."""
+    last_event = '"message_stop"'
 
     def __init__(self, *, model: str, max_tokens: int, stream: bool) -> None:
         self._ours: dict[str, Any] = {**({"stream": True} if stream else {}), "model": model}
@@ -69,42 +60,24 @@ class Messages:
         told = {"system": system} if system.strip() else {}
         return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
 
-    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
-        """
-        The answer in *reply*.
-
-        Raises:
-            AdapterReplyError: there is none.
-        """
-        value = reply.json()
+    def read(self, reply: HttpReply, value: Any) -> Streamed:
         blocks = value.get("content") if isinstance(value, dict) else None
         if not isinstance(blocks, list):
-            raise AdapterReplyError(
-                f"{reply.place} answered {reply.status} without content; check that base_url ends before "
-                f"/v1/messages and leads to a server with the Messages API: {reply.excerpt()}",
-                status=reply.status,
+            raise reply.unusable(
+                " without content; check that base_url ends before "
+                "/v1/messages and leads to a server with the Messages API",
             )
         texts = [block.get("text") for block in blocks if isinstance(block, dict)]
-        text = "".join(text for text in texts if isinstance(text, str))
-        if not text.strip():
-            finish = value.get("stop_reason")
-            raise without_text(reply, refused=finish == "refusal", finish=finish)
-        return ChatReply(
-            text=text,
-            passages=passages.passages(reply, value) if passages else (),
-            usage=_usage(value.get("usage")),
-            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
-            times=reply.times,
+        finish = value.get("stop_reason")
+        found = Streamed(
+            pieces=[text for text in texts if isinstance(text, str)],
+            finish=finish,
+            refused=finish == "refusal",
         )
+        found.take_usage(_usage(value.get("usage")), value.get("usage"), reply.headers)
+        return found
 
-    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
-        """
-        The answer in the events of *reply*.
-
-        Raises:
-            AdapterCutOffError: it is not complete.
-            AdapterError: there is none.
-        """
+    def read_stream(self, reply: HttpReply) -> Streamed:
         events, positions, _ = decoded_events(reply, _events, _event)
         streamed = Streamed()
         counts: dict[str, Any] = {}
@@ -126,16 +99,9 @@ class Messages:
             elif event.type == "error":
                 raise error_told(reply, event.error)
         streamed.complete = streamed.complete or streamed.finish is not None
-        check_complete(reply, streamed, '"message_stop"')
-        text = whole_text(streamed.pieces)
-        if not text.strip():
-            raise without_text(reply, refused=streamed.finish == "refusal", finish=streamed.finish)
-        return ChatReply(
-            text=text,
-            passages=streamed_passages(reply, passages) if passages else (),
-            usage=_usage(counts),
-            times=stream_times(reply, streamed.piece_reads),
-        )
+        streamed.refused = streamed.finish == "refusal"
+        streamed.usage = _usage(counts)
+        return streamed
 
 
 def _usage(usage: Any) -> Usage | None:

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange
+from replay import ChatRequest, Conversation, Exchange
 from replay_adapters.chat.fields import RequestFields
 from replay_adapters.json_bytes import encode_json
+from replay_adapters.rendering import request_error
 
 Fields = Callable[[str, Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 """Makes a body's fields, all but history and question, of system message, extra fields and parameters."""
@@ -53,10 +54,7 @@ class ChatBodies:
             head = encode_json(fields)[:-1]
             messages = b"".join(encode_json(message) + b"," for message in first)
         except (TypeError, ValueError, RecursionError) as error:
-            raise AdapterRefusedError(
-                f"the request can't be made: the body is not JSON ({error}); check its templates",
-                reached=False,
-            ) from error
+            raise request_error(f"the body is not JSON ({error}); check its templates") from error
         head += b',"%b":[%b' % (self._messages.encode(), messages)
         if self.rendered.change == "never" and not request.parameters:
             self._head = head

@@ -6,19 +6,25 @@ How messages, fields and replies look is the business of what is spoken there.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from msgspec.structs import replace
-
-from replay import AdapterError, ChatReply, ChatRequest, Conversation
+from replay import AdapterError, AdapterReplyError, ChatReply, ChatRequest, Conversation
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.fields import RequestFields
-from replay_adapters.http.client import HttpClient
-from replay_adapters.http.reply import HttpReply, StreamedReply
+from replay_adapters.chat.streamed_answer import (
+    Streamed,
+    check_complete,
+    stream_times,
+    streamed_passages,
+    whole_text,
+)
+from replay_adapters.http.client import HttpClient, StreamEnd
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
+from replay_adapters.setting_checks import check_variables
 
 
 class ChatApi(Protocol):
@@ -35,13 +41,13 @@ class ChatApi(Protocol):
         ...
 
     @property
-    def mark(self) -> bytes:
-        """What reads have in them that may bring the end of a stream."""
+    def end(self) -> StreamEnd:
+        """How a stream's end is seen while it comes."""
         ...
 
     @property
-    def ended(self) -> Callable[[Sequence[bytes]], bool] | None:
-        """Whether reads hold the last event of a stream; None where the server ends it after that."""
+    def last_event(self) -> str:
+        """What ends a complete stream, for messages."""
         ...
 
     def fields(
@@ -50,47 +56,66 @@ class ChatApi(Protocol):
         """The body's fields; messages among them are those before the history."""
         ...
 
-    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
+    def read(self, reply: HttpReply, value: Any) -> Streamed:
         """
-        The answer in *reply*.
+        What *reply*, a JSON *value*, says.
 
         Raises:
-            AdapterError: there is none.
+            AdapterError: it is of another shape, or tells of an error.
         """
         ...
 
-    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
+    def read_stream(self, reply: HttpReply) -> Streamed:
         """
-        The answer in the events of *reply*.
+        What the events of *reply* say.
 
         Raises:
-            AdapterCutOffError: it is not complete.
-            AdapterError: there is none.
+            AdapterError: they can't be read, or one of them tells of an error.
         """
         ...
+
+
+class ChatSettings(Protocol):
+    """The settings that adapters of all chat APIs have."""
+
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def system(self) -> str | None: ...
+    @property
+    def extra(self) -> Mapping[str, Any]: ...
+    @property
+    def stream(self) -> bool: ...
+    @property
+    def passages_path(self) -> str | None: ...
+    @property
+    def max_reply_bytes(self) -> int: ...
 
 
 class ChatEndpoint:
     """A system that speaks one of them; an async context manager."""
 
     def __init__(
-        self,
-        client: HttpClient,
-        base_url: str,
-        spoken: ChatApi,
-        rendered: RequestFields,
-        *,
-        stream: bool,
-        passages: ReplyPath | None,
+        self, settings: ChatSettings, api: ChatApi, *, headers: Mapping[str, str], unauthorized: str
     ) -> None:
-        parts = urlsplit(base_url)
+        """
+        *unauthorized* is the next step after a 401 or 403, for the message.
+
+        Raises:
+            ValueError: a setting is wrong.
+        """
+        check_variables(settings.system or "", "system")
+        check_variables(settings.extra, "extra")
+        self._client = HttpClient(
+            headers=headers, max_reply_bytes=settings.max_reply_bytes, unauthorized=unauthorized
+        )
+        parts = urlsplit(settings.base_url)
         # Azure has its version in a query, which stays at the end.
-        self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + spoken.path))
-        self._client = client
-        self._spoken = spoken
-        self._bodies = ChatBodies(rendered, spoken.fields, spoken.messages)
-        self._stream = stream
-        self._passages = passages
+        self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
+        self._api = api
+        self._bodies = ChatBodies(RequestFields(settings.system, settings.extra), api.fields, api.messages)
+        self._end = api.end if settings.stream else None
+        self._passages = ReplyPath(settings.passages_path or None, "passages_path")
 
     async def __aenter__(self) -> None:
         await self._client.__aenter__()
@@ -110,27 +135,53 @@ class ChatEndpoint:
         Raises:
             AdapterError: no answer came.
         """
-        spoken = self._spoken
-        reply: HttpReply | StreamedReply
-        if self._stream:
-            reply = await self._client.stream(
-                "POST", self._url, body=body, mark=spoken.mark, ended=spoken.ended
-            )
-        else:
-            reply = await self._client.request("POST", self._url, body=body)
+        reply = await self._client.request("POST", self._url, body=body, stream=self._end)
         try:
-            found = self._read(reply)
+            return self._read(reply, keep_raw=keep_raw)
         except AdapterError as error:
             error.raw = reply.raw
             raise
-        return replace(found, raw=reply.raw) if keep_raw else found
 
-    def _read(self, reply: HttpReply | StreamedReply) -> ChatReply:
-        if isinstance(reply, HttpReply):
-            return self._spoken.read(reply, self._passages)
-        if reply.broken is None and reply.reads and reply.reads[0].lstrip()[:1] == b"{":
-            return self._spoken.read(reply.whole(), self._passages)  # asked to stream, it didn't
-        return self._spoken.read_stream(reply, self._passages)
+    def _read(self, reply: HttpReply, *, keep_raw: bool) -> ChatReply:
+        value: Any = None
+        # Asked to stream, some don't.
+        whole = reply.broken is None and reply.reads and reply.reads[0].lstrip()[:1] == b"{"
+        if self._end is None or whole:
+            value = reply.json()
+            found = self._api.read(reply, value)
+            times = reply.times
+        else:
+            found = self._api.read_stream(reply)
+            check_complete(reply, found, self._api.last_event)
+            times = stream_times(reply, found.piece_reads)
+        text = whole_text(found.pieces)
+        if not text.strip():
+            raise _without_text(reply, found)
+        passages = (
+            streamed_passages(reply, self._passages)
+            if value is None
+            else self._passages.passages(reply, value)
+        )
+        return ChatReply(
+            text=text,
+            passages=passages,
+            usage=found.usage,
+            cost_usd=found.cost_usd,
+            times=times,
+            logprobs=found.logprobs,
+            raw=reply.raw if keep_raw else None,
+        )
+
+
+def _without_text(reply: HttpReply, found: Streamed) -> AdapterReplyError:
+    """An error that says why there is no text."""
+    if found.refused:
+        why, step = "answered with a refusal of the model", "that is all it has to say to this question"
+    else:
+        why = f"answered without a text (finish_reason {found.finish!r})"
+        cut = found.finish in ("length", "max_output_tokens", "max_tokens")
+        step = "raise the token limit" if cut else "check the model's token limit and stop words"
+    return AdapterReplyError(f"{reply.place} {why}: {reply.excerpt()}; {step}", status=reply.status)
 
 
 class ChatSession:

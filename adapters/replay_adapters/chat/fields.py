@@ -13,7 +13,8 @@ from typing import Any, Literal
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from replay import AdapterRefusedError, ChatRequest, Conversation, Template, TextTemplate, template_variables
+from replay import ChatRequest, Conversation, Template, TextTemplate, template_variables
+from replay_adapters.rendering import rendered
 
 CONVERSATION = frozenset({"conversation", "passage", "passages"})
 """Variables that stay the same from turn to turn."""
@@ -46,11 +47,8 @@ class RequestFields:
         variables = template_variables(
             conversation, question=request.question, history=request.history, depth=request.depth
         )
-        try:
-            system = self._system.render(variables) if self._system else ""
-            return system, self._extra.render(variables)
-        except ValueError as error:
-            raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
+        system = rendered(self._system, variables) if self._system else ""
+        return system, rendered(self._extra, variables)
 
 
 def _variables(value: Any) -> frozenset[str]:

@@ -14,23 +14,16 @@ from typing import Any, Literal, Self
 
 from replay import Conversation, HistoryKeeper, Session
 from replay_adapters.chat.endpoint import ChatEndpoint
-from replay_adapters.chat.fields import RequestFields
 from replay_adapters.chat.openai_chat import ChatCompletions
 from replay_adapters.chat.openai_responses import Responses
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import (
-    check_address,
-    check_variables,
-    from_environment,
-    headers_from_environment,
-)
+from replay_adapters.http.client import MAX_REPLY_BYTES
+from replay_adapters.setting_checks import check_address, from_environment, headers_from_environment
 
 OURS = ("model", "messages", "input", "instructions", "stream", "stream_options")
 """Fields of the body that ``extra`` can't replace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class OpenAIAdapter:
     """A model behind a Chat Completions or Responses endpoint."""
 
@@ -58,8 +51,6 @@ class OpenAIAdapter:
     """JMESPath of the passages that the server says it used."""
     max_reply_bytes: int = MAX_REPLY_BYTES
 
-    _endpoint: ChatEndpoint = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")
         if not self.model.strip():
@@ -68,8 +59,6 @@ class OpenAIAdapter:
             if name in self.extra:
                 what = "has a setting of its own" if name in ("model", "stream") else "is ours to send"
                 raise ValueError(f"extra.{name}: {name} {what}")
-        check_variables(self.system or "", "system")
-        check_variables(self.extra, "extra")
         headers = {**self.headers, **headers_from_environment(self.headers_env)}
         if self.api_key_env is not None:
             headers["Authorization"] = f"Bearer {from_environment(self.api_key_env, 'api_key_env')}"
@@ -78,18 +67,9 @@ class OpenAIAdapter:
             next_step = f"check the key it wants (set by {', '.join(self.headers_env.values())})"
         else:
             next_step = "set api_key_env to the environment variable that holds the key"
-        client = HttpClient(headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step)
         make: type[ChatCompletions | Responses] = ChatCompletions if self.api == "chat" else Responses
-        path = self.passages_path
-        endpoint = ChatEndpoint(
-            client,
-            self.base_url,
-            make(model=self.model, stream=self.stream, stream_usage=self.stream_usage),
-            RequestFields(self.system, self.extra),
-            stream=self.stream,
-            passages=ReplyPath(path, "passages_path") if path else None,
-        )
-        object.__setattr__(self, "_endpoint", endpoint)
+        api = make(model=self.model, stream=self.stream, stream_usage=self.stream_usage)
+        self._endpoint = ChatEndpoint(self, api, headers=headers, unauthorized=next_step)
 
     @property
     def history(self) -> HistoryKeeper:

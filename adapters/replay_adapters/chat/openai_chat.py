@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from replay import AdapterReplyError, ChatReply, TokenLogprobs, Usage
+from replay import TokenLogprobs, Usage
 from replay_adapters.chat.event_stream import DONE, done_has_come
-from replay_adapters.chat.reported_cost import told_cost_usd
 from replay_adapters.chat.stream_errors import error_told
-from replay_adapters.chat.streamed_answer import (
-    Streamed,
-    check_complete,
-    decoded_events,
-    stream_times,
-    streamed_passages,
-    whole_text,
-)
-from replay_adapters.http.reply import HttpReply, StreamedReply
-from replay_adapters.json_reply import Received, ReplyPath
+from replay_adapters.chat.streamed_answer import Streamed, decoded_events
+from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.reply import HttpReply
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -55,7 +47,8 @@ class ChatCompletions:
 
     path = "/chat/completions"
     messages = "messages"
-    mark = DONE
+    end = StreamEnd(DONE, done_has_come)
+    last_event = '"data: [DONE]" or a finish_reason'
 
     def __init__(self, *, model: str, stream: bool, stream_usage: bool) -> None:
         self._model = model
@@ -70,36 +63,26 @@ class ChatCompletions:
         before = [{"role": "system", "content": system}] if system.strip() else []
         return {**extra, **parameters, **self._stream, "model": self._model, "messages": before}
 
-    @property
-    def ended(self) -> Callable[[Sequence[bytes]], bool]:
-        """Whether reads hold the last event."""
-        return done_has_come
-
-    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
-        """
-        The answer in *reply*.
-
-        Raises:
-            AdapterReplyError: there is none.
-        """
-        value = reply.json()
-        return ChatReply(
-            text=_answer(reply, value),
-            passages=passages.passages(reply, value) if passages else (),
-            usage=usage_of(value.get("usage")),
-            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
-            times=reply.times,
-            logprobs=_logprobs(value),
+    def read(self, reply: HttpReply, value: Any) -> Streamed:
+        try:
+            choice = value["choices"][0]
+            message = choice["message"]
+            content = message.get("content")
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise reply.unusable(
+                " without choices[0].message; check that base_url ends "
+                "before /chat/completions and leads to a Chat Completions server",
+            ) from error
+        found = Streamed(
+            pieces=[text_in(content) or ""],
+            finish=choice.get("finish_reason"),
+            refused=isinstance(message.get("refusal"), str),
+            logprobs=_logprobs(choice),
         )
+        found.take_usage(usage_of(value.get("usage")), value.get("usage"), reply.headers)
+        return found
 
-    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
-        """
-        The answer in the events of *reply*.
-
-        Raises:
-            AdapterCutOffError: it is not complete.
-            AdapterError: there is none.
-        """
+    def read_stream(self, reply: HttpReply) -> Streamed:
         chunks, positions, done = decoded_events(reply, _chunks, _chunk)
         streamed = Streamed(complete=done)
         logprobs: list[Any] = []
@@ -112,50 +95,34 @@ class ChatCompletions:
                     add_piece(text)
                     add_read(read)
                 elif delta is not None and delta.refusal:
-                    streamed.refusal += delta.refusal
+                    streamed.refused = True
                 if choice.logprobs is not None:
                     logprobs.append(choice.logprobs)
                 if not choice.finish_reason:
                     continue  # as nearly all of them
                 streamed.complete = True
                 streamed.finish = choice.finish_reason
-            if chunk.usage is not None:
-                streamed.take_usage(usage_of(chunk.usage), chunk.usage)
-            if chunk.error is not None:
-                raise error_told(reply, chunk.error)
+            _take_rest(reply, chunk, streamed)
         if streamed.usage is None or streamed.finish is None:
-            self._look_again(reply, chunks, streamed)
-        check_complete(reply, streamed, '"data: [DONE]" or a finish_reason')
-        text = whole_text(streamed.pieces)
-        if not text.strip():
-            raise without_text(reply, refused=bool(streamed.refusal), finish=streamed.finish)
-        return ChatReply(
-            text=text,
-            passages=streamed_passages(reply, passages) if passages else (),
-            usage=streamed.usage,
-            cost_usd=streamed.cost_usd,
-            times=stream_times(reply, streamed.piece_reads),
-            logprobs=logprobs_of([one for item in logprobs for one in _content(item)]) if logprobs else None,
-        )
-
-    def _look_again(self, reply: StreamedReply, chunks: Sequence[Chunk], streamed: Streamed) -> None:
-        """For what some servers put beside a text: counts up to there, or an error."""
-        for chunk in chunks:
-            if chunk.error is not None:
-                raise error_told(reply, chunk.error)
-            if chunk.usage is not None:
-                streamed.take_usage(usage_of(chunk.usage), chunk.usage)
+            # For what some servers put beside a text: counts up to there, or an error.
+            for chunk in chunks:
+                _take_rest(reply, chunk, streamed)
+        if logprobs:
+            streamed.logprobs = logprobs_of([one for item in logprobs for one in _content(item)])
+        return streamed
 
 
-def without_text(reply: Received, *, refused: bool, finish: object) -> AdapterReplyError:
-    """An error that says why there is no text."""
-    if refused:
-        why, step = "answered with a refusal of the model", "that is all it has to say to this question"
-    else:
-        why = f"answered without a text (finish_reason {finish!r})"
-        cut = finish in ("length", "max_output_tokens", "max_tokens")
-        step = "raise the token limit" if cut else "check the model's token limit and stop words"
-    return AdapterReplyError(f"{reply.place} {why}: {reply.excerpt()}; {step}", status=reply.status)
+def _take_rest(reply: HttpReply, chunk: Chunk, streamed: Streamed) -> None:
+    """
+    Take from *chunk* what isn't a choice.
+
+    Raises:
+        AdapterError: it tells of an error.
+    """
+    if chunk.error is not None:
+        raise error_told(reply, chunk.error)
+    if chunk.usage is not None:
+        streamed.take_usage(usage_of(chunk.usage), chunk.usage)
 
 
 def usage_of(
@@ -175,28 +142,6 @@ def usage_of(
         completion_tokens=known[1],
         cached_prompt_tokens=cached if type(cached) is int and cached >= 0 else None,
     )
-
-
-def _answer(reply: HttpReply, value: Any) -> str:
-    """
-    Raises:
-        AdapterReplyError: the reply holds no text of the assistant's.
-    """
-    try:
-        choice = value["choices"][0]
-        message = choice["message"]
-        content = message.get("content")
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise AdapterReplyError(
-            f"{reply.place} answered {reply.status} without choices[0].message; check that base_url ends "
-            f"before /chat/completions and leads to a Chat Completions server: {reply.excerpt()}",
-            status=reply.status,
-        ) from error
-    text = text_in(content)
-    if text is not None and text.strip():
-        return text
-    refused = isinstance(message.get("refusal"), str)
-    raise without_text(reply, refused=refused, finish=choice.get("finish_reason"))
 
 
 def text_in(content: Any) -> str | None:
@@ -233,12 +178,12 @@ def _chunk(value: Any) -> Chunk:
     return Chunk(choices=choices, usage=value.get("usage"), error=value.get("error"))
 
 
-def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """``choices[0].logprobs.content``; None where it is missing or not as documented."""
+def _logprobs(choice: Any) -> tuple[TokenLogprobs, ...] | None:
+    """``logprobs.content``; None where it is missing or not as documented."""
     try:
-        found = value["choices"][0].get("logprobs")
+        found = choice.get("logprobs")
         return None if found is None else logprobs_of(found["content"])
-    except (KeyError, IndexError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return None
 
 

@@ -7,20 +7,12 @@ from typing import Any
 
 import msgspec
 
-from replay import AdapterReplyError, ChatReply
-from replay_adapters.chat.openai_chat import logprobs_of, usage_of, without_text
-from replay_adapters.chat.reported_cost import told_cost_usd
+from replay import Usage
+from replay_adapters.chat.openai_chat import logprobs_of, usage_of
 from replay_adapters.chat.stream_errors import error_told
-from replay_adapters.chat.streamed_answer import (
-    Streamed,
-    check_complete,
-    decoded_events,
-    stream_times,
-    streamed_passages,
-    whole_text,
-)
-from replay_adapters.http.reply import HttpReply, StreamedReply
-from replay_adapters.json_reply import ReplyPath
+from replay_adapters.chat.streamed_answer import Streamed, decoded_events
+from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.reply import HttpReply
 
 LOGPROBS = "message.output_text.logprobs"
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -46,9 +38,9 @@ class Responses:
 
     path = "/responses"
     messages = "input"
-    mark = b""
-    ended = None
+    end = StreamEnd()
     """The server ends the stream after the last event."""
+    last_event = '"response.completed"'
 
     def __init__(self, *, model: str, stream: bool, stream_usage: bool) -> None:
         # Said either way, since `transformers serve` streams unless it is told not to.
@@ -61,45 +53,26 @@ class Responses:
         instructions = {"instructions": system} if system.strip() else {}
         return {**extra, **_renamed(parameters), **self._ours, **instructions}
 
-    def read(self, reply: HttpReply, passages: ReplyPath | None) -> ChatReply:
-        """
-        The answer in *reply*.
-
-        Raises:
-            AdapterError: there is none.
-        """
-        value = reply.json()
+    def read(self, reply: HttpReply, value: Any) -> Streamed:
         if not isinstance(value, dict) or not isinstance(value.get("output"), list):
-            raise AdapterReplyError(
-                f"{reply.place} answered {reply.status} without output; check that base_url ends before "
-                f"/responses and leads to a server with Responses: {reply.excerpt()}",
-                status=reply.status,
+            raise reply.unusable(
+                " without output; check that base_url ends before "
+                "/responses and leads to a server with Responses",
             )
         if value.get("status") == "failed":
             raise error_told(reply, value.get("error"))
         parts = list(_parts(value))
-        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-        if not text.strip():
-            refused = any("refusal" in part for part in parts)
-            raise without_text(reply, refused=refused, finish=_finish(value))
         logprobs = [one for part in parts for one in part.get("logprobs") or ()]
-        return ChatReply(
-            text=text,
-            passages=passages.passages(reply, value) if passages else (),
-            usage=usage_of(value.get("usage"), "input_tokens", "output_tokens"),
-            cost_usd=told_cost_usd(value.get("usage"), reply.headers),
-            times=reply.times,
+        found = Streamed(
+            pieces=[part["text"] for part in parts if isinstance(part.get("text"), str)],
+            finish=_finish(value),
+            refused=any("refusal" in part for part in parts),
             logprobs=logprobs_of(logprobs) if logprobs else None,
         )
+        found.take_usage(_usage(value), value.get("usage"), reply.headers)
+        return found
 
-    def read_stream(self, reply: StreamedReply, passages: ReplyPath | None) -> ChatReply:
-        """
-        The answer in the events of *reply*.
-
-        Raises:
-            AdapterCutOffError: it is not complete.
-            AdapterError: there is none.
-        """
+    def read_stream(self, reply: HttpReply) -> Streamed:
         events, positions, _ = decoded_events(reply, _events, _event)
         streamed = Streamed()
         logprobs: list[Any] = []
@@ -111,7 +84,7 @@ class Responses:
                 if isinstance(event.logprobs, list):
                     logprobs += event.logprobs
             elif event.type == "response.refusal.delta":
-                streamed.refusal += str(event.delta)
+                streamed.refused = streamed.refused or bool(event.delta)
             elif event.type == "error":
                 told = {"code": event.code, "message": event.message}
                 raise error_told(reply, told if event.error is None else event.error)
@@ -121,20 +94,14 @@ class Responses:
                     raise error_told(reply, response.get("error"))
                 streamed.complete = True
                 streamed.finish = _finish(response)
-                usage = response.get("usage")
-                streamed.take_usage(usage_of(usage, "input_tokens", "output_tokens"), usage)
-        check_complete(reply, streamed, '"response.completed"')
-        text = whole_text(streamed.pieces)
-        if not text.strip():
-            raise without_text(reply, refused=bool(streamed.refusal), finish=streamed.finish)
-        return ChatReply(
-            text=text,
-            passages=streamed_passages(reply, passages) if passages else (),
-            usage=streamed.usage,
-            cost_usd=streamed.cost_usd,
-            times=stream_times(reply, streamed.piece_reads),
-            logprobs=logprobs_of(logprobs) if logprobs else None,
-        )
+                streamed.take_usage(_usage(response), response.get("usage"))
+        if logprobs:
+            streamed.logprobs = logprobs_of(logprobs)
+        return streamed
+
+
+def _usage(response: Mapping[str, Any]) -> Usage | None:
+    return usage_of(response.get("usage"), "input_tokens", "output_tokens")
 
 
 def _renamed(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from replay import AdapterError
 from replay_adapters.http.failures import next_step, refused
-from replay_adapters.http.reply import HttpReply, StreamedReply
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import encode_json
 
 STATUSES = {
@@ -32,7 +32,7 @@ STATUSES = {
 (https://docs.anthropic.com/en/api/errors) call an error, the status that it has outside of a stream."""
 
 
-def error_told(reply: HttpReply | StreamedReply, error: Any) -> AdapterError:
+def error_told(reply: HttpReply, error: Any) -> AdapterError:
     """*error*, an object or a text, as its code says."""
     status = None
     if isinstance(error, dict):

@@ -7,10 +7,10 @@ error that the system told, or an answer that was cut off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import sub
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from replay import (
     AdapterCutOffError,
     AdapterReplyError,
     Passage,
+    TokenLogprobs,
     Usage,
     WireTimes,
 )
@@ -31,7 +32,7 @@ from replay_adapters.chat.event_stream import (
     json_array,
 )
 from replay_adapters.chat.reported_cost import told_cost_usd
-from replay_adapters.http.reply import StreamedReply
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import ReplyPath
 
@@ -40,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Streamed:
-    """What the events of one answer say, as far as they came."""
+    """What the events of one answer say, as far as they came; or what a reply in one piece says."""
 
     pieces: list[str] = field(default_factory=list)
     """Texts that aren't empty."""
@@ -48,22 +49,27 @@ class Streamed:
     """For each piece the position of the read in which its event ended."""
     complete: bool = False
     """An event said that the answer is complete."""
-    finish: str | None = None
+    finish: Any = None
     """Why the model stopped, in the system's word."""
-    refusal: str = ""
+    refused: bool = False
+    """The model refused to answer."""
     usage: Usage | None = None
     cost_usd: float | None = None
+    logprobs: tuple[TokenLogprobs, ...] | None = None
 
-    def take_usage(self, usage: Usage | None, told: Any) -> None:
-        """The counts of an event that has some, as they are and as the server *told* them."""
+    def take_usage(self, usage: Usage | None, told: Any, headers: Mapping[str, str] | None = None) -> None:
+        """
+        The counts of an event that has some, as they are and as the server *told* them.
+
+        The *headers* of a stream have no cost: they were sent before there was any.
+        """
         self.usage = usage or self.usage
-        # A header has no cost of a stream: it was sent before there was any.
-        cost = told_cost_usd(told, {})
+        cost = told_cost_usd(told, headers or {})
         self.cost_usd = self.cost_usd if cost is None else cost
 
 
 def decoded_events(
-    reply: StreamedReply,
+    reply: HttpReply,
     together: msgspec.json.Decoder[list[T]],
     convert: Callable[[Any], T],
 ) -> tuple[list[T], Sequence[int], bool]:
@@ -99,24 +105,23 @@ def decoded_events(
     return values, positions, False
 
 
-def check_event_stream(reply: StreamedReply) -> None:
+def check_event_stream(reply: HttpReply) -> None:
     """
     Nothing, if *reply*, in which there is no event, may be the beginning of an event stream.
 
     Raises:
         AdapterReplyError: it is something else.
     """
-    body = b"".join(reply.reads).removeprefix(BYTE_ORDER_MARK)
+    body = reply.raw.removeprefix(BYTE_ORDER_MARK)
     may_be = not body or "event-stream" in reply.content_type or body.startswith((b"data:", b"event:", b":"))
     if reply.broken is None and not may_be:
-        raise AdapterReplyError(
-            f"{reply.place} answered {reply.status} with {reply.content_type or 'no content type'}, in which "
-            f"there is no event: {reply.excerpt()}; check that the address is that of the endpoint itself",
-            status=reply.status,
+        raise reply.unusable(
+            f" with {reply.content_type or 'no content type'}, in which there is no event",
+            "check that the address is that of the endpoint itself",
         )
 
 
-def decoded(reply: StreamedReply, event: StreamEvent, number: int) -> Any:
+def decoded(reply: HttpReply, event: StreamEvent, number: int) -> Any:
     """
     The JSON value in *event*, the *number*-th of *reply*.
 
@@ -124,24 +129,16 @@ def decoded(reply: StreamedReply, event: StreamEvent, number: int) -> Any:
         AdapterReplyError: there is none.
     """
     try:
-        return decode_json(event.data)
-    except UnicodeDecodeError:
-        pass  # not UTF-8: a reader of event streams puts marks for what it can't read
-    except (ValueError, RecursionError) as error:
-        raise _not_json(reply, event, number, error) from error
-    try:
-        return decode_json(event.data.decode("utf-8", "replace").encode())
-    except (ValueError, RecursionError) as error:
-        raise _not_json(reply, event, number, error) from error
-
-
-def _not_json(reply: StreamedReply, event: StreamEvent, number: int, error: Exception) -> AdapterReplyError:
-    reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-    return AdapterReplyError(
-        f"{reply.place}: event {number} of the stream can't be read as JSON ({reason}): "
-        f"{reply.excerpt(event.data)}; the system's log may say why",
-        status=reply.status,
-    )
+        try:
+            return decode_json(event.data)
+        except UnicodeDecodeError:  # a reader of event streams puts marks for what isn't UTF-8
+            return decode_json(event.data.decode("utf-8", "replace").encode())
+    except ValueError as error:
+        raise AdapterReplyError(
+            f"{reply.place}: event {number} of the stream can't be read as JSON ({error}): "
+            f"{reply.excerpt(event.data)}; the system's log may say why",
+            status=reply.status,
+        ) from error
 
 
 def whole_text(pieces: Sequence[str]) -> str:
@@ -156,7 +153,7 @@ def whole_text(pieces: Sequence[str]) -> str:
     return text
 
 
-def check_complete(reply: StreamedReply, streamed: Streamed, missing: str) -> None:
+def check_complete(reply: HttpReply, streamed: Streamed, missing: str) -> None:
     """
     Nothing, if the answer is complete; *missing* says what should have ended it.
 
@@ -164,20 +161,12 @@ def check_complete(reply: StreamedReply, streamed: Streamed, missing: str) -> No
         AdapterCutOffError: a part of it had come.
         AdapterError: none of it had.
     """
-    if not streamed.complete:
-        cut_off(reply, streamed.pieces, missing)
-
-
-def cut_off(reply: StreamedReply, pieces: Sequence[str], missing: str) -> NoReturn:
-    """
-    Raises:
-        AdapterCutOffError: there are *pieces*, so that the answer had begun.
-        AdapterError: it had not.
-    """
+    if streamed.complete:
+        return
     cause = reply.broken
     if cause is not None and not isinstance(cause, AdapterConnectionError):
         raise cause
-    text = whole_text(pieces)
+    text = whole_text(streamed.pieces)
     if text:
         reason = "" if cause is None else f" ({cause})"
         raise AdapterCutOffError(
@@ -196,7 +185,7 @@ def cut_off(reply: StreamedReply, pieces: Sequence[str], missing: str) -> NoRetu
     )
 
 
-def stream_times(reply: StreamedReply, piece_reads: Sequence[int]) -> WireTimes:
+def stream_times(reply: HttpReply, piece_reads: Sequence[int]) -> WireTimes:
     """The moments of *reply*, whose answer's pieces came with the reads at *piece_reads*."""
     if not piece_reads:
         return WireTimes(sent=reply.sent, first_byte=reply.first_byte, done=reply.done)
@@ -213,13 +202,15 @@ def stream_times(reply: StreamedReply, piece_reads: Sequence[int]) -> WireTimes:
     )
 
 
-def streamed_passages(reply: StreamedReply, path: ReplyPath) -> tuple[Passage, ...]:
+def streamed_passages(reply: HttpReply, path: ReplyPath) -> tuple[Passage, ...]:
     """
     The passages at *path* in the last event that has any.
 
     Raises:
         AdapterReplyError: something else than passages stands there.
     """
+    if path.expression is None:
+        return ()  # without decoding all events once more
     events = events_in(reply.reads, ServerSentEvents())
     for number, (event, _) in reversed([*enumerate(events, 1)]):
         if event.data.strip() not in (b"", DONE):

@@ -7,17 +7,16 @@ along, or kept by the system in a session: one whose id is taken from the replie
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 from uuid import uuid4
 
 from msgspec.structs import replace
 
 from replay import (
     AdapterError,
-    AdapterRefusedError,
     ChatReply,
     ChatRequest,
     Conversation,
@@ -27,22 +26,21 @@ from replay import (
     WireTimes,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, StreamEnd
 from replay_adapters.http.cookies import Cookies, Extras
 from replay_adapters.http.fields import FORM, HttpFields, with_query
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
 from replay_adapters.http.polling import Poll, Poller
-from replay_adapters.http.reply import HttpReply, StreamedReply
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.http.stream import EventPaths, Format, Join
-from replay_adapters.json_reply import Received, ReplyPath
+from replay_adapters.json_reply import ReplyPath
+from replay_adapters.rendering import rendered
 from replay_adapters.setting_checks import check_address, check_variables, headers_from_environment
-
-T = TypeVar("T")
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class HttpAdapter:
     """A JSON endpoint."""
 
@@ -88,23 +86,10 @@ class HttpAdapter:
     """``session``: each conversation keeps the cookies that it is given, and sends them back."""
     max_reply_bytes: int = MAX_REPLY_BYTES
 
-    _client: HttpClient = field(init=False, repr=False, compare=False)
-    _url: TextTemplate = field(init=False, repr=False, compare=False)
-    _body: Template = field(init=False, repr=False, compare=False)
-    _answer: ReplyPath | None = field(init=False, repr=False, compare=False)
-    _events: EventPaths | None = field(init=False, repr=False, compare=False)
-    _passages: ReplyPath | None = field(init=False, repr=False, compare=False)
-    _session_id: ReplyPath | None = field(init=False, repr=False, compare=False)
-    _params: HttpFields | None = field(init=False, repr=False, compare=False)
-    _form: HttpFields | None = field(init=False, repr=False, compare=False)
-    _poller: Poller | None = field(init=False, repr=False, compare=False)
-    _tokens: AccessTokens | None = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
         if "{{" not in self.url.partition("://")[2].partition("/")[0]:
             check_address(self.url.partition("{{")[0], "url")
-        check_variables(self.url, "url")
-        for name in ("params", "body", "form"):
+        for name in ("url", "params", "body", "form"):
             check_variables(getattr(self, name), name)
         for name in ("body", "form"):
             if self.method == "GET" and getattr(self, name) is not None:
@@ -113,31 +98,28 @@ class HttpAdapter:
             raise ValueError("body and form are both set; a request has one of them")
         self._check_stream()
         if self.session_id is not None:
-            object.__setattr__(self, "history", "server")
+            self.history = "server"
         headers = {**self.headers, **headers_from_environment(self.headers_env)}
         if self.oauth2 and "authorization" in map(str.lower, headers):
             raise ValueError("oauth2 sends a header Authorization; leave it out of headers and headers_env")
         variables = ", ".join(self.headers_env.values()) or "headers_env"
-        client = HttpClient(
+        self._client = HttpClient(
             headers=headers,
             max_reply_bytes=self.max_reply_bytes,
             unauthorized=f"check the key it wants (set by {variables})",
         )
-        object.__setattr__(self, "_client", client)
-        object.__setattr__(self, "_url", TextTemplate(self.url))
-        object.__setattr__(self, "_body", Template(self.body))
-        for name in ("answer", "passages", "session_id"):
-            path = getattr(self, name)
-            object.__setattr__(self, f"_{name}", ReplyPath(path, name) if path else None)
-        object.__setattr__(self, "_params", HttpFields(self.params, "params") if self.params else None)
-        form = None if self.form is None else HttpFields(self.form, "form")
-        object.__setattr__(self, "_form", form)
-        object.__setattr__(self, "_poller", Poller(self.poll) if self.poll else None)
-        object.__setattr__(self, "_tokens", AccessTokens(self.oauth2) if self.oauth2 else None)
-        events = None
+        self._url = TextTemplate(self.url)
+        self._body = Template(self.body)
+        self._params = HttpFields(self.params, "params") if self.params else None
+        self._form = None if self.form is None else HttpFields(self.form, "form")
+        self._answer = ReplyPath(self.answer, "answer")
+        self._passages = ReplyPath(self.passages or None, "passages")
+        self._session_id = ReplyPath(self.session_id or None, "session_id")
+        self._poller = Poller(self.poll) if self.poll else None
+        self._tokens = AccessTokens(self.oauth2) if self.oauth2 else None
+        self._events = None
         if self.stream is not None and self.piece is not None:
-            events = EventPaths(self.stream, self.piece, self.until, self.join, self.error)
-        object.__setattr__(self, "_events", events)
+            self._events = EventPaths(self.stream, self.piece, self.until, self.join, self.error)
 
     def _check_stream(self) -> None:
         """
@@ -176,119 +158,89 @@ class HttpAdapter:
 
     async def ask(self, session: HttpSession, request: ChatRequest) -> ChatReply:
         """One question of *session*, whose id is kept; what its own ``ask`` does."""
-        variables = self._variables(session, request)
-        url, json_body, form = self._rendered(variables)
-        reply: HttpReply | StreamedReply
-        if self._events is not None:
-            events = self._events
-            reply = streamed = await self._sent(
-                session,
-                lambda extras: self._client.stream(
-                    *(self.method, url, json_body),
-                    body=form,
-                    mark=events.mark,
-                    ended=events.watch(),
-                    extras=extras,
-                ),
-                form,
-            )
-        else:
-            reply = whole = await self._sent(
-                session,
-                lambda extras: self._client.request(self.method, url, json_body, body=form, extras=extras),
-                form,
-            )
-        try:
-            if self._events is not None:
-                found = self._read_stream(session, streamed)
-            elif self._poller is not None:
-                polled = await self._poller.done(
-                    *(whole, url, variables),
-                    lambda at: self._sent(session, lambda e: self._client.request("GET", at, extras=e)),
-                )
-                reply = polled.reply
-                found = self._read(session, reply, [polled.submitted, polled.value], polled.times)
-            else:
-                found = self._read(session, whole, [whole.json()], whole.times)
-        except AdapterError as error:
-            error.raw = reply.raw if error.raw is None else error.raw
-            raise
-        return replace(found, raw=reply.raw) if request.keep_raw else found
-
-    def _read_stream(self, session: HttpSession, reply: StreamedReply) -> ChatReply:
-        assert self._events is not None
-        found = self._events.events(reply)
-        # The session's id first: the session goes on even if this answer is of no use.
-        session.session_id = self._session_id_in(reply, found.values, session.session_id)
-        return self._events.answer(reply, found, self._passages)
-
-    def _read(
-        self, session: HttpSession, reply: HttpReply, values: Sequence[Any], times: WireTimes
-    ) -> ChatReply:
-        """The answer in *reply*, the last one of those that hold *values*."""
-        session.session_id = self._session_id_in(reply, values, session.session_id)
-        value = values[-1]
-        return ChatReply(
-            text=self._answer.text(reply, value) if self._answer else "",
-            passages=self._passages.passages(reply, value) if self._passages else (),
-            times=times,
-        )
-
-    async def _sent(
-        self, session: HttpSession, send: Callable[[Extras | None], Awaitable[T]], form: bytes | None = None
-    ) -> T:
-        """What *send* gives, with what this conversation and the system's token add to a request."""
-        headers = FORM if form is not None else {}
-        if self._tokens is not None:
-            return await self._tokens.authorized(
-                lambda token: send(Extras(headers={**headers, **token}, cookies=session.cookies))
-            )
-        if headers or session.cookies:
-            return await send(Extras(headers=headers, cookies=session.cookies))
-        return await send(None)
-
-    def _variables(self, session: HttpSession, request: ChatRequest) -> Mapping[str, Any]:
-        return template_variables(
+        variables = template_variables(
             session.conversation,
             question=request.question,
             history=request.history if self.history == "client" else (),
             depth=request.depth,
             session_id=session.session_id,
         )
-
-    def _rendered(self, variables: Mapping[str, Any]) -> tuple[str, Any, bytes | None]:
-        """
-        Address, JSON body and encoded form.
-
-        Raises:
-            AdapterRefusedError: a template can't be filled in for this conversation.
-        """
+        url = rendered(self._url, variables)
+        if self._params:
+            url = with_query(url, self._params.encoded(variables))
+        form = self._form.encoded(variables).encode() if self._form else None
+        reply = await self._send(
+            session,
+            self.method,
+            url,
+            json_body=rendered(self._body, variables),
+            body=form,
+            stream=self._events.end() if self._events else None,
+        )
         try:
-            url = self._url.render(variables)
-            if self._params:
-                url = with_query(url, self._params.encoded(variables))
-            form = self._form.encoded(variables).encode() if self._form else None
-            return url, self._body.render(variables), form
-        except ValueError as error:
-            raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
+            if self._events is not None:
+                events = self._events.events(reply)
+                # The session's id first: the session goes on even if this answer is of no use.
+                self._keep_session_id(session, reply, events.values)
+                found = self._events.answer(reply, events, self._passages)
+            elif self._poller is not None:
+                polled = await self._poller.done(
+                    reply, url, variables, lambda at: self._send(session, "GET", at)
+                )
+                reply = polled.reply
+                found = self._read(session, reply, [polled.submitted, polled.value], polled.times)
+            else:
+                found = self._read(session, reply, [reply.json()], reply.times)
+        except AdapterError as error:
+            error.raw = reply.raw if error.raw is None else error.raw
+            raise
+        return replace(found, raw=reply.raw) if request.keep_raw else found
 
-    def _session_id_in(self, reply: Received, values: Sequence[Any], known: str | None) -> str | None:
+    def _read(
+        self, session: HttpSession, reply: HttpReply, values: Sequence[Any], times: WireTimes
+    ) -> ChatReply:
+        """The answer in *reply*, the last one of those that hold *values*."""
+        self._keep_session_id(session, reply, values)
+        return ChatReply(
+            text=self._answer.text(reply, values[-1]),
+            passages=self._passages.passages(reply, values[-1]),
+            times=times,
+        )
+
+    async def _send(
+        self,
+        session: HttpSession,
+        method: str,
+        url: str,
+        *,
+        json_body: Any = None,
+        body: bytes | None = None,
+        stream: StreamEnd | None = None,
+    ) -> HttpReply:
+        """The reply to a request, with what this conversation and the system's token add to it."""
+        headers = {} if body is None else FORM
+
+        def send(token: Mapping[str, str]) -> Awaitable[HttpReply]:
+            own = {**headers, **token}
+            extras = Extras(headers=own, cookies=session.cookies) if own or session.cookies else None
+            return self._client.request(method, url, json_body, body=body, stream=stream, extras=extras)
+
+        return await (self._tokens.authorized(send) if self._tokens else send({}))
+
+    def _keep_session_id(self, session: HttpSession, reply: HttpReply, values: Sequence[Any]) -> None:
         """
-        The id of the session after *reply*, which holds *values*; *known* is that before it.
+        Keep the id that stands in the last of *values*, which *reply* holds.
 
         Raises:
             AdapterReplyError: there is none yet, though there should be.
         """
-        if self._session_id is None:
-            return known
-        for value in reversed(values):
-            found = self._session_id.find(reply, value)
-            # Usually the same each time; some systems name a new one that stands for all before it.
-            if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
-                return str(found)
-        if known is None:
+        if self._session_id.expression is None:
+            return
+        # Usually the same each time; some systems name a new one that stands for all before it.
+        found = (self._session_id.id(reply, value) for value in reversed(values))
+        session.session_id = next(filter(None, found), session.session_id)
+        if session.session_id is None:
             raise self._session_id.unusable(reply, "gives no session id in the session's first reply")
-        return known
 
 
 class HttpSession:

@@ -14,22 +14,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 from yarl import URL
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, WireTimes, __version__
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
 from replay_adapters.http.cookies import Extras
 from replay_adapters.http.failures import broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
-from replay_adapters.http.reply import HttpPlace, HttpReply, StreamedReply
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import encode_json
-
-__all__ = ["MAX_REPLY_BYTES", "HttpClient", "HttpReply", "StreamedReply"]
+from replay_adapters.setting_checks import check_count
 
 MEBIBYTE = 1024 * 1024
 MAX_REPLY_BYTES = 16 * MEBIBYTE
@@ -41,23 +39,63 @@ AFTER_THE_END_S = 0.25
 again; then it is closed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """An address, looked at once."""
+class StreamEnd(NamedTuple):
+    """How one sees, while a stream is read, that nothing more will come."""
+
+    mark: bytes = b""
+    """What stands in a read that may bring (the end of) the last event."""
+    ended: Callable[[Sequence[bytes]], bool] | None = None
+    """Whether the reads so far hold the last event; asked for reads with the mark, and for very short
+    ones. None where only the server's end tells."""
+
+
+class _Address(NamedTuple):
+    """Where a request goes, looked at once."""
 
     url: URL | str
     """As it is where it can't be read: the HTTP library then says what is wrong with it."""
-    shown: str
+    place: str
+    """Method and address, fit to be shown."""
     has_credentials: bool
 
 
 @lru_cache(maxsize=4096)
-def _address(url: str) -> _Address:
+def _address(method: str, url: str) -> _Address:
     try:
         parsed: URL | str = URL(url)
     except ValueError:
         parsed = url
-    return _Address(parsed, shown_url(url), "@" in url.partition("://")[2].partition("/")[0])
+    has_credentials = "@" in url.partition("://")[2].partition("/")[0]
+    return _Address(parsed, f"{method} {shown_url(url)}", has_credentials)
+
+
+def sent_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """
+    *headers* and our name.
+
+    Raises:
+        ValueError: one of them can't be sent.
+    """
+    sent = {"User-Agent": f"convreplay/{__version__}", **(headers or {})}
+    for name, value in sent.items():
+        if not name.strip() or any(c in name + value for c in "\r\n\0"):
+            raise ValueError(f'header "{name!r}" has a line break or no name')
+    return sent
+
+
+def new_session(
+    headers: Mapping[str, str],
+    connector: aiohttp.TCPConnector,
+    trace_configs: list[aiohttp.TraceConfig] | None = None,
+) -> aiohttp.ClientSession:
+    """A session without deadlines and cookies."""
+    return aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=headers,
+        trace_configs=trace_configs,
+    )
 
 
 class HttpClient:
@@ -76,12 +114,8 @@ class HttpClient:
         Raises:
             ValueError: a header can't be sent, or the limit isn't positive.
         """
-        if max_reply_bytes < 1:
-            raise ValueError(f"max_reply_bytes {max_reply_bytes} is not a positive whole number")
-        self._headers = {"User-Agent": f"convreplay/{__version__}", **(headers or {})}
-        for name, value in self._headers.items():
-            if not name.strip() or any(c in name + value for c in "\r\n\0"):
-                raise ValueError(f'header "{name!r}" has a line break or no name')
+        check_count("max_reply_bytes", max_reply_bytes)
+        self._headers = sent_headers(headers)
         self._secrets = Secrets(self._headers)
         self._max_reply_bytes = max_reply_bytes
         self._unauthorized = unauthorized
@@ -94,17 +128,9 @@ class HttpClient:
         # Any number of connections: how many asks there are at a time is the engine's business.
         connector = aiohttp.TCPConnector(limit=0)
         # Two sessions over the same connections, since a session's own headers cost nothing per request.
-        self._bodiless = self._session(connector, self._headers)
+        self._bodiless = new_session(self._headers, connector)
         kind = {} if any(name.lower() == "content-type" for name in self._headers) else _JSON
-        self._with_body = self._session(connector, {**self._headers, **kind})
-
-    def _session(self, connector: aiohttp.TCPConnector, headers: Mapping[str, str]) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=headers,
-        )
+        self._with_body = new_session({**self._headers, **kind}, connector)
 
     async def __aexit__(self, *_: object) -> None:
         sessions, self._with_body, self._bodiless = (self._with_body, self._bodiless), None, None
@@ -119,88 +145,53 @@ class HttpClient:
         json_body: Any = None,
         *,
         body: bytes | None = None,
+        stream: StreamEnd | None = None,
         extras: Extras | None = None,
     ) -> HttpReply:
         """
         Send *json_body* (nothing if None), or *body*, which is JSON already, and wait for the whole reply.
 
+        With *stream* the reply is read as it comes, until it ends or its last event is there. A connection
+        that breaks after a stream began is no exception: what had come is given out with what broke it.
         *extras* are this request's alone.
 
         Raises:
             AdapterError: nothing came back, or no status 2xx, or too much.
         """
-        address = _address(url)
-        place = HttpPlace(method, address.shown)
-        if json_body is not None:
-            body = _encoded(json_body, place)
-        try:
-            sent = perf_counter()
-            response = await self._send(method, address, place, body, extras)
-            try:
-                first_byte = perf_counter()
-                content = await self._read(response, place)
-                done = perf_counter()
-            finally:
-                if not response.closed:  # as it is once it was read to its end
-                    response.close()
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise broken(error, place, self._secrets) from error
-        if not 200 <= response.status < 300:
-            raise self._refusal(response, place, content)
-        return HttpReply(
-            place=place,
-            status=response.status,
-            headers=response.headers,
-            body=content,
-            times=WireTimes(sent=sent, first_byte=first_byte, done=done),
-            secrets=self._secrets,
-        )
-
-    async def stream(
-        self,
-        method: str,
-        url: str,
-        json_body: Any = None,
-        *,
-        body: bytes | None = None,
-        mark: bytes = b"",
-        ended: Callable[[Sequence[bytes]], bool] | None = None,
-        extras: Extras | None = None,
-    ) -> StreamedReply:
-        """
-        Send as ``request`` does and read the reply as it comes, until it ends or *ended* says so.
-
-        *ended* is shown the reads so far after each one that may hold (the end of) *mark*. A connection
-        that breaks after the reply began is no exception: what had come is given out with what broke it.
-
-        Raises:
-            AdapterError: nothing came back, or no status 2xx, or too much.
-        """
-        address = _address(url)
-        place = HttpPlace(method, address.shown)
+        address = _address(method, url)
+        place = address.place
         if json_body is not None:
             body = _encoded(json_body, place)
         reads: list[bytes] = []
         read_at: list[float] = []
         failure: AdapterError | None = None
-        begun = False
+        streaming = False
         try:
             sent = perf_counter()
-            response = await self._send(method, address, place, body, extras)
+            response = await self._send(method, address, body, extras)
             try:
                 first_byte = perf_counter()
-                if not 200 <= response.status < 300:
-                    raise self._refusal(response, place, await self._read(response, place))
-                begun = True
-                await self._follow(response, place, reads, read_at, mark, ended)
+                succeeded = 200 <= response.status < 300
+                if stream is not None and succeeded:
+                    streaming = True
+                    await self._follow(response, place, reads, read_at, stream)
+                else:
+                    reads.append(await self._read(response, place))
+                    read_at.append(perf_counter())
             finally:
-                if not response.closed:
+                if not response.closed:  # as it is once it was read to its end
                     response.close()
         except (aiohttp.ClientError, OSError, ValueError) as error:
             failure = broken(error, place, self._secrets)
-            if not begun:
+            if not streaming:
                 raise failure from error
-        return StreamedReply(
+        if not succeeded:
+            refused = refusal(
+                place, response.status, response.headers, reads[0], self._secrets, self._unauthorized
+            )
+            refused.raw = reads[0]
+            raise refused
+        return HttpReply(
             place=place,
             status=response.status,
             headers=response.headers,
@@ -213,14 +204,14 @@ class HttpClient:
         )
 
     async def _send(
-        self, method: str, address: _Address, place: HttpPlace, body: bytes | None, extras: Extras | None
+        self, method: str, address: _Address, body: bytes | None, extras: Extras | None
     ) -> aiohttp.ClientResponse:
         session = self._bodiless if body is None else self._with_body
         if session is None:
             raise RuntimeError("enter the adapter (async with adapter) before its first session")
         if address.has_credentials:
             raise AdapterRefusedError(
-                f"{place}: an address can't hold credentials; use headers_env", reached=False
+                f"{address.place}: an address can't hold credentials; use headers_env", reached=False
             )
         if extras is None:
             return await session.request(method, address.url, data=body, allow_redirects=False)
@@ -231,7 +222,7 @@ class HttpClient:
             cookies.take(response)
         return response
 
-    async def _read(self, response: aiohttp.ClientResponse, place: HttpPlace) -> bytes:
+    async def _read(self, response: aiohttp.ClientResponse, place: str) -> bytes:
         content = response.content
         most = self._max_reply_bytes
         is_refusal = not 200 <= response.status < 300
@@ -253,14 +244,14 @@ class HttpClient:
     async def _follow(
         self,
         response: aiohttp.ClientResponse,
-        place: HttpPlace,
+        place: str,
         reads: list[bytes],
         read_at: list[float],
-        mark: bytes,
-        ended: Callable[[Sequence[bytes]], bool] | None,
+        end: StreamEnd,
     ) -> None:
         """The hot loop: reads whatever has come and notes when, and no more than that."""
         content = response.content
+        mark, ended = end
         room = self._max_reply_bytes
         while read := await content.readany():
             read_at.append(perf_counter())
@@ -273,23 +264,18 @@ class HttpClient:
                     await _end_of(content)
                 break
 
-    def _too_large(self, response: aiohttp.ClientResponse, place: HttpPlace) -> AdapterReplyError:
+    def _too_large(self, response: aiohttp.ClientResponse, place: str) -> AdapterReplyError:
         return AdapterReplyError(
             f"{place} answered {response.status} with more than {self._max_reply_bytes} bytes; "
             "raise max_reply_bytes if that is right",
             status=response.status,
         )
 
-    def _refusal(self, response: aiohttp.ClientResponse, place: HttpPlace, content: bytes) -> AdapterError:
-        error = refusal(place, response.status, response.headers, content, self._secrets, self._unauthorized)
-        error.raw = content
-        return error
-
 
 _JSON = {"Content-Type": "application/json"}
 
 
-def _encoded(json_body: Any, place: HttpPlace) -> bytes:
+def _encoded(json_body: Any, place: str) -> bytes:
     try:
         return encode_json(json_body)
     except (TypeError, ValueError, RecursionError) as error:

@@ -16,11 +16,10 @@ from replay import (
     AdapterReplyError,
 )
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
-from replay_adapters.http.reply import HttpPlace
 
 
 def refusal(
-    place: HttpPlace, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets, key_hint: str
+    place: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets, key_hint: str
 ) -> AdapterError:
     """The error for a reply with *status*, none of 2xx; *key_hint* is the next step after a 401 or 403."""
     wait_s = retry_after_s(headers, datetime.now(UTC))
@@ -64,7 +63,7 @@ def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
     return "check what is sent: the system's own words are above"
 
 
-def broken(error: Exception, place: HttpPlace, secrets: Secrets) -> AdapterError:
+def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
     """What *error* of the HTTP library means to us."""
     # A ClientResponseError spells out the URL, query and all.
     text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
@@ -103,7 +102,7 @@ def broken(error: Exception, place: HttpPlace, secrets: Secrets) -> AdapterError
         case ValueError():
             message = f"{place}: can't be sent ({reason}); check address and headers"
             return AdapterRefusedError(message, reached=False)
-    hung_up = isinstance(error, aiohttp.ServerDisconnectedError) and " http://" in str(place)
+    hung_up = isinstance(error, aiohttp.ServerDisconnectedError) and " http://" in place
     return AdapterConnectionError(
         f"{place}: the connection broke before the reply was complete ({reason}); "
         f"the system's log may say why{', unless it speaks https there' if hung_up else ''}",

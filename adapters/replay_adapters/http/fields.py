@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from replay import AdapterRefusedError, Template
+from replay import Template
+from replay_adapters.rendering import rendered, request_error
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -31,11 +32,10 @@ class HttpFields:
         The fields filled in and encoded; empty for none.
 
         Raises:
-            ValueError: a template can't be filled in.
-            AdapterRefusedError: what comes out can't be a field.
+            AdapterRefusedError: a template can't be filled in, or what comes out can't be a field.
         """
-        rendered = self._fields.render(variables)
-        pairs = [(name, text) for name, value in rendered.items() for text in self._texts(name, value)]
+        values = rendered(self._fields, variables)
+        pairs = [(name, text) for name, value in values.items() for text in self._texts(name, value)]
         # The spaces of a query as %20, which all servers read; + is a form's alone.
         return urlencode(pairs, quote_via=quote, errors="surrogatepass")
 
@@ -48,10 +48,9 @@ class HttpFields:
         elif isinstance(value, str | int | float):
             yield str(value)
         elif value is not None:
-            raise AdapterRefusedError(
-                f"the request can't be made: {self._setting}.{name} is an object, and a field is a text or a "
-                "list of texts; take a part of it, or write it as JSON with | tojson",
-                reached=False,
+            raise request_error(
+                f"{self._setting}.{name} is an object, and a field is a text or a "
+                "list of texts; take a part of it, or write it as JSON with | tojson"
             )
 
 

@@ -18,7 +18,7 @@ from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTem
 from replay_adapters.http.redaction import retry_after_s
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import check_variables
+from replay_adapters.setting_checks import check_seconds, check_variables
 
 FAILURES_IN_A_ROW = 3
 """So many polls may fail one after the other where the server doesn't say when to come again."""
@@ -66,14 +66,13 @@ class Poller:
         Raises:
             ValueError: a setting is wrong.
         """
-        if settings.every_s <= 0:
-            raise ValueError(f"poll.every_s {settings.every_s:g} is not a positive number of seconds")
+        check_seconds("poll.every_s", settings.every_s)
         if settings.url is not None and settings.url_from is not None:
             raise ValueError("poll: both url and url_from are set; the job has one address")
         self._every_s = settings.every_s
         self._until = ReplyPath(settings.until, "poll.until")
-        self._failed = ReplyPath(settings.failed, "poll.failed") if settings.failed else None
-        self._url_from = ReplyPath(settings.url_from, "poll.url_from") if settings.url_from else None
+        self._failed = ReplyPath(settings.failed or None, "poll.failed")
+        self._url_from = ReplyPath(settings.url_from or None, "poll.url_from")
         self._url = TextTemplate(settings.url) if settings.url else None
         check_variables(settings.url, "poll.url", more=("submitted",))
 
@@ -89,7 +88,7 @@ class Poller:
             AdapterError: the job failed, or can't be asked for.
         """
         # Many servers answer at once what they can; then there is nothing to wait for.
-        first = submitted.json() if submitted.body.strip() else None
+        first = submitted.json() if submitted.raw.strip() else None
         reply, value = submitted, first
         url: str | None = None
         while not self._is_done(reply, value):
@@ -105,8 +104,7 @@ class Poller:
         Raises:
             AdapterRefusedError: the job failed.
         """
-        told = self._failed.find(reply, value) if self._failed else None
-        if told:
+        if told := self._failed.find(reply, value):
             why = f' ("{told[:200]}")' if isinstance(told, str) else ""
             raise AdapterRefusedError(
                 f"{reply.place} tells that the job failed{why}: {reply.excerpt()}; "
@@ -139,12 +137,10 @@ class Poller:
             try:
                 return self._url.render({**variables, "submitted": value})
             except ValueError as error:
-                raise AdapterReplyError(
-                    f"{reply.place} answered {reply.status}, but poll.url can't be made of it ({error}): "
-                    f"{reply.excerpt()}; check the template against this reply",
-                    status=reply.status,
+                raise reply.unusable(
+                    f", but poll.url can't be made of it ({error})", "check the template against this reply"
                 ) from error
-        if self._url_from is not None:
+        if self._url_from.expression is not None:
             found = self._url_from.text(reply, value)
         else:
             found = reply.headers.get("Location", "")

@@ -15,7 +15,6 @@ from uuid import uuid4
 
 from replay import (
     AdapterError,
-    AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
     ChatRequest,
@@ -23,13 +22,15 @@ from replay import (
     Template,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, HttpReply
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
 from replay_adapters.http.redaction import Secrets
-from replay_adapters.json_reply import ReplyPath
+from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_reply import ReplyPath, with_titles
+from replay_adapters.rendering import rendered
 from replay_adapters.setting_checks import check_address, check_variables, from_environment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class RasaAdapter:
     """A Rasa server with its REST channel switched on."""
 
@@ -49,35 +50,27 @@ class RasaAdapter:
     max_reply_bytes: int = MAX_REPLY_BYTES
     history: Literal["server"] = field(default="server", init=False)
 
-    _client: HttpClient = field(init=False, repr=False, compare=False)
-    _metadata: Template = field(init=False, repr=False, compare=False)
-    _passages: ReplyPath | None = field(init=False, repr=False, compare=False)
-    _url: str = field(init=False, repr=False, compare=False)
-    _secrets: Secrets = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")
         check_variables(self.metadata, "metadata")
-        url = f"{self.base_url.rstrip('/')}/webhooks/{quote(self.channel, safe='')}/webhook"
+        self._url = f"{self.base_url.rstrip('/')}/webhooks/{quote(self.channel, safe='')}/webhook"
         secrets = {}
         if self.token_env:
             token = from_environment(self.token_env, "token_env")
             secrets["token"] = token
-            url += f"?token={quote(token, safe='')}"
+            self._url += f"?token={quote(token, safe='')}"
         headers = {}
         if self.jwt_env:
             headers["Authorization"] = f"Bearer {from_environment(self.jwt_env, 'jwt_env')}"
         set_by = " and ".join(name for name in (self.token_env, self.jwt_env) if name)
-        client = HttpClient(
+        self._client = HttpClient(
             headers=headers,
             max_reply_bytes=self.max_reply_bytes,
             unauthorized=f"check the token it wants (set by {set_by or 'token_env or jwt_env'})",
         )
-        object.__setattr__(self, "_client", client)
-        object.__setattr__(self, "_metadata", Template(self.metadata))
-        object.__setattr__(self, "_passages", ReplyPath(self.passages, "passages") if self.passages else None)
-        object.__setattr__(self, "_url", url)
-        object.__setattr__(self, "_secrets", Secrets(secrets))
+        self._metadata = Template(self.metadata)
+        self._passages = ReplyPath(self.passages or None, "passages")
+        self._secrets = Secrets(secrets)
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()
@@ -103,10 +96,7 @@ class RasaAdapter:
             variables = template_variables(
                 conversation, question=request.question, depth=request.depth, session_id=sender
             )
-            try:
-                body["metadata"] = self._metadata.render(variables)
-            except ValueError as error:
-                raise AdapterRefusedError(f"the request can't be made: {error}", reached=False) from error
+            body["metadata"] = rendered(self._metadata, variables)
         try:
             reply = await self._client.request("POST", self._url, body)
             try:
@@ -121,10 +111,9 @@ class RasaAdapter:
 
     def _reply_in(self, reply: HttpReply, value: Any) -> ChatReply:
         if not isinstance(value, list) or not all(isinstance(message, Mapping) for message in value):
-            raise AdapterReplyError(
-                f"{reply.place} answered {reply.status}, but not with a list of messages: {reply.excerpt()}; "
+            raise reply.unusable(
+                ", but not with a list of messages",
                 "check that the address is that of a Rasa server's REST channel",
-                status=reply.status,
             )
         text = "\n\n".join(filter(None, map(self._text, value)))
         if not text:
@@ -138,19 +127,13 @@ class RasaAdapter:
             )
         return ChatReply(
             text=text,
-            passages=self._passages.passages(reply, value) if self._passages else (),
+            passages=self._passages.passages(reply, value),
             times=reply.times,
             raw=reply.raw,
         )
 
     def _text(self, message: Mapping[str, Any]) -> str:
-        text = message.get("text")
-        lines = [text.strip()] if isinstance(text, str) else []
-        buttons = message.get("buttons")
-        if self.buttons and isinstance(buttons, list):
-            titles = [button.get("title") for button in buttons if isinstance(button, Mapping)]
-            lines += [title.strip() for title in titles if isinstance(title, str)]
-        return "\n".join(filter(None, lines))
+        return with_titles(message.get("text"), message.get("buttons") if self.buttons else None)
 
 
 class RasaSession:

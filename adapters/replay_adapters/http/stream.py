@@ -7,12 +7,9 @@ An event is the data of a server-sent event, or a line of JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-import jmespath
-from jmespath.exceptions import JMESPathError
 
 from replay import AdapterReplyError, ChatReply
 from replay_adapters.chat.event_stream import (
@@ -31,9 +28,10 @@ from replay_adapters.chat.streamed_answer import (
     stream_times,
     whole_text,
 )
-from replay_adapters.http.reply import StreamedReply
+from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import decode_json
-from replay_adapters.json_reply import ReplyPath
+from replay_adapters.json_reply import ReplyPath, spelt_out
 
 Format = Literal["sse", "json-lines"]
 Join = Literal["concatenate", "last"]
@@ -64,19 +62,16 @@ class EventPaths:
         self._format = format
         self._piece = ReplyPath(piece, "piece")
         self._join = join
-        self._error = ReplyPath(error, "error") if error else None
+        self._error = ReplyPath(error or None, "error")
         self._until = until
-        self.mark = until.encode() if until is not None and _MARK.fullmatch(until) else b""
-        """The data of the last event, where it is known; else its end can be in any read."""
-        self._last = None
-        if until is not None and not self.mark:
-            ReplyPath(until, "until")  # says what is wrong with it
-            self._last = jmespath.compile(until)
+        # The data of the last event, where it is known; else its end can be in any read.
+        self._mark = until.encode() if until is not None and _MARK.fullmatch(until) else b""
+        self._last = ReplyPath(None if self._mark else until, "until")
 
-    def watch(self) -> Callable[[Sequence[bytes]], bool] | None:
-        """What tells, read by read, that the last event has come; None where only the server's end does."""
+    def end(self) -> StreamEnd:
+        """What tells, read by read, that the last event of a stream has come."""
         if self._until is None:
-            return None
+            return StreamEnd()
         reader, fed = self._reader(), 0
 
         def ended(reads: Sequence[bytes]) -> bool:
@@ -85,29 +80,24 @@ class EventPaths:
             fed = len(reads)
             return any(self._is_last(event) for event in events)
 
-        return ended
+        return StreamEnd(self._mark, ended)
 
     def _reader(self) -> EventReader:
         return ServerSentEvents() if self._format == "sse" else JsonLines()
 
     def _is_last(self, event: StreamEvent) -> bool:
-        if self._last is None:
-            return event.data.strip() == self.mark
+        if self._mark:
+            return event.data.strip() == self._mark
         try:
             return self._ends(decode_json(event.data))
-        except (ValueError, RecursionError):
+        except ValueError:
             return False  # told of once all have come
 
     def _ends(self, value: Any) -> bool:
-        """Whether *value* is that of the last event."""
-        if self._last is None:
-            return False
-        try:
-            return bool(self._last.search(value))
-        except JMESPathError:
-            return False  # an event of another shape, such as one that tells of the beginning
+        """Whether *value* is that of the last event; one of another shape may tell of the beginning."""
+        return bool(self._last.search(value))
 
-    def events(self, reply: StreamedReply) -> Events:
+    def events(self, reply: HttpReply) -> Events:
         """
         The events of *reply*.
 
@@ -124,7 +114,7 @@ class EventPaths:
         for number, (event, read) in enumerate(found, 1):
             if not event.data.strip():
                 continue
-            if self.mark and event.data.strip() == self.mark:
+            if self._mark and event.data.strip() == self._mark:
                 ended = True
                 break
             try:
@@ -136,15 +126,14 @@ class EventPaths:
                 raise
             values.append(value)
             positions.append(read)
-            told = self._error.find(reply, value) if self._error else None
-            if told:
+            if told := self._error.find(reply, value):
                 raise error_told(reply, told)
             if self._ends(value):
                 ended = True
                 break
         return Events(values=values, reads=positions, ended=ended)
 
-    def answer(self, reply: StreamedReply, events: Events, passages: ReplyPath | None) -> ChatReply:
+    def answer(self, reply: HttpReply, events: Events, passages: ReplyPath) -> ChatReply:
         """
         The answer that *events* of *reply* make.
 
@@ -155,37 +144,29 @@ class EventPaths:
         streamed = Streamed(complete=events.ended)
         for value, read in zip(events.values, events.reads, strict=True):
             found = self._piece.find(reply, value)
-            if isinstance(found, int | float) and not isinstance(found, bool):
-                found = str(found)
-            if not isinstance(found, str | None):
+            piece = spelt_out(found)
+            if piece is None and found is not None:
                 raise self._piece.unusable(reply, "gives something else than a text in one of the events")
-            if found:
-                streamed.pieces.append(found)
+            if piece:
+                streamed.pieces.append(piece)
                 streamed.piece_reads.append(read)
-        pieces = streamed.pieces[-1:] if self._join == "last" else streamed.pieces
-        check_complete(
-            reply,
-            Streamed(pieces=pieces, complete=streamed.complete),
-            "its end" if self._until is None else f'the event that until "{self._until}" means',
-        )
-        text = whole_text(pieces)
+        if self._join == "last":
+            del streamed.pieces[:-1]
+        missing = "its end" if self._until is None else f'the event that until "{self._until}" means'
+        check_complete(reply, streamed, missing)
+        text = whole_text(streamed.pieces)
         if not text.strip():
             raise self._piece.unusable(reply, f"gives no text in any of {len(events.values)} events")
         used = next(
-            (
-                value
-                for value in reversed(events.values)
-                if passages and passages.find(reply, value) is not None
-            ),
-            None,
+            (value for value in reversed(events.values) if passages.find(reply, value) is not None), None
         )
         return ChatReply(
             text=text,
-            passages=passages.passages(reply, used) if passages and used is not None else (),
+            passages=() if used is None else passages.passages(reply, used),
             times=stream_times(reply, streamed.piece_reads),
         )
 
 
-def _is_half_a_line(reply: StreamedReply, event: StreamEvent) -> bool:
+def _is_half_a_line(reply: HttpReply, event: StreamEvent) -> bool:
     """Whether *event*, the last one and not JSON, looks like a line that the server broke off."""
     return event.data.lstrip()[:1] in (b"{", b"[") and reply.reads[-1][-1:] not in (b"\n", b"\r")

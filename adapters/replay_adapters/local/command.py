@@ -34,13 +34,13 @@ from replay import (
 )
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.local.command_process import CommandProcess, Line, start
-from replay_adapters.setting_checks import check_variables
+from replay_adapters.setting_checks import check_count, check_seconds, check_variables
 
 MEBIBYTE = 1024 * 1024
 SEND = {"question": "{{question}}", "history": "{{history}}", "conversation": "{{session_id}}"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class CommandAdapter:
     """A local program."""
 
@@ -69,11 +69,6 @@ class CommandAdapter:
     """How long it may take to end when its stdin is closed, and again when it is told to."""
     max_line_bytes: int = 16 * MEBIBYTE
 
-    _command: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _send: Template = field(init=False, repr=False, compare=False)
-    _paths: Mapping[str, ReplyPath] = field(init=False, repr=False, compare=False)
-    _shared: ProcessKeeper = field(init=False, repr=False, compare=False)
-
     @property
     def local_code(self) -> str:
         """Named by `replay validate`, since a scenario from somebody else then runs code here."""
@@ -81,20 +76,17 @@ class CommandAdapter:
 
     def __post_init__(self) -> None:
         check_variables(self.send, "send")
-        if not self.grace_s > 0:
-            raise ValueError(f"grace_s {self.grace_s:g} is not a positive number of seconds")
-        if self.max_line_bytes < 1:
-            raise ValueError(f"max_line_bytes {self.max_line_bytes} is not a positive whole number")
+        check_seconds("grace_s", self.grace_s)
+        check_count("max_line_bytes", self.max_line_bytes)
         if self.per == "run" and "session_id" not in repr(self.send):
             raise ValueError(
                 "send: one process for all conversations needs {{session_id}} to tell them apart"
             )
         named = ("answer", "passages", "error", "conversation")
-        paths = {name: ReplyPath(text, name) for name in named if (text := getattr(self, name)) is not None}
-        object.__setattr__(self, "_command", _found(self.command, self.folder))
-        object.__setattr__(self, "_send", Template(self.send))
-        object.__setattr__(self, "_paths", paths)
-        object.__setattr__(self, "_shared", ProcessKeeper(self))
+        self._paths = {name: ReplyPath(getattr(self, name), name) for name in named}
+        self._command = _found(self.command, self.folder)
+        self._send = Template(self.send)
+        self._shared = ProcessKeeper(self)
 
     async def __aenter__(self) -> Self:
         return self
@@ -150,10 +142,9 @@ class CommandAdapter:
         reason = self._paths["error"].find(line, value)
         if reason is not None and reason is not False and reason != "":
             raise AdapterRefusedError(f"{line.place} says that it can't answer: {line.excerpt()}")
-        passages = self._paths.get("passages")
         return ChatReply(
             text=self._paths["answer"].text(line, value),
-            passages=passages.passages(line, value) if passages else (),
+            passages=self._paths["passages"].passages(line, value),
             times=WireTimes(sent=sent, done=line.at),
             raw=line.content,
         )
@@ -245,11 +236,7 @@ class CommandSession:
         if self._adapter.history == "client":
             return
         if self._remembers not in (None, process):
-            why = (
-                self._remembers.failure
-                if self._remembers and self._remembers.failure
-                else "it was ended by us"
-            )
+            why = (self._remembers and self._remembers.failure) or "it was ended by us"
             raise AdapterConnectionError(
                 f'"{self._adapter.local_code}", started anew, does not remember this conversation: {why}',
                 reached=False,
@@ -259,9 +246,8 @@ class CommandSession:
     def _given_up(self, process: CommandProcess) -> None:
         """After a question that the program may never answer, or answer too late."""
         if self._adapter.history == "client":
-            self._session_id = (
-                uuid4().hex
-            )  # so that a late answer can't be taken for one to the next question
+            # So that a late answer can't be taken for one to the next question.
+            self._session_id = uuid4().hex
         # A process that answers in order is stuck with that question; others may still wait for one that
         # serves all conversations, and one that names them can go on without it.
         if self._adapter.per == "conversation" or not (process.waited_for or process.names_keys):

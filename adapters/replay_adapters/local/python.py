@@ -13,7 +13,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ from replay import (
     load_object,
 )
 from replay_adapters.passages import passages_of
+from replay_adapters.setting_checks import check_count
 
 ARGUMENTS = ("question", "history", "conversation", "depth", "request")
 """What a callable is given, each if it has a parameter of that name."""
@@ -35,7 +36,7 @@ ARGUMENTS = ("question", "history", "conversation", "depth", "request")
 CLASS_ARGUMENTS = ("conversation",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class PythonAdapter:
     """Calls a function, or one object per conversation, for each question."""
 
@@ -49,10 +50,6 @@ class PythonAdapter:
     threads: int = 32
     """Calls of a function that isn't async run at the same time at most."""
 
-    _target: Any = field(init=False, repr=False, compare=False)
-    _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _pool: list[ThreadPoolExecutor] = field(init=False, repr=False, compare=False, default_factory=list)
-
     @property
     def local_code(self) -> str:
         """Named by `replay validate`, since a scenario from somebody else then runs code here."""
@@ -61,25 +58,27 @@ class PythonAdapter:
     def __post_init__(self) -> None:
         if ":" not in self.target:
             raise ValueError(f'target "{self.target}" is not "module:function" or "file.py:function"')
-        if self.threads < 1:
-            raise ValueError(f"threads {self.threads} is not a positive whole number")
+        check_count("threads", self.threads)
         target = load_object(self.target, self.folder)
         if not callable(target):
             raise ValueError(f'target "{self.target}" is {type(target).__name__}, which can\'t be called')
         allowed = CLASS_ARGUMENTS if inspect.isclass(target) else ARGUMENTS
-        object.__setattr__(self, "_names", _accepted(target, allowed, self.target))
-        object.__setattr__(self, "_target", target)
+        self._names = _accepted(target, allowed, self.target)
+        self._target = target
+        self._pool: ThreadPoolExecutor | None = None
 
     async def __aenter__(self) -> Self:
-        if self._pool:
+        if self._pool is not None:
             raise RuntimeError("this adapter is in use already; build one for each run")
-        self._pool.append(ThreadPoolExecutor(self.threads, thread_name_prefix="python-adapter"))
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="python-adapter")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         # Not waited for: Python has no way to end a thread, and a function that never returns must
         # not keep the run from ending.
-        self._pool.pop().shutdown(wait=False, cancel_futures=True)
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[PythonSession]:
@@ -106,7 +105,7 @@ class PythonAdapter:
         Raises:
             AdapterRefusedError: it raised something.
         """
-        if not self._pool:
+        if self._pool is None:
             raise RuntimeError("enter the adapter (async with adapter) before its first session")
         try:
             if _is_async(function):
@@ -114,7 +113,7 @@ class PythonAdapter:
             # As asyncio.to_thread, but in threads that nobody else waits for.
             context = contextvars.copy_context()
             call = functools.partial(context.run, _outcome, function, given)
-            returned, error = await asyncio.get_running_loop().run_in_executor(self._pool[0], call)
+            returned, error = await asyncio.get_running_loop().run_in_executor(self._pool, call)
             if error is not None:
                 raise error
             return await returned if inspect.isawaitable(returned) else returned

@@ -14,7 +14,7 @@ import math
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -137,7 +137,7 @@ class LoggedRequest:
     request: ChatRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class ScriptedAdapter:
     """Answers from a script."""
 
@@ -152,9 +152,6 @@ class ScriptedAdapter:
     faults: Sequence[ScriptedFault] = ()
     """The first that fits an ask is played, after the delay."""
     history: HistoryKeeper = "client"
-    requests: list[LoggedRequest] = field(init=False, repr=False, compare=False, default_factory=list)
-    """What was asked, in order of arrival; at most REQUESTS_KEPT."""
-    _scripts: Mapping[str, Script] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         bounds = self.delay_s if isinstance(self.delay_s, tuple | list) else (self.delay_s, self.delay_s)
@@ -164,11 +161,14 @@ class ScriptedAdapter:
             raise ValueError(
                 f"delay_s goes from {bounds[0]:g} down to {bounds[1]:g}; give the smaller one first"
             )
+        self.requests: list[LoggedRequest] = []
+        """What was asked, in order of arrival; at most REQUESTS_KEPT."""
         answers = _read_answers(self.answers) if isinstance(self.answers, Path) else self.answers
+        self._scripts: Mapping[str, Script] = {}
         if isinstance(answers, dict):
-            object.__setattr__(self, "_scripts", answers)
+            self._scripts = answers
         elif answers != "gold":
-            object.__setattr__(self, "_scripts", {ANY_CONVERSATION: answers})
+            self._scripts = {ANY_CONVERSATION: answers}
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[ScriptedSession]:

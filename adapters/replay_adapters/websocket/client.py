@@ -22,11 +22,11 @@ from replay import (
     AdapterError,
     AdapterRefusedError,
     AdapterReplyError,
-    __version__,
 )
+from replay_adapters.http.client import new_session, sent_headers
 from replay_adapters.http.failures import broken, refused
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
-from replay_adapters.http.reply import HttpPlace
+from replay_adapters.setting_checks import check_count, check_seconds
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 
@@ -211,14 +211,9 @@ class WebSocketClient:
         Raises:
             ValueError: a header can't be sent, or a number isn't positive.
         """
-        if max_frame_bytes < 1:
-            raise ValueError(f"max_frame_bytes {max_frame_bytes} is not a positive whole number")
-        if ping_s is not None and not ping_s > 0:
-            raise ValueError(f"ping_s {ping_s:g} is not a positive number of seconds")
-        self._headers = {"User-Agent": f"convreplay/{__version__}", **(headers or {})}
-        for name, value in self._headers.items():
-            if not name.strip() or any(c in name + value for c in "\r\n\0"):
-                raise ValueError(f'header "{name!r}" has a line break or no name')
+        check_count("max_frame_bytes", max_frame_bytes)
+        check_seconds("ping_s", ping_s)
+        self._headers = sent_headers(headers)
         self.secrets = Secrets(self._headers)
         self._max_frame_bytes = max_frame_bytes
         self._ping_s = ping_s
@@ -230,13 +225,7 @@ class WebSocketClient:
             raise RuntimeError("this adapter is in use already; build one for each run")
         redirects = aiohttp.TraceConfig()
         redirects.on_request_redirect.append(_not_followed)
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
-            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=self._headers,
-            trace_configs=[redirects],
-        )
+        self._session = new_session(self._headers, aiohttp.TCPConnector(limit=0), [redirects])
 
     async def __aexit__(self, *_: object) -> None:
         session, self._session = self._session, None
@@ -266,7 +255,7 @@ class WebSocketClient:
             step = f"redirects are not followed: set the url to {error} if that is right"
             raise _unasked(AdapterRefusedError(f"{place}: {step}")) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _unasked(broken(error, HttpPlace("GET", place), self.secrets)) from error
+            raise _unasked(broken(error, f"GET {place}", self.secrets)) from error
         return Socket(response, place, self.secrets, self._max_frame_bytes)
 
     def _refusal(self, error: aiohttp.WSServerHandshakeError, place: str) -> AdapterError:

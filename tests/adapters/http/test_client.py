@@ -19,7 +19,7 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
 )
-from replay_adapters.http.client import HttpClient
+from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
 from tests.adapters.servers import answering, http, playing, unused_address
 
@@ -283,9 +283,9 @@ async def test_a_connection_that_the_server_closes_while_it_is_asked_may_be_trie
     try:
         async with client, asyncio.timeout(5):
             await client.request("POST", address, {})
-            for ask in (client.request, client.stream):
+            for stream in (None, StreamEnd()):
                 with pytest.raises(AdapterConnectionError) as caught:
-                    await ask("POST", address, {})
+                    await client.request("POST", address, {}, stream=stream)
                 assert caught.value.retryable
                 assert caught.value.reached
                 await client.request("POST", address, {})
@@ -313,7 +313,7 @@ async def test_a_stream_is_given_read_by_read_with_the_moment_of_each() -> None:
 
     client = HttpClient()
     async with answering(handler) as address, client:
-        reply = await client.stream("POST", address, {}, ended=ended)
+        reply = await client.request("POST", address, {}, stream=StreamEnd(ended=ended))
 
     assert reply.reads == [b"one", b"two", b"three"]
     assert len(reply.read_at) == 3
@@ -326,7 +326,7 @@ async def test_a_stream_with_another_status_is_refused_as_any_reply_is() -> None
     client = HttpClient(unauthorized="set NAME")
     async with playing(http(b"no", status="401 No")) as address, client:
         with pytest.raises(AdapterRefusedError, match=r'401 .*"no"; set NAME'):
-            await client.stream("POST", address, {})
+            await client.request("POST", address, {}, stream=StreamEnd())
 
 
 async def test_a_body_says_that_it_is_json_and_nothing_says_nothing() -> None:
