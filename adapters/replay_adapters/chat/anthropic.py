@@ -7,13 +7,11 @@ https://docs.anthropic.com/en/api/messages. Replies come in one piece, or stream
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
-from replay import Conversation, HistoryKeeper, Session
 from replay_adapters.chat.anthropic_messages import Messages
-from replay_adapters.chat.endpoint import ChatEndpoint
+from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.http.client import MAX_REPLY_BYTES
 from replay_adapters.setting_checks import (
     check_address,
@@ -27,7 +25,7 @@ SETTINGS = ("model", "max_tokens", "system", "stream")
 
 
 @dataclass(kw_only=True)
-class AnthropicAdapter:
+class AnthropicAdapter(ChatAdapter):
     """A model behind a Messages endpoint."""
 
     model: str
@@ -74,23 +72,4 @@ class AnthropicAdapter:
             headers["x-api-key"] = from_environment(self.api_key_env, "api_key_env")
             next_step = f"set the environment variable {self.api_key_env} to a key that is valid there"
         api = Messages(model=self.model, max_tokens=self.max_tokens, stream=self.stream)
-        self._endpoint = ChatEndpoint(self, api, headers=headers, unauthorized=next_step)
-
-    @property
-    def history(self) -> HistoryKeeper:
-        return "client"
-
-    @property
-    def takes_parameters(self) -> bool:
-        """A request's parameters become fields of the body, before those of ``extra``."""
-        return True
-
-    async def __aenter__(self) -> Self:
-        await self._endpoint.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._endpoint.__aexit__()
-
-    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
-        return self._endpoint.session(conversation)
+        self._speak(api, headers=headers, unauthorized=next_step)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from replay import AdapterError, AdapterReplyError, ChatReply, ChatRequest, Conversation
+from replay import AdapterError, AdapterReplyError, ChatReply, ChatRequest, Conversation, HistoryKeeper
 from replay_adapters.chat.body import ChatBodies, ChatBody
-from replay_adapters.chat.fields import RequestFields
 from replay_adapters.chat.streamed_answer import (
     Streamed,
     check_complete,
@@ -75,57 +74,54 @@ class ChatApi(Protocol):
         ...
 
 
-class ChatSettings(Protocol):
-    """The settings that adapters of all chat APIs have."""
+class ChatAdapter:
+    """What the adapters of all chat APIs do; which settings there are is theirs to say."""
 
-    @property
-    def base_url(self) -> str: ...
-    @property
-    def system(self) -> str | None: ...
-    @property
-    def extra(self) -> Mapping[str, Any]: ...
-    @property
-    def stream(self) -> bool: ...
-    @property
-    def passages_path(self) -> str | None: ...
-    @property
-    def max_reply_bytes(self) -> int: ...
+    base_url: str
+    system: str | None
+    extra: Mapping[str, Any]
+    stream: bool
+    passages_path: str | None
+    max_reply_bytes: int
 
-
-class ChatEndpoint:
-    """A system that speaks one of them; an async context manager."""
-
-    def __init__(
-        self, settings: ChatSettings, api: ChatApi, *, headers: Mapping[str, str], unauthorized: str
-    ) -> None:
+    def _speak(self, api: ChatApi, *, headers: Mapping[str, str], unauthorized: str) -> None:
         """
-        *unauthorized* is the next step after a 401 or 403, for the message.
+        Get ready; *unauthorized* is the next step after a 401 or 403, for the message.
 
         Raises:
             ValueError: a setting is wrong.
         """
-        check_variables(settings.system or "", "system")
-        check_variables(settings.extra, "extra")
+        check_variables(self.system or "", "system")
+        check_variables(self.extra, "extra")
         self._client = HttpClient(
-            headers=headers, max_reply_bytes=settings.max_reply_bytes, unauthorized=unauthorized
+            headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=unauthorized
         )
-        parts = urlsplit(settings.base_url)
+        parts = urlsplit(self.base_url)
         # Azure has its version in a query, which stays at the end.
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
         self._api = api
-        self._bodies = ChatBodies(RequestFields(settings.system, settings.extra), api.fields, api.messages)
-        self._end = api.end if settings.stream else None
-        self._passages = ReplyPath(settings.passages_path or None, "passages_path")
+        self._bodies = ChatBodies(self.system, self.extra, api.fields, api.messages)
+        self._end = api.end if self.stream else None
+        self._passages = ReplyPath(self.passages_path or None, "passages_path")
 
-    async def __aenter__(self) -> None:
+    @property
+    def history(self) -> HistoryKeeper:
+        return "client"
+
+    @property
+    def takes_parameters(self) -> bool:
+        """A request's parameters become fields of the body, before those of ``extra``."""
+        return True
+
+    async def __aenter__(self) -> Self:
         await self._client.__aenter__()
+        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.__aexit__()
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[ChatSession]:
-        """One conversation."""
         yield ChatSession(self, ChatBody(self._bodies, conversation))
 
     async def send(self, body: bytes, *, keep_raw: bool) -> ChatReply:
@@ -187,11 +183,11 @@ def _without_text(reply: HttpReply, found: Streamed) -> AdapterReplyError:
 class ChatSession:
     """One conversation; the server remembers nothing of it."""
 
-    __slots__ = ("_body", "_endpoint")
+    __slots__ = ("_adapter", "_body")
 
-    def __init__(self, endpoint: ChatEndpoint, body: ChatBody) -> None:
-        self._endpoint = endpoint
+    def __init__(self, adapter: ChatAdapter, body: ChatBody) -> None:
+        self._adapter = adapter
         self._body = body
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        return await self._endpoint.send(self._body.of(request), keep_raw=request.keep_raw)
+        return await self._adapter.send(self._body.of(request), keep_raw=request.keep_raw)

@@ -8,12 +8,10 @@ https://platform.openai.com/docs/api-reference. Replies come in one piece, or st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from replay import Conversation, HistoryKeeper, Session
-from replay_adapters.chat.endpoint import ChatEndpoint
+from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.chat.openai_chat import ChatCompletions
 from replay_adapters.chat.openai_responses import Responses
 from replay_adapters.http.client import MAX_REPLY_BYTES
@@ -24,7 +22,7 @@ OURS = ("model", "messages", "input", "instructions", "stream", "stream_options"
 
 
 @dataclass(kw_only=True)
-class OpenAIAdapter:
+class OpenAIAdapter(ChatAdapter):
     """A model behind a Chat Completions or Responses endpoint."""
 
     base_url: str
@@ -69,23 +67,4 @@ class OpenAIAdapter:
             next_step = "set api_key_env to the environment variable that holds the key"
         make: type[ChatCompletions | Responses] = ChatCompletions if self.api == "chat" else Responses
         api = make(model=self.model, stream=self.stream, stream_usage=self.stream_usage)
-        self._endpoint = ChatEndpoint(self, api, headers=headers, unauthorized=next_step)
-
-    @property
-    def history(self) -> HistoryKeeper:
-        return "client"
-
-    @property
-    def takes_parameters(self) -> bool:
-        """A request's parameters become fields of the body, before those of ``extra``."""
-        return True
-
-    async def __aenter__(self) -> Self:
-        await self._endpoint.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._endpoint.__aexit__()
-
-    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
-        return self._endpoint.session(conversation)
+        self._speak(api, headers=headers, unauthorized=next_step)

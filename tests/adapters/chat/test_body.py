@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
 from replay_adapters.chat.body import ChatBodies, ChatBody
-from replay_adapters.chat.fields import RequestFields
 from replay_adapters.chat.openai_chat import ChatCompletions
 
 TALK = Conversation(id="c", turns=(), title="T", passages=(Passage(id="p", text="One."),))
@@ -18,7 +17,7 @@ TALK = Conversation(id="c", turns=(), title="T", passages=(Passage(id="p", text=
 
 def _bodies(system: str | None = None, extra: dict[str, Any] | None = None) -> ChatBodies:
     spoken = ChatCompletions(model="m", stream=False, stream_usage=False)
-    return ChatBodies(RequestFields(system, extra or {}), spoken.fields, spoken.messages)
+    return ChatBodies(system, extra or {}, spoken.fields, spoken.messages)
 
 
 def _request(history: tuple[Exchange, ...] = (), **more: Any) -> ChatRequest:
@@ -61,7 +60,7 @@ def test_a_body_does_not_depend_on_those_before_it(histories: list[tuple[Exchang
     ],
 )
 def test_settings_are_rendered_as_often_as_they_change(system, extra, change) -> None:
-    assert RequestFields(system, extra).change == change
+    assert _bodies(system, extra).change == change
 
 
 def test_what_changes_with_the_turn_is_rendered_at_each() -> None:
