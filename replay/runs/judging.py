@@ -16,6 +16,7 @@ from replay.core.settings.faults import nearest
 from replay.core.settings.prices import NO_PRICES, read_price_table
 from replay.runs.verdict_columns import JUDGED, judged_of
 from replay.scenario.judge_section import build_panel
+from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.dry_run import Estimate, estimate
 from replay.scorers.judges.judge import Case, HistoryShown, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
@@ -184,15 +185,14 @@ def run_panels(
             choices += _as_written(name, own, read_choices([name], "--judge"))
     table = file.scenario.prices
     prices = read_price_table(file.folder / table) if table else NO_PRICES
-    panels, faults = [], []
+    builder = PartBuilder(file.folder, prices)
+    panels = []
     for choice in choices:
-        panel, found = build_panel(choice, folder=file.folder, at="--judge", prices=prices)
-        faults += found
-        if panel:
+        if panel := build_panel(builder, choice, "--judge"):
             panel = replace(panel, repeats=repeats or panel.repeats)
             panels.append(panel if cache else replace(panel, cache=None))
-    if faults:
-        raise ScenarioError("--judge", faults)
+    if builder.faults:
+        raise ScenarioError("--judge", builder.faults)
     return panels
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
@@ -23,10 +23,14 @@ from replay.play.load.section import LoadSection
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
+from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile, located
+from replay.scenario.sections import DriftSection
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import Scorer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,53 +87,27 @@ def assemble(file: ScenarioFile) -> Assembly:
     """
     scenario = file.scenario
     builder = PartBuilder(file.folder)
-    builder.prices(scenario.prices)
-    keep_raw = scenario.play.keep_raw
-    systems = [builder.system(s, f"systems[{i}]", keep_raw=keep_raw) for i, s in enumerate(scenario.systems)]
+    builder.read_prices(scenario.prices)
+    systems = builder.systems(scenario.systems, keep_raw=scenario.play.keep_raw)
     if scenario.load and any(system and system.keep_raw for system in systems):
         builder.fault("load", "replies can't be kept under load; leave keep_raw out of this scenario")
-    builder.unlike([s.name for s in scenario.systems], "systems")
     service = builder.service(scenario.drift)
-    policies: dict[str, Policy] = {}
-    if service:
-        drift = scenario.drift
-        detector = DriftDetector(
-            service=service,
-            window=drift.window,
-            background=drift.background,
-            mode=drift.mode,
-            threshold=drift.threshold,
-            min_similarity=drift.semantic.min_similarity if drift.semantic else None,
-            match=drift.match,
-        )
-        if drift.match != "f1" and drift.mode != "evalconvqa":
-            builder.fault("drift.match", f'"{drift.match}" needs mode: evalconvqa, whose setting it is')
-        for index, choice in enumerate(scenario.policies):
-            policy = builder.choice("policies", choice, Policy, f"policies[{index}]", detector=detector)  # type: ignore[type-abstract]
-            if policy:
-                policies[choice.label] = policy
-    builder.unlike([c.label for c in scenario.policies], "policies")
-    scorers: dict[str, Scorer[Any]] = {}
-    for index, choice in enumerate(scenario.scorers):
-        scorer = builder.choice("scorers", choice, Scorer, f"scorers[{index}]")  # type: ignore[type-abstract]
-        if scorer:
-            scorers[choice.label] = scorer
-            builder.installed(scorer, f"scorers[{index}]")
-    builder.unlike([c.label for c in scenario.scorers], "scorers")
-    judges = [builder.judge(choice, f"judges[{i}]") for i, choice in enumerate(scenario.judges)]
+    policies = builder.policies(scenario.policies, detector=_detector(builder, service, scenario.drift))
+    scorers = builder.scorers(scenario.scorers)
+    judges = build_panels(builder, scenario.judges)
     _check_judge_names(builder, judges, scorers)
     builder.faults += assertion_faults(
         scenario.assertions,
         systems=[s.name for s in scenario.systems],
         policies=[c.label for c in scenario.policies],
-        metrics=score_units(scorers, judges) if len(scorers) == len(scenario.scorers) else None,
+        metrics=score_units(scorers, judges),
         folder=file.folder,
     )
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     _check_history(builder, file, systems, policies)
-    if scenario.load and len(scorers) == len(scenario.scorers):
+    if scenario.load and all(scorers.values()):
         try:
-            parse_objectives(scenario.load.slo, scorers=scorers)
+            parse_objectives(scenario.load.slo, scorers=_all(scorers))
         except ValueError as error:
             builder.fault("load.slo", str(error))
     if builder.faults or service is None:
@@ -140,14 +118,37 @@ def assemble(file: ScenarioFile) -> Assembly:
         paths=paths,
         systems=tuple(system for system in systems if system),
         service=service,
-        policies=policies,
-        scorers=scorers,
+        policies=_all(policies),
+        scorers=_all(scorers),
         judges=tuple(panel for panel in judges if panel),
     )
 
 
+def _all(parts: Mapping[str, T | None]) -> dict[str, T]:
+    """*parts*, none of which failed."""
+    return {label: part for label, part in parts.items() if part is not None}
+
+
+def _detector(
+    builder: PartBuilder, service: CoreferenceService | None, drift: DriftSection
+) -> DriftDetector | None:
+    if drift.match != "f1" and drift.mode != "evalconvqa":
+        builder.fault("drift.match", f'"{drift.match}" needs mode: evalconvqa, whose setting it is')
+    if service is None:
+        return None
+    return DriftDetector(
+        service=service,
+        window=drift.window,
+        background=drift.background,
+        mode=drift.mode,
+        threshold=drift.threshold,
+        min_similarity=drift.semantic.min_similarity if drift.semantic else None,
+        match=drift.match,
+    )
+
+
 def _check_judge_names(
-    builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, Scorer[Any]]
+    builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
 ) -> None:
     """Results are kept by name, those of scorers and judges side by side."""
     taken = dict.fromkeys(scorers, "a scorer")
@@ -160,7 +161,10 @@ def _check_judge_names(
 
 
 def _check_history(
-    builder: PartBuilder, file: ScenarioFile, systems: list[System | None], policies: Mapping[str, Policy]
+    builder: PartBuilder,
+    file: ScenarioFile,
+    systems: list[System | None],
+    policies: Mapping[str, Policy | None],
 ) -> None:
     """A history that the system keeps can't be chosen by anyone else."""
     keepers = [s.name for s in systems if s and s.adapter.history == "server"]

@@ -7,22 +7,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from replay.core.adapter import Adapter
 from replay.core.asking.patience import Patience
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.disk_cache import cache_path
-from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.errors import PluginError
 from replay.core.secret_signs import name_tells
 from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.faults import faults_of, nearest
-from replay.core.settings.plugins import Factory, build, load, settings_model
-from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
+from replay.core.settings.plugins import Factory, settings_model
+from replay.core.settings.prices import Prices
+from replay.scenario.part_builder import PartBuilder, politeness
 from replay.scorers.judges.asking import Voter
 from replay.scorers.judges.judge import Judge
 from replay.scorers.judges.panel import Panel
@@ -62,166 +62,134 @@ class JudgeSection(Section):
     """Another file for the verdict cache, or false for none."""
 
 
-def build_panel(
-    choice: Choice, *, folder: Path, at: str, prices: PriceTable = NO_PRICES
-) -> tuple[Panel | None, list[Fault]]:
-    """
-    The panel that *choice* describes, or what is wrong with it, located below *at*.
-
-    *folder* is what relative paths start from.
-    """
-    return _Building(choice, folder, at, prices).panel()
+def build_panels(builder: PartBuilder, choices: Sequence[Choice | None]) -> list[Panel | None]:
+    """The panels of a scenario's ``judges``; None for what can't be built."""
+    return [
+        None if choice is None else build_panel(builder, choice, f"judges[{index}]")
+        for index, choice in enumerate(choices)
+    ]
 
 
-class _Building:
-    """Builds the parts and collects faults instead of stopping at the first."""
-
-    def __init__(self, choice: Choice, folder: Path, at: str, prices: PriceTable) -> None:
-        self._prices = prices
-        self.choice = choice
-        self.folder = folder
-        self.at = f"{at}.{choice.name}"
-        self.name_at = at
-        self.faults: list[Fault] = []
-
-    def panel(self) -> tuple[Panel | None, list[Fault]]:
-        judge = self._judge()
-        section = self._section()
-        if section is None:
-            return None, self.faults
-        voters = self._voters(section)
-        if judge is not None:
-            self._check_parameters(judge, voters)
-        cache = self._cache(section)
-        if self.faults or judge is None:
-            return None, self.faults
-        patience = Patience(
+def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | None:
+    """The panel that *choice* describes, or None: *builder* has what is wrong with it, below *name_at*."""
+    at, faults_before = f"{name_at}.{choice.name}", len(builder.faults)
+    judge = _judge(builder, choice, name_at, at)
+    section = _section(builder, choice, at)
+    if section is None:
+        return None
+    voters = _voters(builder, section, at)
+    if judge is not None:
+        _check_parameters(builder, judge, voters, at)
+    if len(builder.faults) > faults_before or judge is None:
+        return None
+    cache = cache_path("verdicts.db") if section.cache else None
+    return Panel(
+        name=section.name or choice.name.rpartition(":")[2],
+        judge=judge,
+        voters=tuple(voters),
+        repeats=section.repeats,
+        concurrency=section.concurrency,
+        patience=Patience(
             timeout_s=section.timeout_s,
             attempts=section.attempts,
             backoff_s=section.backoff_s,
             retry_budget_s=section.retry_budget_s,
-        )
-        return Panel(
-            name=section.name or self.choice.name.rpartition(":")[2],
-            judge=judge,
-            voters=tuple(voters),
-            repeats=section.repeats,
-            concurrency=section.concurrency,
-            patience=patience,
-            cache=cache,
-        ), []
+        ),
+        cache=builder.folder / section.cache.expanduser() if isinstance(section.cache, Path) else cache,
+    )
 
-    def _fault(self, path: str, message: str) -> None:
-        self.faults.append(Fault(path=path, message=message))
 
-    def _judge(self) -> Judge | None:
-        settings = {k: v for k, v in self.choice.settings.items() if k not in JudgeSection.model_fields}
-        try:
-            factory = load("judges", self.choice.name, self.folder)
-            settings = self._known(settings, factory)
-            made = build(factory, settings, folder=self.folder, key_path=self.at)
-        except ScenarioError as error:
-            self.faults += error.faults
-            return None
-        except PluginError as error:
-            self._fault(self.name_at, str(error))
-            return None
-        if isinstance(made, Judge):
-            return made
-        members = sorted(n for n in dir(Judge) if not n.startswith("_"))
-        missing = ", ".join(n for n in members if not hasattr(made, n))
-        self._fault(self.name_at, f'"{self.choice.name}" gives no judge: it lacks {missing}')
+def _judge(builder: PartBuilder, choice: Choice, name_at: str, at: str) -> Judge | None:
+    factory = builder.factory("judges", choice.name, name_at)
+    if factory is None:
         return None
-
-    def _known(self, settings: Mapping[str, Any], factory: Factory) -> dict[str, Any]:
-        """*settings* without those that neither the judge nor every judge has, which are faults."""
-        model = settings_model(factory, ("folder",))
-        if model.model_config.get("extra") == "allow":
-            return dict(settings)
-        allowed = (*model.model_fields, *JudgeSection.model_fields)
-        for name in settings:
-            if name not in allowed:
-                known = ", ".join(allowed)
-                message = f'"{name}" is not a setting here{nearest(str(name), allowed)} (allowed: {known})'
-                self._fault(f"{self.at}.{name}", message)
-        return {name: value for name, value in settings.items() if name in allowed}
-
-    def _section(self) -> JudgeSection | None:
-        common = {k: v for k, v in self.choice.settings.items() if k in JudgeSection.model_fields}
-        try:
-            section = JudgeSection.model_validate(common)
-        except ValidationError as error:
-            self.faults += faults_of(error, JudgeSection, common, self.at)
-            return None
-        if bool(section.adapter) == bool(section.voters):
-            which = "both are there" if section.adapter else "neither is there"
-            self._fault(self.at, f"a judge needs an adapter, or voters with one each; {which}")
-            return None
-        return section
-
-    def _voters(self, section: JudgeSection) -> list[Voter]:
-        limit = _limit(section.limit)
-        if section.adapter is not None:
-            alone = VoterSection(adapter=section.adapter, settings=section.settings, prices=section.prices)
-            one = self._voter(alone, limit, None, self.at)
-            return [one] if one else []
-        if section.settings:
-            self._fault(f"{self.at}.settings", "belongs to adapter; each voter has settings of its own")
-        found = [
-            self._voter(voter, _limit(voter.limit) or limit, section.prices, f"{self.at}.voters[{number}]")
-            for number, voter in enumerate(section.voters)
-        ]
-        voters = [voter for voter in found if voter]
-        names = [voter.name for voter in voters]
-        for number, name in enumerate(names):
-            if name in names[:number]:
-                self._fault(f"{self.at}.voters[{number}]", f'"{name}" is there twice; give it a name')
-        return voters
-
-    def _voter(
-        self, section: VoterSection, limit: PolitenessLimit | None, prices: Prices | None, at: str
-    ) -> Voter | None:
-        try:
-            factory = load("adapters", section.adapter, self.folder)
-            adapter = build(factory, section.settings, folder=self.folder, key_path=f"{at}.settings")
-        except ScenarioError as error:
-            self.faults += error.faults
-            return None
-        except PluginError as error:
-            self._fault(f"{at}.adapter", str(error))
-            return None
-        if not isinstance(adapter, Adapter):
-            self._fault(f"{at}.adapter", f'"{section.adapter}" gives no adapter')
-            return None
-        model = section.settings.get("model")
-        return Voter(
-            name=section.name or (f"{section.adapter}/{model}" if model else section.adapter),
-            adapter=adapter,
-            identity=identity(section.adapter, section.settings, self.folder),
-            limit=limit,
-            prices=section.prices or prices or self._prices.prices_of(model),
-        )
-
-    def _check_parameters(self, judge: Judge, voters: list[Voter]) -> None:
-        needed = ", ".join(judge.needed_parameters)
-        for voter in voters:
-            if needed and not voter.takes_parameters:
-                mode = getattr(judge, "mode", None)
-                how = f' (mode "{mode}")' if mode else ""
-                self._fault(
-                    self.at,
-                    f'"{voter.name}" can\'t pass parameters on to its model, and this judge{how} sends '
-                    f"{needed}; use an adapter that can (openai), or settings that need none",
-                )
-
-    def _cache(self, section: JudgeSection) -> Path | None:
-        if isinstance(section.cache, Path):
-            return self.folder / section.cache.expanduser()
-        return cache_path("verdicts.db") if section.cache else None
+    try:
+        settings = _own_settings(builder, choice, factory, at)
+    except PluginError as error:
+        builder.fault(name_at, str(error))
+        return None
+    return builder.built(factory, choice.name, settings, Judge, name_at=name_at, settings_at=at)  # type: ignore[type-abstract]
 
 
-def _limit(section: LimitSection | None) -> PolitenessLimit | None:
-    return PolitenessLimit(section.asks, section.per_s) if section else None
+def _own_settings(builder: PartBuilder, choice: Choice, factory: Factory, at: str) -> dict[str, Any]:
+    """The judge's own settings; those that neither it nor every judge has are faults."""
+    settings = {k: v for k, v in choice.settings.items() if k not in JudgeSection.model_fields}
+    model = settings_model(factory, ("folder",))
+    if model.model_config.get("extra") == "allow":
+        return settings
+    allowed = (*model.model_fields, *JudgeSection.model_fields)
+    for name in settings:
+        if name not in allowed:
+            hint = f"{nearest(str(name), allowed)} (allowed: {', '.join(allowed)})"
+            builder.fault(f"{at}.{name}", f'"{name}" is not a setting here{hint}')
+    return {name: value for name, value in settings.items() if name in allowed}
+
+
+def _section(builder: PartBuilder, choice: Choice, at: str) -> JudgeSection | None:
+    common = {k: v for k, v in choice.settings.items() if k in JudgeSection.model_fields}
+    try:
+        section = JudgeSection.model_validate(common)
+    except ValidationError as error:
+        builder.faults += faults_of(error, JudgeSection, common, at)
+        return None
+    if bool(section.adapter) == bool(section.voters):
+        which = "both are there" if section.adapter else "neither is there"
+        builder.fault(at, f"a judge needs an adapter, or voters with one each; {which}")
+        return None
+    return section
+
+
+def _voters(builder: PartBuilder, section: JudgeSection, at: str) -> list[Voter]:
+    limit = politeness(section.limit)
+    if section.adapter is not None:
+        alone = VoterSection(adapter=section.adapter, settings=section.settings, prices=section.prices)
+        one = _voter(builder, alone, limit, None, at)
+        return [one] if one else []
+    if section.settings:
+        builder.fault(f"{at}.settings", "belongs to adapter; each voter has settings of its own")
+    found = [
+        _voter(builder, voter, politeness(voter.limit) or limit, section.prices, f"{at}.voters[{number}]")
+        for number, voter in enumerate(section.voters)
+    ]
+    voters = [voter for voter in found if voter]
+    names = [voter.name for voter in voters]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            builder.fault(f"{at}.voters[{number}]", f'"{name}" is there twice; give it a name')
+    return voters
+
+
+def _voter(
+    builder: PartBuilder,
+    section: VoterSection,
+    limit: PolitenessLimit | None,
+    prices: Prices | None,
+    at: str,
+) -> Voter | None:
+    adapter = builder.adapter(section.adapter, section.settings, at)
+    if adapter is None:
+        return None
+    model = section.settings.get("model")
+    return Voter(
+        name=section.name or (f"{section.adapter}/{model}" if model else section.adapter),
+        adapter=adapter,
+        identity=identity(section.adapter, section.settings, builder.folder),
+        limit=limit,
+        prices=section.prices or prices or builder.prices.prices_of(model),
+    )
+
+
+def _check_parameters(builder: PartBuilder, judge: Judge, voters: list[Voter], at: str) -> None:
+    needed = ", ".join(judge.needed_parameters)
+    for voter in voters:
+        if needed and not voter.takes_parameters:
+            mode = getattr(judge, "mode", None)
+            how = f' (mode "{mode}")' if mode else ""
+            builder.fault(
+                at,
+                f'"{voter.name}" can\'t pass parameters on to its model, and this judge{how} sends '
+                f"{needed}; use an adapter that can (openai), or settings that need none",
+            )
 
 
 def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:

@@ -1,28 +1,30 @@
 """
 Builds the parts that a scenario names, and collects faults instead of stopping at the first.
+
+Where an entry of the scenario is faulty in itself, None stands in its place: so it does in what is built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
-from replay.core.settings.choice import Choice
-from replay.core.settings.plugins import Kind, build, load
-from replay.core.settings.prices import NO_PRICES, read_price_table
+from replay.core.settings.choice import Choice, LimitSection
+from replay.core.settings.plugins import Factory, Kind, build, load
+from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
+from replay.coreference.drift import DriftDetector
 from replay.coreference.semantic import SemanticEncoder
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
 from replay.play.player import System
-from replay.scenario.judge_section import build_panel
-from replay.scenario.sections import DataSection, DriftSection, SemanticSection, SystemSection
-from replay.scorers.judges.panel import Panel
-from replay.scorers.scorer import CheckedScorer
+from replay.policies.policy import Policy
+from replay.scenario.sections import DataSection, DriftSection, SystemSection
+from replay.scorers.scorer import CheckedScorer, Scorer
 
 T = TypeVar("T")
 
@@ -30,17 +32,27 @@ T = TypeVar("T")
 class PartBuilder:
     """Builds part after part; what went wrong is in ``faults``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, prices: PriceTable = NO_PRICES) -> None:
+        """*folder* is what relative paths start from."""
         self.folder = folder
+        self.prices = prices
+        """For the systems and judges that say nothing of theirs."""
         self.faults: list[Fault] = []
-        self._prices = NO_PRICES
 
     def fault(self, path: str, message: str) -> None:
         self.faults.append(Fault(path=path, message=message))
 
-    def plugin(
+    def factory(self, kind: Kind, name: str, at: str) -> Factory | None:
+        """The plug-in called *name*, not yet built."""
+        try:
+            return load(kind, name, self.folder)
+        except PluginError as error:
+            self.fault(at, str(error))
+            return None
+
+    def built(
         self,
-        kind: Kind,
+        factory: Factory,
         name: str,
         settings: Mapping[str, Any],
         protocol: type[T],
@@ -49,16 +61,14 @@ class PartBuilder:
         settings_at: str,
         provided: Mapping[str, Any] | None = None,
     ) -> T | None:
-        at = name_at
+        """What *factory*, which is called *name*, makes of *settings*."""
         try:
-            factory = load(kind, name, self.folder)
-            at = settings_at
             made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
         except ScenarioError as error:
             self.faults += error.faults
             return None
         except PluginError as error:
-            self.fault(at, str(error))
+            self.fault(settings_at, str(error))
             return None
         if not isinstance(made, protocol):
             missing = ", ".join(n for n in _members(protocol) if not hasattr(made, n))
@@ -66,12 +76,57 @@ class PartBuilder:
             return None
         return made
 
-    def prices(self, path: Path | None) -> None:
+    def plugin(
+        self, kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], **where: Any
+    ) -> T | None:
+        """The plug-in called *name* with *settings*; the rest is what ``built`` takes."""
+        factory = self.factory(kind, name, where["name_at"])
+        return None if factory is None else self.built(factory, name, settings, protocol, **where)
+
+    def choices(
+        self, kind: Kind, choices: Sequence[Choice | None], protocol: type[T], **provided: Any
+    ) -> dict[str, T | None]:
+        """Plug-ins of one kind by label, from the section that is called as they are."""
+        self.unlike([choice.label if choice else None for choice in choices], kind)
+        return {
+            choice.label: self.plugin(
+                kind,
+                choice.name,
+                choice.settings,
+                protocol,
+                name_at=f"{kind}[{index}]",
+                settings_at=f"{kind}[{index}].{choice.name}",
+                provided=provided,
+            )
+            for index, choice in enumerate(choices)
+            if choice
+        }
+
+    def policies(
+        self, choices: Sequence[Choice | None], *, detector: DriftDetector | None
+    ) -> dict[str, Policy | None]:
+        """Policies by label; without a *detector* they only serve to find faults."""
+        protocol: type[Any] = Policy if detector else object  # a signature may name the detector's
+        return self.choices("policies", choices, protocol, detector=detector)
+
+    def scorers(self, choices: Sequence[Choice | None]) -> dict[str, Scorer[Any] | None]:
+        """Scorers by label. What one will need is best missed before anything was asked."""
+        scorers: dict[str, Scorer[Any] | None] = self.choices("scorers", choices, Scorer)  # type: ignore[type-abstract]
+        for index, choice in enumerate(choices):
+            scorer = choice and scorers[choice.label]
+            if isinstance(scorer, CheckedScorer):
+                try:
+                    scorer.check_installed()
+                except PluginError as error:
+                    self.fault(f"scorers[{index}]", str(error))
+        return scorers
+
+    def read_prices(self, path: Path | None) -> None:
         """Take the table at *path* for the systems and judges that are built from now on."""
         if path is None:
             return
         try:
-            self._prices = read_price_table(self.folder / path)
+            self.prices = read_price_table(self.folder / path)
         except ScenarioError as error:
             for fault in error.faults:
                 where = "".join(
@@ -79,74 +134,56 @@ class PartBuilder:
                 )
                 self.fault("prices", f'"{path}"{where}: {fault.message}')
 
-    def system(self, section: SystemSection, at: str, *, keep_raw: bool = False) -> System | None:
-        """*keep_raw* is what holds where *section* says nothing of it."""
-        adapter = self.plugin(
-            "adapters",
-            section.adapter,
-            section.settings,
-            Adapter,  # type: ignore[type-abstract]
-            name_at=f"{at}.adapter",
-            settings_at=f"{at}.settings",
-        )
+    def systems(
+        self, sections: Sequence[SystemSection | None], *, keep_raw: bool = False
+    ) -> list[System | None]:
+        """*keep_raw* is what holds where a section says nothing of it."""
+        self.unlike([section.name if section else None for section in sections], "systems")
+        return [
+            None if section is None else self._system(section, f"systems[{index}]", keep_raw)
+            for index, section in enumerate(sections)
+        ]
+
+    def _system(self, section: SystemSection, at: str, keep_raw: bool) -> System | None:
+        adapter = self.adapter(section.adapter, section.settings, at)
         if adapter is None:
             return None
-        limit = PolitenessLimit(section.limit.asks, section.limit.per_s) if section.limit else None
-        keep = keep_raw if section.keep_raw is None else section.keep_raw
-        prices = section.prices or self._prices.prices_of(section.settings.get("model"))
-        return System(name=section.name, adapter=adapter, limit=limit, keep_raw=keep, prices=prices)
+        return System(
+            name=section.name,
+            adapter=adapter,
+            limit=politeness(section.limit),
+            keep_raw=keep_raw if section.keep_raw is None else section.keep_raw,
+            prices=section.prices or self.prices.prices_of(section.settings.get("model")),
+        )
+
+    def adapter(self, name: str, settings: Mapping[str, Any], at: str) -> Adapter | None:
+        """The adapter of the entry *at*."""
+        places = {"name_at": f"{at}.adapter", "settings_at": f"{at}.settings"}
+        return self.plugin("adapters", name, settings, Adapter, **places)  # type: ignore[type-abstract]
 
     def service(self, drift: DriftSection) -> CoreferenceService | None:
         choice = ResolverChoice(name=drift.resolver, settings=drift.settings, folder=self.folder)
+        encoder = None
+        if drift.semantic:
+            try:
+                encoder = SemanticEncoder(model=drift.semantic.model, folder=self.folder)
+            except ReplayError as error:
+                self.fault("drift.semantic", str(error))
         try:
-            encoder = self.encoder(drift.semantic)
-            service = CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
+            return CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
         except ScenarioError as error:
             self.faults += error.faults
-            return None
         except ReplayError as error:
             self.fault("drift.resolver", str(error))
-            return None
-        return service
-
-    def encoder(self, semantic: SemanticSection | None) -> SemanticEncoder | None:
-        if semantic is None:
-            return None
-        try:
-            return SemanticEncoder(model=semantic.model, folder=self.folder)
-        except ReplayError as error:
-            self.fault("drift.semantic", str(error))
-            return None
-
-    def choice(self, kind: Kind, choice: Choice, protocol: type[T], at: str, **provided: Any) -> T | None:
-        return self.plugin(
-            kind,
-            choice.name,
-            choice.settings,
-            protocol,
-            name_at=at,
-            settings_at=f"{at}.{choice.name}",
-            provided=provided,
-        )
-
-    def judge(self, choice: Choice, at: str) -> Panel | None:
-        panel, faults = build_panel(choice, folder=self.folder, at=at, prices=self._prices)
-        self.faults += faults
-        return panel
+        return None
 
     def reader(self, data: DataSection) -> Reader | None:
         if data.format is None:
             if data.settings:
                 self.fault("data.settings", "needs data.format, since settings belong to one reader")
             return None
-        return self.plugin(
-            "readers",
-            data.format,
-            data.settings,
-            Reader,  # type: ignore[type-abstract]
-            name_at="data.format",
-            settings_at="data.settings",
-        )
+        places = {"name_at": "data.format", "settings_at": "data.settings"}
+        return self.plugin("readers", data.format, data.settings, Reader, **places)  # type: ignore[type-abstract]
 
     def paths(self, data: DataSection) -> tuple[Path, ...]:
         try:
@@ -155,18 +192,15 @@ class PartBuilder:
             self.fault("data.path", str(error))
             return ()
 
-    def installed(self, scorer: object, at: str) -> None:
-        """What a scorer will need is best missed before anything was asked."""
-        if isinstance(scorer, CheckedScorer):
-            try:
-                scorer.check_installed()
-            except PluginError as error:
-                self.fault(at, str(error))
-
-    def unlike(self, names: list[str], at: str) -> None:
+    def unlike(self, names: Sequence[str | None], at: str) -> None:
         for index, name in enumerate(names):
-            if name in names[:index]:
+            if name is not None and name in names[:index]:
                 self.fault(f"{at}[{index}]", f'"{name}" is there twice; results are kept by name')
+
+
+def politeness(section: LimitSection | None) -> PolitenessLimit | None:
+    """The limit that *section* describes."""
+    return PolitenessLimit(section.asks, section.per_s) if section else None
 
 
 def _members(protocol: type) -> list[str]:

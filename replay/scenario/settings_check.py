@@ -12,6 +12,7 @@ from replay.core.errors import Fault
 from replay.core.settings.choice import PluginChoice
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.assertions.section import Assertion
+from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.sections import DataSection, DriftSection, Scenario, SystemSection
 
@@ -23,39 +24,30 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
     Only sections that are sound but for unknown keys are looked at; the others are reported already.
     """
     builder = PartBuilder(folder)
-    for index, item in enumerate(_list(raw.get("systems"))):
-        if system := _sound(SystemSection, item):
-            builder.system(system, f"systems[{index}]")
+    systems = _sound_ones(SystemSection, raw.get("systems"))
+    builder.systems(systems)
     if (data := _sound(DataSection, raw.get("data"))) is not None:
         builder.reader(data)
         builder.paths(data)
     if "drift" in raw and (drift := _sound(DriftSection, raw["drift"])):
         builder.service(drift)
-    for index, item in enumerate(_list(raw.get("policies"))):
-        if choice := _sound(PluginChoice, item):
-            builder.choice("policies", choice, object, f"policies[{index}]", detector=None)
-    scorers: dict[str, Any] = {}
-    for index, item in enumerate(_list(raw.get("scorers", Scenario.model_fields["scorers"].default))):
-        if choice := _sound(PluginChoice, item):
-            scorers[choice.label] = builder.choice("scorers", choice, object, f"scorers[{index}]")
-    judges = []
-    for index, item in enumerate(_list(raw.get("judges"))):
-        choice = _sound(PluginChoice, item)
-        judges.append(builder.judge(choice, f"judges[{index}]") if choice else None)
-    systems = [_sound(SystemSection, item) for item in _list(raw.get("systems"))]
-    policies = [_sound(PluginChoice, item) for item in _list(raw.get("policies"))]
+    policies = _sound_ones(PluginChoice, raw.get("policies"))
+    builder.policies(policies, detector=None)
+    chosen = _sound_ones(PluginChoice, raw.get("scorers", Scenario.model_fields["scorers"].default))
+    scorers = builder.scorers(chosen)
+    judges = build_panels(builder, _sound_ones(PluginChoice, raw.get("judges")))
     builder.faults += assertion_faults(
-        [_sound(Assertion, item) for item in _list(raw.get("assert"))],
+        _sound_ones(Assertion, raw.get("assert")),
         systems=[system.name for system in systems] if all(systems) else None,
         policies=[choice.label for choice in policies] if all(policies) else None,
-        metrics=score_units(scorers, judges),
+        metrics=score_units(scorers, judges) if all(chosen) else None,
         folder=folder,
     )
     return builder.faults
 
 
-def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else []
+def _sound_ones(kind: Any, values: Any) -> list[Any]:
+    return [_sound(kind, value) for value in values] if isinstance(values, list | tuple) else []
 
 
 def _sound(kind: Any, value: Any) -> Any:

@@ -10,6 +10,7 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.scenario.judge_section import build_panel
+from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.judging import judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
@@ -58,10 +59,9 @@ def case(depth: int = 1, *answers: str | None, **changes: Any) -> Case:
 def panel(kind: str, folder: Path = Path(), **settings: Any) -> Panel:
     """A panel as a scenario would have it; quick to give up, and without the user's cache."""
     quick = {"backoff_s": 0.0, "cache": False}
-    built, faults = build_panel(
-        Choice(name=kind, settings={**quick, **settings}), folder=folder, at="judges[0]"
-    )
-    assert built, faults
+    builder = PartBuilder(folder)
+    built = build_panel(builder, Choice(name=kind, settings={**quick, **settings}), "judges[0]")
+    assert built, builder.faults
     return built
 
 

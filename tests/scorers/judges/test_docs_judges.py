@@ -11,6 +11,7 @@ import yaml
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
 from replay.scenario.judge_section import JudgeSection, build_panel
+from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.variables import VARIABLES
 from tests.scorers.judges.samples import case, judge, panel
 
@@ -31,9 +32,8 @@ def shown_judges() -> list[dict]:
 def test_a_shown_judge_can_be_built(entry, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     ((name, settings),) = entry.items()
-    built, faults = build_panel(Choice(name=name, settings=settings), folder=tmp_path, at="judges[0]")
-
-    assert built, faults
+    builder = PartBuilder(tmp_path)
+    assert build_panel(builder, Choice(name=name, settings=settings), "judges[0]"), builder.faults
 
 
 def test_the_shown_criteria_can_be_used(tmp_path):
