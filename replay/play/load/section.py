@@ -6,73 +6,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from replay.play.load.sampling import Order
-from replay.play.load.think import (
-    ExponentialThinkTime,
-    FixedThinkTime,
-    LogNormalThinkTime,
-    NoThinkTime,
-    RecordedThinkTime,
-    ThinkTime,
-)
+from replay.play.load.think import ThinkTime
 
 Profile = Literal["closed", "constant", "poisson", "trace"]
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class ThinkSection(_Section):
-    """How long users wait before their next question; a bare number is a fixed time in seconds."""
-
-    kind: Literal["none", "fixed", "exponential", "lognormal", "recorded"] = "none"
-    seconds: float | None = None
-    mean_s: float | None = None
-    median_s: float | None = None
-    sigma: float | None = None
-    scale: float | None = None
-    max_s: float | None = None
-    after: Literal["answer", "question"] = "answer"
-    """What the time is counted from. ``answer``: users read it first. ``question``: turns keep a beat of
-    their own, and one whose moment passes before the answer is there is asked late, which shows in the
-    response time."""
-
-    @model_validator(mode="after")
-    def _sound(self) -> ThinkSection:
-        self.time()
-        if self.kind == "none" and self.after == "question":
-            raise ValueError("after: question needs a think time; without one all turns would be due at once")
-        return self
-
-    def time(self) -> ThinkTime:
-        """
-        Raises:
-            ValueError: a value is missing, makes no sense, or belongs to another kind.
-        """
-        given = self.model_dump(exclude={"kind", "after"}, exclude_none=True)
-        takes: dict[str, tuple[Any, set[str], set[str]]] = {
-            "none": (NoThinkTime, set(), set()),
-            "fixed": (FixedThinkTime, {"seconds"}, {"seconds"}),
-            "exponential": (ExponentialThinkTime, {"mean_s"}, {"mean_s"}),
-            "lognormal": (LogNormalThinkTime, {"sigma"}, {"sigma", "mean_s", "median_s"}),
-            "recorded": (RecordedThinkTime, set(), {"scale", "max_s"}),
-        }
-        made, needed, known = takes[self.kind]
-        if missing := sorted(needed - given.keys()):
-            raise ValueError(f"kind {self.kind} needs {', '.join(missing)}")
-        if surplus := sorted(given.keys() - known):
-            raise ValueError(f"kind {self.kind} has no {', '.join(surplus)}")
-        built: ThinkTime = made(**given)
-        return built
-
-
-def _think(value: Any) -> Any:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return {"kind": "fixed", "seconds": value} if value else {"kind": "none"}
-    return {"kind": value} if isinstance(value, str) else value
 
 
 class SweepSection(_Section):
@@ -121,7 +64,7 @@ class LoadSection(_Section):
     max_open: int = Field(default=10_000, ge=1)
     """Conversations at a time at most in an open profile. Later ones wait, are counted, and their
     response times tell of it."""
-    think: Annotated[ThinkSection, BeforeValidator(_think)] = ThinkSection()
+    think: ThinkTime = ThinkTime()
     draw: Order = "order"
     """Which conversation comes next: the data's order again and again, each round shuffled, or any."""
     ramp_s: float = Field(default=0.0, ge=0)

@@ -13,27 +13,102 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError
 from replay.datasets.timestamps import ANSWERED, ASKED, seconds_of
 
+_SETTINGS = {
+    "none": ((), ()),
+    "fixed": (("seconds",), ()),
+    "exponential": (("mean_s",), ()),
+    "lognormal": (("sigma",), ("mean_s", "median_s")),
+    "recorded": ((), ("scale", "max_s")),
+}
+"""What each kind needs, and what else it takes."""
+_MAY_BE_0 = ("seconds", "max_s")
 
-class ThinkTime(Protocol):
-    """How long users think."""
 
-    def gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
+class ThinkTime(BaseModel):
+    """How long users wait before their next question; a bare number is a fixed time in seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    kind: Literal["none", "fixed", "exponential", "lognormal", "recorded"] = "none"
+    seconds: float | None = None
+    """Of ``fixed``."""
+    mean_s: float | None = None
+    """Of ``exponential``; of ``lognormal`` either this or the median."""
+    median_s: float | None = None
+    sigma: float | None = None
+    """Of ``lognormal``: standard deviation of the natural logarithm; 68 % of the times lie within a factor of
+    exp(sigma) of the median."""
+    scale: float | None = None
+    """Of ``recorded``: every time is multiplied by it, 0.5 for users who are twice as quick."""
+    max_s: float | None = None
+    """Of ``recorded``: longer times are cut to this, after scaling, as people leave and come back the next
+    day."""
+    after: Literal["answer", "question"] = "answer"
+    """What the time is counted from. ``answer``: users read it first. ``question``: turns keep a beat of
+    their own, and one whose moment passes before the answer is there is asked late, which shows in the
+    response time."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelt_out(cls, value: Any) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return {"kind": "fixed", "seconds": value} if value else {"kind": "none"}
+        return {"kind": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _sound(self) -> ThinkTime:
+        given = self.model_dump(exclude={"kind", "after"}, exclude_none=True)
+        needed, more = _SETTINGS[self.kind]
+        if missing := sorted(set(needed) - given.keys()):
+            raise ValueError(f"kind {self.kind} needs {', '.join(missing)}")
+        if surplus := sorted(given.keys() - {*needed, *more}):
+            raise ValueError(f"kind {self.kind} has no {', '.join(surplus)}")
+        if self.kind == "lognormal" and (self.median_s is None) == (self.mean_s is None):
+            raise ValueError("a log-normal think time needs either median_s or mean_s")
+        for name, value in given.items():
+            if value < 0 or (value == 0 and name not in _MAY_BE_0):
+                expected = "0 or more" if name in _MAY_BE_0 else "a positive number"
+                raise ValueError(f"{name} is {value:g}, expected {expected}")
+        if self.kind == "none" and self.after == "question":
+            raise ValueError("after: question needs a think time; without one all turns would be due at once")
+        return self
+
+    def gaps_s(self, conversation: Conversation, rng: random.Random) -> tuple[float, ...]:
         """
-        Seconds between the answer to turn *depth* - 1 and the question of turn *depth*, at least 2.
+        All think times of *conversation*: seconds before turn 2, before turn 3, ...
 
-        Called once for each depth, in order, with the conversation's own *rng*.
+        Drawn at once, nothing but the times has to be kept while the conversation is played (a generator
+        has 2.5 kB, which counts where ten thousand are open). Also the check before a run that recorded
+        times are there.
 
         Raises:
-            InputError: it is to be read from *conversation*, which doesn't say.
+            InputError: they are to be read from *conversation*, which doesn't say.
         """
-        ...
+        return tuple(self._gap_s(conversation, depth, rng) for depth in range(2, len(conversation.turns) + 1))
+
+    def _gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
+        if self.kind == "recorded":
+            gap = _recorded_gap_s(conversation, depth) * (1.0 if self.scale is None else self.scale)
+            return gap if self.max_s is None else min(gap, self.max_s)
+        if self.kind == "lognormal":
+            assert self.sigma is not None
+            # The median is exp(mu), the mean exp(mu + sigma^2 / 2).
+            if self.median_s is not None:
+                return rng.lognormvariate(math.log(self.median_s), self.sigma)
+            assert self.mean_s is not None
+            return rng.lognormvariate(math.log(self.mean_s) - self.sigma**2 / 2, self.sigma)
+        if self.kind == "exponential":
+            assert self.mean_s is not None
+            return rng.expovariate(1 / self.mean_s)
+        return self.seconds or 0.0
 
 
 def think_rng(seed: int, play_number: int) -> random.Random:
@@ -41,119 +116,28 @@ def think_rng(seed: int, play_number: int) -> random.Random:
     return random.Random(f"{seed}|think|{play_number}")
 
 
-def gaps_s(think: ThinkTime, conversation: Conversation, rng: random.Random) -> tuple[float, ...]:
+def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
     """
-    All think times of *conversation*: before turn 2, before turn 3, ...
-
-    Drawn at once, nothing but the times has to be kept while the conversation is played (a generator
-    has 2.5 kB, which counts where ten thousand are open). Also the check before a run that recorded
-    times are there.
-
-    Raises:
-        InputError: as ``gap_s``.
-    """
-    return tuple(think.gap_s(conversation, depth, rng) for depth in range(2, len(conversation.turns) + 1))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoThinkTime:
-    """The next question follows at once."""
-
-    def gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
-        return 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedThinkTime:
-    """Always the same."""
-
-    seconds: float
-
-    def __post_init__(self) -> None:
-        _check(self.seconds, "seconds", at_least_0=True)
-
-    def gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
-        return self.seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialThinkTime:
-    """Exponentially distributed."""
-
-    mean_s: float
-
-    def __post_init__(self) -> None:
-        _check(self.mean_s, "mean_s")
-
-    def gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
-        return rng.expovariate(1 / self.mean_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogNormalThinkTime:
-    """Log-normally distributed: mostly short, sometimes very long. Give the median or the mean."""
-
-    sigma: float
-    """Standard deviation of the natural logarithm; 68 % of the times lie within a factor of exp(sigma)
-    of the median."""
-    median_s: float | None = None
-    mean_s: float | None = None
-
-    def __post_init__(self) -> None:
-        _check(self.sigma, "sigma")
-        if (self.median_s is None) == (self.mean_s is None):
-            raise ValueError("a log-normal think time needs either median_s or mean_s")
-        name = "median_s" if self.mean_s is None else "mean_s"
-        _check(getattr(self, name), name)
-
-    @property
-    def mu(self) -> float:
-        """Mean of the natural logarithm. The median is exp(mu), the mean exp(mu + sigma^2 / 2)."""
-        if self.mean_s is not None:
-            return math.log(self.mean_s) - self.sigma**2 / 2
-        assert self.median_s is not None
-        return math.log(self.median_s)
-
-    def gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
-        return rng.lognormvariate(self.mu, self.sigma)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedThinkTime:
-    """
-    As in the data: from the recorded answer to the next question.
+    From the recorded answer to the question at *depth*.
 
     Where the data doesn't say when an answer came, from question to question; such a gap holds the
     time that the recorded system took as well.
     """
-
-    scale: float = 1.0
-    """Every time is multiplied by it: 0.5 for users who are twice as quick."""
-    max_s: float | None = None
-    """Longer times are cut to this, after scaling: people leave and come back the next day."""
-
-    def __post_init__(self) -> None:
-        _check(self.scale, "scale")
-        if self.max_s is not None:
-            _check(self.max_s, "max_s", at_least_0=True)
-
-    def gap_s(self, conversation: Conversation, depth: int, rng: random.Random) -> float:
-        asked = _time(conversation, ASKED, depth)
-        if asked is None:
-            raise _unknown(conversation, depth)
-        before = _time(conversation, ANSWERED, depth - 1)
-        if before is None:
-            before = _time(conversation, ASKED, depth - 1)
-        if before is None:
-            raise _unknown(conversation, depth - 1)
-        if asked < before:
-            raise InputError(
-                f'conversation "{conversation.id}": turn {depth} was asked {before - asked:g} s before turn '
-                f"{depth - 1} was over, so its recorded think time is unknown; correct the timestamps or "
-                "choose another kind of think time"
-            )
-        gap = (asked - before) * self.scale
-        return gap if self.max_s is None else min(gap, self.max_s)
+    asked = _time(conversation, ASKED, depth)
+    if asked is None:
+        raise _unknown(conversation, depth)
+    before = _time(conversation, ANSWERED, depth - 1)
+    if before is None:
+        before = _time(conversation, ASKED, depth - 1)
+    if before is None:
+        raise _unknown(conversation, depth - 1)
+    if asked < before:
+        raise InputError(
+            f'conversation "{conversation.id}": turn {depth} was asked {before - asked:g} s before turn '
+            f"{depth - 1} was over, so its recorded think time is unknown; correct the timestamps or "
+            "choose another kind of think time"
+        )
+    return asked - before
 
 
 def _time(conversation: Conversation, name: str, depth: int) -> float | None:
@@ -179,10 +163,3 @@ def _unknown(conversation: Conversation, depth: int) -> InputError:
         f'conversation "{conversation.id}": there is no timestamp of turn {depth}, so recorded think times '
         "are unknown; give every turn a timestamp or choose another kind of think time"
     )
-
-
-def _check(value: float, name: str, *, at_least_0: bool = False) -> None:
-    if not math.isfinite(value) or value < 0 or (value == 0 and not at_least_0):
-        raise ValueError(
-            f"{name} is {value:g}, expected {'0 or more' if at_least_0 else 'a positive number'}"
-        )

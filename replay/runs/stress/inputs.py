@@ -8,7 +8,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.datasets.place import Place
 from replay.play.load.section import LoadSection
-from replay.play.load.think import gaps_s, think_rng
+from replay.play.load.think import think_rng
 from replay.play.load.trace import Arrival, read_trace
 from replay.scenario.assembly import Assembly
 
@@ -67,4 +67,4 @@ def check_think_times(load: LoadSection, conversations: Sequence[Conversation]) 
     """
     if load.think.kind == "recorded":
         for conversation in conversations:
-            gaps_s(load.think.time(), conversation, think_rng(0, 0))
+            load.think.gaps_s(conversation, think_rng(0, 0))

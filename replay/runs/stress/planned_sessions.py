@@ -19,7 +19,7 @@ from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
 from replay.play.load.sampling import draw, played_again, repetition_mark
 from replay.play.load.section import LoadSection
-from replay.play.load.think import NoThinkTime, gaps_s, think_rng
+from replay.play.load.think import think_rng
 from replay.play.load.trace import Arrival
 from replay.play.player import Play
 from replay.play.turn_schedule import Pacer
@@ -52,8 +52,6 @@ class PlannedSessions:
         self._conversations = {conversation.id: conversation for conversation in conversations}
         self._mark = repetition_mark(self._conversations)
         self._repetitions: Counter[str] = Counter()
-        self._think = load.think.time()
-        self._thinks = not isinstance(self._think, NoThinkTime)
         self._drawn = self._draw()
         self._mine = islice(enumerate(self._drawn), worker, None, workers)
 
@@ -91,8 +89,8 @@ class PlannedSessions:
     ) -> UserSession:
         waits = len(play.conversation.turns) - 1
         gaps = (gaps or ())[:waits]
-        if len(gaps) < waits and (gaps or self._thinks):
-            gaps += gaps_s(self._think, play.conversation, think_rng(self._seed, number))[len(gaps) :]
+        if len(gaps) < waits and (gaps or self._load.think.kind != "none"):
+            gaps += self._load.think.gaps_s(play.conversation, think_rng(self._seed, number))[len(gaps) :]
         return UserSession(play=partial(self._play, play), at_s=at_s, gaps_s=gaps)
 
     def _draw(self) -> Iterator[Play]:

@@ -11,15 +11,7 @@ from scipy.stats import kstest, pearsonr
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import InputError
-from replay.play.load.think import (
-    ExponentialThinkTime,
-    FixedThinkTime,
-    LogNormalThinkTime,
-    NoThinkTime,
-    RecordedThinkTime,
-    gaps_s,
-    think_rng,
-)
+from replay.play.load.think import ThinkTime, think_rng
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
@@ -32,41 +24,38 @@ def talk(turns: int, **metadata) -> Conversation:
 
 
 def many(think, count=20_000):
-    return np.array(gaps_s(think, talk(count + 1), think_rng(0, 0)))
+    return np.array(think.gaps_s(talk(count + 1), think_rng(0, 0)))
 
 
 def test_there_is_one_gap_before_every_turn_but_the_first():
-    assert gaps_s(FixedThinkTime(seconds=2.5), talk(4), think_rng(0, 0)) == (2.5, 2.5, 2.5)
-    assert gaps_s(NoThinkTime(), talk(3), think_rng(0, 0)) == (0, 0)
-    assert gaps_s(FixedThinkTime(seconds=2.5), talk(1), think_rng(0, 0)) == ()
+    assert ThinkTime(kind="fixed", seconds=2.5).gaps_s(talk(4), think_rng(0, 0)) == (2.5, 2.5, 2.5)
+    assert ThinkTime(kind="none").gaps_s(talk(3), think_rng(0, 0)) == (0, 0)
+    assert ThinkTime(kind="fixed", seconds=2.5).gaps_s(talk(1), think_rng(0, 0)) == ()
 
 
 def test_exponential_think_times_follow_their_law():
-    found = many(ExponentialThinkTime(mean_s=3))
+    found = many(ThinkTime(kind="exponential", mean_s=3))
     assert kstest(found, "expon", args=(0, 3)).pvalue > UNLIKELY
 
 
 def test_log_normal_think_times_follow_their_law_by_median():
-    found = many(LogNormalThinkTime(median_s=4, sigma=0.8))
+    found = many(ThinkTime(kind="lognormal", median_s=4, sigma=0.8))
     assert kstest(found, "lognorm", args=(0.8, 0, 4)).pvalue > UNLIKELY
     assert np.median(found) == pytest.approx(4, rel=0.03)
 
 
 def test_log_normal_think_times_follow_their_law_by_mean():
-    found = many(LogNormalThinkTime(mean_s=4, sigma=0.5))
+    found = many(ThinkTime(kind="lognormal", mean_s=4, sigma=0.5))
     assert kstest(found, "lognorm", args=(0.5, 0, 4 / math.exp(0.125))).pvalue > UNLIKELY
     assert found.mean() == pytest.approx(4, rel=0.03)
 
 
 def test_a_plays_think_times_depend_on_seed_and_number_alone():
-    think = ExponentialThinkTime(mean_s=1)
-    alone = gaps_s(think, talk(5), think_rng(1, 7))
-
-    rngs = [think_rng(1, number) for number in range(10)]
-    turn_by_turn = [[think.gap_s(talk(5), depth, rng) for rng in rngs] for depth in range(2, 6)]
-    assert tuple(gaps[7] for gaps in turn_by_turn) == alone
-    assert gaps_s(think, talk(5), think_rng(1, 8)) != alone
-    assert gaps_s(think, talk(5), think_rng(2, 7)) != alone
+    think = ThinkTime(kind="exponential", mean_s=1)
+    alone = think.gaps_s(talk(5), think_rng(1, 7))
+    assert think.gaps_s(talk(5), think_rng(1, 7)) == alone
+    assert think.gaps_s(talk(5), think_rng(1, 8)) != alone
+    assert think.gaps_s(talk(5), think_rng(2, 7)) != alone
 
 
 def test_think_times_of_neighbouring_plays_are_not_alike():
@@ -78,19 +67,19 @@ def test_think_times_of_neighbouring_plays_are_not_alike():
 
 def test_recorded_times_run_from_the_answer_to_the_next_question():
     times = talk(3, timestamps=[10, 20.5, 33], answer_timestamps=[12, 25, None])
-    assert gaps_s(RecordedThinkTime(), times, random.Random()) == (8.5, 8.0)
+    assert ThinkTime(kind="recorded").gaps_s(times, random.Random()) == (8.5, 8.0)
 
 
 def test_without_the_answers_times_they_run_from_question_to_question():
     times = talk(3, timestamps=["2024-05-01T23:59:50Z", "2024-05-02T00:00:10", "2024-05-02T02:01:10+02:00"])
-    assert gaps_s(RecordedThinkTime(), times, random.Random()) == (20, 60)
+    assert ThinkTime(kind="recorded").gaps_s(times, random.Random()) == (20, 60)
     partly = talk(3, timestamps=[0, 5, 9], answer_timestamps=[None, 6, None])
-    assert gaps_s(RecordedThinkTime(), partly, random.Random()) == (5, 3)
+    assert ThinkTime(kind="recorded").gaps_s(partly, random.Random()) == (5, 3)
 
 
 def test_recorded_times_are_scaled_and_then_cut():
     times = talk(4, timestamps=[0, 4, 10, 90])
-    assert gaps_s(RecordedThinkTime(scale=0.5, max_s=3), times, random.Random()) == (2, 3, 3)
+    assert ThinkTime(kind="recorded", scale=0.5, max_s=3).gaps_s(times, random.Random()) == (2, 3, 3)
 
 
 @pytest.mark.parametrize(
@@ -110,20 +99,20 @@ def test_recorded_times_are_scaled_and_then_cut():
 )
 def test_unknown_recorded_times_are_an_error_that_names_the_conversation(metadata, complaint):
     with pytest.raises(InputError, match=f'conversation "album".*{complaint}'):
-        gaps_s(RecordedThinkTime(), talk(3, **metadata), random.Random())
+        ThinkTime(kind="recorded").gaps_s(talk(3, **metadata), random.Random())
 
 
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: FixedThinkTime(seconds=-1), "seconds is -1"),
-        (lambda: ExponentialThinkTime(mean_s=0), "mean_s is 0"),
-        (lambda: LogNormalThinkTime(sigma=1), "either median_s or mean_s"),
-        (lambda: LogNormalThinkTime(sigma=1, mean_s=1, median_s=1), "either median_s or mean_s"),
-        (lambda: LogNormalThinkTime(sigma=1, mean_s=-2), "mean_s is -2"),
-        (lambda: LogNormalThinkTime(sigma=math.nan, mean_s=2), "sigma is nan"),
-        (lambda: RecordedThinkTime(scale=0), "scale is 0"),
-        (lambda: RecordedThinkTime(max_s=-1), "max_s is -1"),
+        (lambda: ThinkTime(kind="fixed", seconds=-1), "seconds is -1"),
+        (lambda: ThinkTime(kind="exponential", mean_s=0), "mean_s is 0"),
+        (lambda: ThinkTime(kind="lognormal", sigma=1), "either median_s or mean_s"),
+        (lambda: ThinkTime(kind="lognormal", sigma=1, mean_s=1, median_s=1), "either median_s or mean_s"),
+        (lambda: ThinkTime(kind="lognormal", sigma=1, mean_s=-2), "mean_s is -2"),
+        (lambda: ThinkTime(kind="lognormal", sigma=math.nan, mean_s=2), "sigma\n.*finite number"),
+        (lambda: ThinkTime(kind="recorded", scale=0), "scale is 0"),
+        (lambda: ThinkTime(kind="recorded", max_s=-1), "max_s is -1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, complaint):

@@ -107,7 +107,7 @@ def test_a_level_of_a_sweep_has_arrivals_of_its_own(tmp_path):
     assert first != second
 
 
-def test_think_times_of_a_visit_do_not_depend_on_the_number_of_workers(tmp_path):
+def test_think_times_of_a_session_do_not_depend_on_the_number_of_workers(tmp_path):
     alone = {said: gaps for said, _, gaps in Shares(tmp_path, PROFILES[2], 1).of(0, 20)}
     shared = {said: gaps for said, _, gaps in Shares(tmp_path, PROFILES[2], 4).of(0, 20)}
     assert alone == shared
