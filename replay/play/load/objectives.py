@@ -10,7 +10,7 @@ Service level objectives: what a system has to keep to at a load, and which asks
 - ``<scorer>_min``: a score of at least this; ``<scorer>_drop``: at most so much less than at the lowest
   level of the sweep. Both in the score's own unit (F1 from 0 to 1).
 
-Goals in seconds also say which single asks were good: those that met all of them. Their share is what
+Objectives in seconds also say which single asks were good: those that met all of them. Their share is what
 DistServe calls SLO attainment and their rate goodput (Zhong et al., *DistServe*, OSDI 2024; the paper
 goes on to the greatest rate of requests at which attainment is still 90 % or 99 %, which is what a sweep
 looks for).
@@ -148,35 +148,15 @@ def _known_keys(scorers: Collection[str]) -> Iterator[str]:
     yield from (f"{scorer}_{kind}" for scorer in scorers for kind in ("min", "drop"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskObjectives:
-    """What makes a single ask a good one."""
+def ask_limits_s(objectives: Iterable[Objective]) -> dict[str, float]:
+    """
+    How long a good ask may take, by measure; empty where no objective is about single asks.
 
-    longest_s: Mapping[str, float]
-    """By measure; of several objectives for one measure the most generous, since the others are about most
-    asks and not about each."""
-
-    def meets(self, values: Mapping[str, float | None]) -> bool:
-        """
-        Whether an *answered* ask with these *values*, by measure and in seconds, was a good one.
-
-        A time that the ask doesn't have is not met, but for ``tpot``, which an answer of one token
-        has none of (vLLM's benchmark counts it as 0 too). An ask without an answer is never good.
-        """
-        for measure, longest in self.longest_s.items():
-            value = values.get(measure)
-            if value is None:
-                if measure != "tpot":
-                    return False
-            elif not value <= longest:
-                return False
-        return True
-
-
-def ask_objectives(objectives: Iterable[Objective]) -> AskObjectives | None:
-    """Those of *objectives* that an ask can be held against; None when there is none, and so no goodput."""
-    longest: dict[str, float] = {}
+    Of several objectives for one measure the most generous counts, since the others are about most asks and
+    not about each.
+    """
+    limits: dict[str, float] = {}
     for objective in objectives:
         if objective.kind == "time" and objective.measure in PER_ASK:
-            longest[objective.measure] = max(objective.threshold, longest.get(objective.measure, 0.0))
-    return AskObjectives(longest_s=longest) if longest else None
+            limits[objective.measure] = max(objective.threshold, limits.get(objective.measure, 0.0))
+    return limits

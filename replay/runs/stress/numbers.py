@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.play.load.histogram import DurationHistogram
-from replay.play.load.objectives import ask_objectives, parse_objectives
+from replay.play.load.objectives import ask_limits_s, parse_objectives
 from replay.runs.stress.score_numbers import places_of, score_cells
 from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
@@ -67,7 +67,6 @@ def read_load_summary(
     scorers = scorers or {}
     seed = store.fact("seed") or 0
     levels = msgspec.convert(store.events("level"), list[LevelPlayed])
-    objectives = ask_objectives(parse_objectives(load.get("slo") or {}))
     with NumberReader(store.folder) as reader:
         read = _Columns(reader, levels)
         scorings: dict[str, Scoring] = {
@@ -89,7 +88,7 @@ def read_load_summary(
             load=load,
             histogram=DurationHistogram,
             tallies=_tallies(store, levels, read.asks.groups),
-            limits_s=objectives.longest_s if objectives else None,
+            limits_s=ask_limits_s(parse_objectives(load.get("slo") or {})),
             first_errors=read.first_errors,
             scorings=scorings,
             score_units={label: unit_of(scorer) for label, scorer in scorers.items()},

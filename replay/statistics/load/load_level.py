@@ -211,8 +211,8 @@ def goodput(
     asks: Asks, chosen: NDArray[np.intp], limits_s: Mapping[str, float] | None, level: LevelPlayed
 ) -> Goodput | None:
     """
-    As ``AskObjectives.meets`` says of each ask: every time within its limit; one that an answer doesn't have
-    is not, but for the time per token of an answer of one.
+    Of asks each of whose times is within its limit; one that an answer doesn't have is not, but for the time
+    per token of an answer of one (vLLM's benchmark counts it as 0 too).
     """
     if not limits_s:
         return None

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from replay.play.load.histogram import ERROR, DurationHistogram
-from replay.play.load.objectives import ask_objectives, parse_objectives
 from replay.runs.stress.numbers import read_load_summary
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.scorer import Unscored
@@ -230,15 +229,8 @@ def test_goodput_counts_the_asks_that_meet_every_goal_as_the_goals_say(tmp_path)
         ask(7, 0.5, conversation="failed", ttft_s=0.1, tokens=20, outcome="cut-off"),
     ]
     found = summarised(tmp_path, records, load={"slo": slo}).levels[0].goodput
-    goals = ask_objectives(parse_objectives(slo))
-    assert found.limits_s == goals.longest_s
+    assert found.limits_s == {"ttft": 0.3, "latency": 1.0, "tpot": 0.1}
     assert (found.good, found.asks, found.share, found.per_s) == (2, 7, 2 / 7, 0.2)
-    for record, good in zip(records[:6], [True, True, False, False, False, False], strict=True):
-        timing, usage = record.timing, record.usage
-        tokens = usage.completion_tokens if usage else 0
-        times = {"latency": timing.latency_s, "ttft": timing.ttft_s}
-        times["tpot"] = (timing.done_s - timing.first_token_s) / (tokens - 1) if tokens > 1 else None
-        assert goals.meets(times) is good, record.conversation
 
 
 def test_without_goals_for_single_asks_there_is_no_goodput(tmp_path):
