@@ -151,7 +151,7 @@ class _Rhythm:
     async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:
         stage = self.stage
         moment = self._due(depth, due, done)
-        if not stage.admits(moment) or (moment > stage.clock() and not await stage.wait_until(moment)):
+        if not stage.admits(moment) or not await stage.wait_until(moment):
             self.ended = True
             return None
         if not self.asked:

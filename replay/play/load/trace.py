@@ -1,7 +1,7 @@
 """
 Reads when conversations arrived from a file: a table (CSV) with a header, or JSON Lines.
 
-Our own format is told by its time, ``at_s``, and read strictly, since a misspelt field would otherwise
+Our own format is recognized by its time, ``at_s``, and read strictly, since a misspelt field would otherwise
 be passed over without a word:
 
 - ``at_s``: when the conversation begins, in seconds or as a time in ISO 8601;

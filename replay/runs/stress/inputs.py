@@ -17,7 +17,7 @@ def read_conversations(assembly: Assembly, on_bad: Callable[[DatasetError], None
     """
     All of the data at once, since a load run plays it again and again.
 
-    *on_bad* is told of those that the scenario wants skipped.
+    *on_bad* is called with the faults of those that the scenario wants skipped.
 
     Raises:
         DatasetError: one can't be read, or there is none.

@@ -15,7 +15,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Self
 
-from replay.core.errors import InputError, ReplayError, RunError, RunStoppedError
+from replay.core.errors import InputError, ReplayError, RunError
 from replay.core.logs import child_environment
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.play.load.section import LoadSection
@@ -37,7 +37,6 @@ from replay.store.store import RunStore
 
 STOPPING_S = 10.0
 """How long a worker may take to send what it has."""
-FAILURES = {"input": InputError, "system": RunStoppedError, "other": ReplayError}
 
 
 class ProcessLevelPlayer:
@@ -172,7 +171,7 @@ class _Worker:
                 case Done():
                     self._settle(message.outcome)
                 case Failed():
-                    self._fail(FAILURES[message.fault](message.message))
+                    self._fail(message.error)
         self._fail(
             ReplayError(
                 f"worker {self._job.worker + 1} of the load ended before it was done; what was answered "

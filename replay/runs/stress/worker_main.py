@@ -81,10 +81,12 @@ async def work(end: socket.socket) -> None:
     try:
         with first_failure():
             await _work(job, reader, writer)
+    except (InputError, PluginError) as error:
+        send(writer, Failed(InputError(str(error))))
+    except RunStoppedError as error:
+        send(writer, Failed(RunStoppedError(str(error))))
     except ReplayError as error:
-        is_input = isinstance(error, InputError | PluginError)
-        is_system = isinstance(error, RunStoppedError)
-        send(writer, Failed(str(error), "input" if is_input else "system" if is_system else "other"))
+        send(writer, Failed(ReplayError(str(error))))
     with contextlib.suppress(ConnectionError):
         await writer.drain()
         writer.close()

@@ -10,8 +10,9 @@ import asyncio
 import pickle
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, Literal
+from typing import Any
 
+from replay.core.errors import ReplayError
 from replay.play.load.level import Level, LevelOutcome
 from replay.runs.stress.counting import Count, Tally, TallyKey
 from replay.store.schema import Row
@@ -79,9 +80,8 @@ class Done:
 class Failed:
     """From a worker: it can't go on."""
 
-    message: str
-    fault: Literal["input", "system", "other"]
-    """Whether somebody's input is at fault, or a system that was asked (``RunStoppedError``)."""
+    error: ReplayError
+    """``InputError`` where somebody's input is at fault, ``RunStoppedError`` where a system is."""
 
 
 def send(writer: asyncio.StreamWriter, message: Any) -> None:

@@ -144,7 +144,7 @@ async def test_a_ramp_longer_than_the_level_does_not_prolong_it():
 
 
 async def test_nobody_is_busy_before_the_level_begins():
-    """Several processes are told a moment before; what is due before the beginning is not in the level."""
+    """Several processes get it a moment before; what is due before the beginning is not in the level."""
     crowd = Crowd()
     level = Level(index=0, value=3.0, is_open=False, start_s=0.1, conversations=3)
     await crowd.under(level)

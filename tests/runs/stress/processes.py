@@ -26,7 +26,7 @@ class Command:
         os.killpg(self.process.pid, number)
 
     async def ended(self, within_s: float = 30) -> tuple[int, str, str]:
-        """Its exit status and what it said on standard output and standard error."""
+        """Its exit status and what it wrote to standard output and standard error."""
         async with asyncio.timeout(within_s):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None

@@ -93,7 +93,7 @@ def responses(run: Run) -> list[float]:
     return [record.timing.response_s for record in run.records() if record.timing]
 
 
-async def said(body: Body, writer: asyncio.StreamWriter, text: str = "There.") -> None:
+async def reply(body: Body, writer: asyncio.StreamWriter, text: str = "There.") -> None:
     """Answer with *text*, in one piece."""
     writer.write(http(json.dumps(completion(text)).encode(), headers="Content-Type: application/json\r\n"))
     await writer.drain()
@@ -102,7 +102,7 @@ async def said(body: Body, writer: asyncio.StreamWriter, text: str = "There.") -
 class Server:
     """A server on a real socket; what is asked is kept, and *answer* sends the replies."""
 
-    def __init__(self, answer: Answer = said) -> None:
+    def __init__(self, answer: Answer = reply) -> None:
         self.answer = answer
         self.asked: list[Body] = []
         self.answered = 0

@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 
 from replay.core.errors import InputError
-from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, said, talk
+from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, reply, talk
 
 
 async def test_so_many_users_are_busy_and_never_more(tmp_path):
     async def slow(body: Body, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.02)
-        await said(body, writer)
+        await reply(body, writer)
 
     server = Server(slow)
     async with server.running() as address:
@@ -25,7 +25,7 @@ async def test_so_many_users_are_busy_and_never_more(tmp_path):
 
 async def test_the_next_turn_follows_the_systems_own_answer(tmp_path):
     async def counting(body: Body, writer: asyncio.StreamWriter) -> None:
-        await said(body, writer, f"answer {len(server.asked)}")
+        await reply(body, writer, f"answer {len(server.asked)}")
 
     server = Server(counting)
     async with server.running() as address:

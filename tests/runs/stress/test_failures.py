@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from tests.adapters.servers import completion, delta, event, http
-from tests.runs.stress.scenes import Body, Server, latencies, play, said, talk
+from tests.runs.stress.scenes import Body, Server, latencies, play, reply, talk
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -19,7 +19,7 @@ END = chunk(event("[DONE]")) + chunk(b"")
 ONE = [talk("a", 1)]
 
 
-async def test_streams_that_are_cut_are_told_from_those_that_are_whole(tmp_path):
+async def test_streams_that_are_cut_are_not_taken_for_those_that_are_whole(tmp_path):
     async def every_third_is_cut(body: Body, writer: asyncio.StreamWriter) -> None:
         assert body["stream"] is True
         writer.write(STREAM + chunk(delta("Half an ")) + chunk(delta("answer")))
@@ -96,7 +96,7 @@ async def test_failures_are_counted_by_kind_with_the_first_of_each(tmp_path):
             case 3:
                 raise ConnectionError
             case _:
-                await said(body, writer)
+                await reply(body, writer)
         await writer.drain()
 
     server = Server(differently)
@@ -125,7 +125,7 @@ async def test_a_scenario_that_asks_for_retries_has_them(tmp_path):
             writer.write(http(b"{}", status="503 Service Unavailable"))
             await writer.drain()
         else:
-            await said(body, writer)
+            await reply(body, writer)
 
     server = Server(every_other_fails)
     async with server.running() as address:
@@ -146,7 +146,7 @@ async def test_turns_that_are_not_kept_are_counted_with_their_latencies(tmp_path
         number = len(server.asked)
         await asyncio.sleep(0.01)
         if number % 4:
-            await said(body, writer)
+            await reply(body, writer)
         else:
             writer.write(http(json.dumps(completion("")).encode(), status="500 No"))
             await writer.drain()

@@ -10,7 +10,7 @@ import pytest
 
 from replay.runs.run import Run, newest_run
 from tests.runs.stress.processes import replaying
-from tests.runs.stress.scenes import Body, Server, level_events, said, scenario, talk
+from tests.runs.stress.scenes import Body, Server, level_events, reply, scenario, talk
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and sends signals")
 
@@ -19,7 +19,7 @@ USERS = 32
 
 async def quick(body: Body, writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(0.001)
-    await said(body, writer)
+    await reply(body, writer)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, responses, said, talk
+from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, reply, responses, talk
 
 UNLIKELY = 1e-3
 ONE_TURN = [talk("a", 1)]
@@ -29,7 +29,7 @@ class Stalling(Server):
             asyncio.get_running_loop().call_later(self._stall_s, self._awake.set)
         if self._awake is not None:
             await self._awake.wait()
-        await said(body, writer)
+        await reply(body, writer)
 
 
 async def test_while_the_system_stalls_conversations_pile_up(tmp_path):
@@ -111,7 +111,7 @@ async def test_how_late_the_generator_was_is_recorded(tmp_path):
     async def busy(body: Body, writer: asyncio.StreamWriter) -> None:
         if len(server.asked) == 10:
             time.sleep(0.2)  # noqa: ASYNC251 - the generator lives on the same loop
-        await said(body, writer)
+        await reply(body, writer)
 
     server = Server(busy)
     load = {"profile": "constant", "rate": 100, "conversations": 40}

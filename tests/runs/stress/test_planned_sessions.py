@@ -58,13 +58,13 @@ class Shares:
             index=index, value=value, is_open=is_open, start_s=0, ramp_s=self._load.ramp_s if is_open else 0
         )
         return [
-            (self._said(session), session.at_s, session.gaps_s)
+            (self._play_of(session), session.at_s, session.gaps_s)
             for number, sessions in enumerate(self._workers)
             for session in islice(sessions.of(level), len(range(number, together, len(self._workers))))
         ]
 
     @staticmethod
-    def _said(session):
+    def _play_of(session):
         play: Play = session.play(None)
         return play.conversation.id, play.source, play.policy_name
 
@@ -83,13 +83,13 @@ def test_all_shares_together_are_what_one_plays(tmp_path, load, workers):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_nothing_is_played_twice_under_one_id_in_all_levels(tmp_path, load, workers):
     shares = Shares(tmp_path, load, workers)
-    ids = [said for index in range(4) for said, _, _ in shares.of(index, 20 + index)]
+    ids = [play for index in range(4) for play, _, _ in shares.of(index, 20 + index)]
     assert len(set(ids)) == len(ids)
 
 
-def test_a_conversation_whose_id_looks_like_a_repetition_is_told_from_one(tmp_path):
+def test_a_conversation_whose_id_looks_like_a_repetition_is_not_taken_for_one(tmp_path):
     shares = Shares(tmp_path, PROFILES[0], 1)
-    assert {"a~2", "b~2"} <= {said[0] for said, *_ in shares.of(0, 12)}
+    assert {"a~2", "b~2"} <= {play[0] for play, *_ in shares.of(0, 12)}
     talks = [talk("a", 1), talk("a~2", 1)]
     assembly = assemble(scenario(tmp_path, PROFILES[0], talks=talks))
     sessions = PlannedSessions(
@@ -108,7 +108,7 @@ def test_a_level_of_a_sweep_has_arrivals_of_its_own(tmp_path):
 
 
 def test_think_times_of_a_session_do_not_depend_on_the_number_of_workers(tmp_path):
-    alone = {said: gaps for said, _, gaps in Shares(tmp_path, PROFILES[2], 1).of(0, 20)}
-    shared = {said: gaps for said, _, gaps in Shares(tmp_path, PROFILES[2], 4).of(0, 20)}
+    alone = {play: gaps for play, _, gaps in Shares(tmp_path, PROFILES[2], 1).of(0, 20)}
+    shared = {play: gaps for play, _, gaps in Shares(tmp_path, PROFILES[2], 4).of(0, 20)}
     assert alone == shared
     assert {len(gaps) for gaps in alone.values()} == {0, 1, 2}

@@ -16,14 +16,14 @@ from replay.runs.launch import run_async
 from replay.runs.run import Run, newest_run
 from tests.adapters.servers import http
 from tests.runs.stress.processes import workers_of_this_process
-from tests.runs.stress.scenes import Body, Server, level_events, play, said, scenario, talk
+from tests.runs.stress.scenes import Body, Server, level_events, play, reply, scenario, talk
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 async def slow(body: Body, writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(0.01)
-    await said(body, writer)
+    await reply(body, writer)
 
 
 async def test_two_processes_play_what_one_plays(tmp_path):

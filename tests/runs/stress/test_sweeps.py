@@ -51,7 +51,7 @@ async def test_steps_stop_after_the_first_level_that_misses(tmp_path, queueing):
     assert due[2] < 1.5 * due[1], "no more is done, only waited for"
 
 
-async def test_steps_go_on_where_they_are_told_to_or_have_no_objectives(tmp_path, queueing):
+async def test_steps_go_on_where_that_is_asked_for_or_have_no_objectives(tmp_path, queueing):
     for name, more in (("go_on", {"go_on": True}), ("none", {})):
         folder = tmp_path / name
         folder.mkdir()

@@ -72,7 +72,7 @@ async def test_gaps_that_a_drawn_conversation_has_no_turns_for_are_left(tmp_path
         ("when\n1\n", r'trace\.csv:1.*no column "at_s"'),
     ],
 )
-async def test_a_fault_of_the_file_is_told_with_its_line_and_nothing_is_asked(tmp_path, text, words):
+async def test_a_fault_of_the_file_is_reported_with_its_line_and_nothing_is_asked(tmp_path, text, words):
     server = Server()
     (tmp_path / "trace.csv").write_text(text)
     async with server.running() as address:
