@@ -121,25 +121,19 @@ def parse_objective(key: str, threshold: Any, *, scorers: Collection[str] | None
             key=key, measure=time["measure"], kind="time", threshold=threshold, percentile=percentile
         )
     scorer, _, kind = key.rpartition("_")
-    if scorer and kind in ("min", "drop") and (scorers is None or scorer in scorers):
-        if kind == "drop" and threshold < 0:
-            raise ValueError(f"{threshold:g} is below 0; a drop is how much lower a score may be")
-        return Objective(
-            key=key, measure=scorer, kind="min" if kind == "min" else "drop", threshold=threshold
+    if not scorer or kind not in ("min", "drop"):
+        raise ValueError(
+            f'"{key}" is not an objective{nearest(key, _known_keys(scorers or ()))} (allowed: '
+            f"{', '.join(TIMES)} as in latency_p99_s, errors, and <scorer>_min and <scorer>_drop)"
         )
-    raise ValueError(_unknown(key, scorers or ()))
-
-
-def _unknown(key: str, scorers: Collection[str]) -> str:
-    scorer, _, kind = key.rpartition("_")
-    close = nearest(key, _known_keys(scorers))
-    if scorer and kind in ("min", "drop"):
+    if scorers is not None and scorer not in scorers:
         known = f"the scenario has: {', '.join(scorers)}" if scorers else "the scenario has none"
-        return f'"{scorer}" is not a scorer of the scenario{close} ({known})'
-    return (
-        f'"{key}" is not an objective{close} (allowed: {", ".join(TIMES)} as in latency_p99_s, errors, and '
-        "<scorer>_min and <scorer>_drop)"
-    )
+        raise ValueError(
+            f'"{scorer}" is not a scorer of the scenario{nearest(key, _known_keys(scorers))} ({known})'
+        )
+    if kind == "drop" and threshold < 0:
+        raise ValueError(f"{threshold:g} is below 0; a drop is how much lower a score may be")
+    return Objective(key=key, measure=scorer, kind="min" if kind == "min" else "drop", threshold=threshold)
 
 
 def _known_keys(scorers: Collection[str]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,34 +79,33 @@ def read_trace(path: Path) -> Iterator[Arrival]:
                 f"is {previous - (at - first):g} s before the line above; sort the file by its times", name
             )
         previous = at - first
-        line = place.line or 0
-        if name == "at_s":
-            conversation, gaps = _conversation(row, place), _gaps(row, place)
-            yield Arrival(line=line, at_s=previous, conversation=conversation, gaps_s=gaps)
-        else:
-            yield Arrival(line=line, at_s=previous)
+        ours = name == "at_s"
+        yield Arrival(
+            line=place.line or 0,
+            at_s=previous,
+            conversation=_conversation(row, place) if ours else None,
+            gaps_s=_gaps(row, place) if ours else None,
+        )
     if first is None:
         raise DatasetError("has no arrivals; there is nothing to play", path=str(path))
 
 
 def _rows(path: Path) -> Iterator[tuple[Place, _Row]]:
     """The file's lines, each with its fields."""
-    lines = _lines(path)
-    for place, line in lines:
-        if line.startswith(b"{"):
-            yield place, _json_row(line, place)
-            yield from ((place, _json_row(line, place)) for place, line in lines)
-        else:
-            header = [name.strip() for name in _cells(line, place)]
-            _check_header(header, place)
-            yield from ((place, _table_row(header, line, place)) for place, line in lines)
-
-
-def _lines(path: Path) -> Iterator[tuple[Place, bytes]]:
+    is_json: bool | None = None
+    header: list[str] = []
     for place, line in json_lines.lines(path):
         if isinstance(line, DatasetError):
             raise line
-        yield place, line
+        if is_json is None:
+            is_json = line.startswith(b"{")
+        if is_json:
+            yield place, _json_row(line, place)
+        elif header:
+            yield place, _table_row(header, line, place)
+        else:
+            header = [name.strip() for name in _cells(line, place)]
+            _check_header(header, place)
 
 
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
@@ -166,20 +166,14 @@ def _time(row: _Row, place: Place) -> tuple[float, str]:
     """The line's time in seconds, and the name of the field that it was read from."""
     name = next(name for name in row if name == "at_s" or ("at_s" not in row and name.lower() == "timestamp"))
     value = row[name]
-    if isinstance(value, str) and (number := _number(value)) is not None:
-        value = number
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value)
     try:
         at = seconds_of(value)
     except ValueError as error:
         raise place.error(str(error), name) from error
     return (at / 1000 if name == "timestamp" and "input_length" in row else at), name
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _conversation(row: _Row, place: Place) -> str | None:

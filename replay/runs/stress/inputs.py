@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
@@ -13,33 +15,41 @@ from replay.play.load.trace import Arrival, read_trace
 from replay.scenario.assembly import Assembly
 
 
-def read_conversations(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> list[Conversation]:
-    """
-    All of the data at once, since a load run plays it again and again.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadInputs:
+    """A scenario to be played under load, with all that is read for it."""
 
-    *on_bad* is called with the faults of those that the scenario wants skipped.
+    assembly: Assembly
+    load: LoadSection
+    conversations: Sequence[Conversation]
+    """All of the data, since a load run plays it again and again."""
+    trace: Sequence[Arrival]
+    """The arrivals of the scenario's trace; none where it has no trace."""
+
+
+def read_inputs(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> LoadInputs:
+    """
+    What *assembly*'s load needs; *on_bad* is called with the faults of conversations that are to be skipped.
 
     Raises:
-        DatasetError: one can't be read, or there is none.
+        DatasetError: a conversation can't be read, or there is none; the trace can't be read, names a
+            conversation that is not there, or has more gaps than that has turns to wait for.
+        InputError: think times are to be read from the data, and a conversation doesn't have them.
     """
+    load = assembly.load
+    assert load is not None
     skips = assembly.file.scenario.data.skip_bad
     conversations = list(assembly.conversations(on_bad if skips else None))
     if not conversations:
         raise DatasetError("holds no conversation to play", path=", ".join(map(str, assembly.paths)))
-    return conversations
+    trace = [] if load.trace is None else _read_trace(assembly.file.folder / load.trace, conversations)
+    if load.think.kind == "recorded":
+        for conversation in conversations:
+            load.think.gaps_s(conversation, think_rng(0, 0))
+    return LoadInputs(assembly=assembly, load=load, conversations=conversations, trace=trace)
 
 
-def read_trace_of(assembly: Assembly, conversations: Sequence[Conversation]) -> list[Arrival]:
-    """
-    The arrivals of the scenario's trace; none where it has no trace.
-
-    Raises:
-        DatasetError: it can't be read, names a conversation that is not among *conversations*, or has
-            more gaps than that has turns to wait for.
-    """
-    if assembly.load is None or assembly.load.trace is None:
-        return []
-    path = assembly.file.folder / assembly.load.trace
+def _read_trace(path: Path, conversations: Sequence[Conversation]) -> list[Arrival]:
     trace = list(read_trace(path))
     turns = {conversation.id: len(conversation.turns) for conversation in conversations}
     for arrival in trace:
@@ -56,15 +66,3 @@ def read_trace_of(assembly: Assembly, conversations: Sequence[Conversation]) -> 
                 f'has {gaps}, but "{named}" has only {turns[named] - 1} turns after its first', "gaps_s"
             )
     return trace
-
-
-def check_think_times(load: LoadSection, conversations: Sequence[Conversation]) -> None:
-    """
-    Make sure before anything is asked that think times can be had, where they are read from the data.
-
-    Raises:
-        InputError: a conversation doesn't say.
-    """
-    if load.think.kind == "recorded":
-        for conversation in conversations:
-            load.think.gaps_s(conversation, think_rng(0, 0))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Self
 
 from replay.core.asking.opening import opened_endpoints
-from replay.core.conversation import Conversation
 from replay.coreference.resolver import Document
 from replay.play.gc_pause import quiet_collector
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
-from replay.play.load.section import LoadSection
-from replay.play.load.trace import Arrival
 from replay.play.player import Player, RecordSink
 from replay.policies.rewriter import opened
 from replay.runs.stress.counting import CountingSink
+from replay.runs.stress.inputs import LoadInputs
 from replay.runs.stress.planned_sessions import PlannedSessions
-from replay.scenario.assembly import Assembly
 
 
 class LocalLevelPlayer:
@@ -27,32 +24,28 @@ class LocalLevelPlayer:
 
     def __init__(
         self,
-        assembly: Assembly,
-        load: LoadSection,
-        conversations: Sequence[Conversation],
+        inputs: LoadInputs,
         sink: RecordSink,
         *,
         start: float,
-        trace: Sequence[Arrival] = (),
         worker: int = 0,
         workers: int = 1,
     ) -> None:
         """*start* is the reading of ``perf_counter`` when the run started; the rest as for sessions."""
-        self._assembly = assembly
-        self._load = load
+        load = inputs.load
+        self._assembly = inputs.assembly
+        self._after = load.think.after
         self._start = start
         self._max_open = max(1, share_of(load.max_open, worker, workers))
         self._sink = CountingSink(sink, share_of(load.keep_turns, worker, workers))
         player = Player(
-            assembly.patience,
+            self._assembly.patience,
             self._sink,
             clock=perf_counter,
             start=start,
-            on_failure=assembly.file.scenario.play.on_failure,
+            on_failure=self._assembly.file.scenario.play.on_failure,
         )
-        self._sessions = PlannedSessions(
-            assembly, load, conversations, player.play, trace=trace, worker=worker, workers=workers
-        )
+        self._sessions = PlannedSessions(inputs, player.play, worker=worker, workers=workers)
         self.counts = self._sink.counts
 
     @asynccontextmanager
@@ -89,6 +82,6 @@ class LocalLevelPlayer:
             self._sessions.of(level),
             start=self._start,
             clock=perf_counter,
-            after=self._load.think.after,
+            after=self._after,
             max_open=self._max_open,
         )

@@ -12,7 +12,6 @@ from itertools import count
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
-from replay.core.conversation import Conversation
 from replay.core.errors import RunStoppedError
 from replay.core.logs import tell
 from replay.play.load.host_consent import check_confirmed, hosts_to_confirm
@@ -20,7 +19,7 @@ from replay.play.load.level import Level, LevelOutcome
 from replay.play.load.level_search import bisect, confirmed, steps
 from replay.play.load.section import LoadSection
 from replay.runs.stress.counting import Count
-from replay.runs.stress.inputs import check_think_times, read_conversations, read_trace_of
+from replay.runs.stress.inputs import LoadInputs, read_inputs
 from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.level_verdict import ObjectiveCheck
 from replay.runs.stress.process_players import ProcessLevelPlayer
@@ -78,17 +77,14 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
         RunStoppedError: a system refuses our key, or failed too often in a row.
         ReplayError: the run could not go on; what was answered until then is in the store.
     """
-    load = assembly.load
-    assert load is not None
-    conversations = await asyncio.to_thread(_read, assembly, store)
-    trace = await asyncio.to_thread(read_trace_of, assembly, conversations)
-    check_think_times(load, conversations)
+    inputs = await asyncio.to_thread(_read, assembly, store)
+    load = inputs.load
     start = perf_counter()
     player: LevelPlayer
     if load.workers > 1:
         player = ProcessLevelPlayer(assembly.file, load, store, start=start)
     else:
-        player = LocalLevelPlayer(assembly, load, conversations, store, start=start, trace=trace)
+        player = LocalLevelPlayer(inputs, store, start=start)
     watching = observer if isinstance(observer, LoadObserver) else None
     try:
         async with player.opened():
@@ -97,19 +93,12 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
         store.add_turn_key()
 
 
-def _read(assembly: Assembly, store: RunStore) -> list[Conversation]:
-    """
-    All conversations, since they are played again and again; the store keeps them too.
-
-    Raises:
-        DatasetError: one can't be read, or there is none.
-    """
-    conversations = read_conversations(
-        assembly, lambda error: store.add_event("bad-conversation", {"message": str(error)})
-    )
-    for position, conversation in enumerate(conversations):
+def _read(assembly: Assembly, store: RunStore) -> LoadInputs:
+    """All that is read before the run; the store keeps the conversations too."""
+    inputs = read_inputs(assembly, lambda error: store.add_event("bad-conversation", {"message": str(error)}))
+    for position, conversation in enumerate(inputs.conversations):
         store.add_conversation(position, conversation)
-    return conversations
+    return inputs
 
 
 async def _play_levels(

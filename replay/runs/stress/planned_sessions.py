@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from itertools import islice
 
@@ -18,12 +18,10 @@ from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, rampe
 from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
 from replay.play.load.sampling import draw, played_again, repetition_mark
-from replay.play.load.section import LoadSection
 from replay.play.load.think import think_rng
-from replay.play.load.trace import Arrival
 from replay.play.player import Play
 from replay.play.turn_schedule import Pacer
-from replay.scenario.assembly import Assembly
+from replay.runs.stress.inputs import LoadInputs
 
 PlayIt = Callable[[Play, Pacer], Coroutine[object, object, None]]
 
@@ -31,25 +29,15 @@ PlayIt = Callable[[Play, Pacer], Coroutine[object, object, None]]
 class PlannedSessions:
     """The sessions of one worker, level after level; a conversation drawn once more gets an id of its own."""
 
-    def __init__(
-        self,
-        assembly: Assembly,
-        load: LoadSection,
-        conversations: Sequence[Conversation],
-        play: PlayIt,
-        *,
-        trace: Sequence[Arrival] = (),
-        worker: int = 0,
-        workers: int = 1,
-    ) -> None:
-        self._load = load
-        self._seed = assembly.file.scenario.seed
-        self._assembly = assembly
+    def __init__(self, inputs: LoadInputs, play: PlayIt, *, worker: int = 0, workers: int = 1) -> None:
+        self._load = inputs.load
+        self._seed = inputs.assembly.file.scenario.seed
+        self._assembly = inputs.assembly
         self._play = play
-        self._trace = trace
+        self._trace = inputs.trace
         self._worker = worker
         self._workers = workers
-        self._conversations = {conversation.id: conversation for conversation in conversations}
+        self._conversations = {conversation.id: conversation for conversation in inputs.conversations}
         self._mark = repetition_mark(self._conversations)
         self._repetitions: Counter[str] = Counter()
         self._drawn = self._draw()

@@ -21,7 +21,7 @@ from replay.core.record import TurnRecord
 from replay.play.event_loop import run_on_loop
 from replay.play.first_failure import first_failure
 from replay.play.load.level import Level
-from replay.runs.stress.inputs import read_conversations, read_trace_of
+from replay.runs.stress.inputs import read_inputs
 from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.worker_messages import (
     Begin,
@@ -95,7 +95,11 @@ async def work(end: socket.socket) -> None:
 
 async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     sink = _SendingSink(writer)
-    async with _level_player(job, sink).opened() as player, asyncio.TaskGroup() as tasks:
+    # Everything the scenario names, built once more.
+    assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
+    inputs = read_inputs(assembly, lambda error: None)
+    players = LocalLevelPlayer(inputs, sink, start=job.start, worker=job.worker, workers=job.workers)
+    async with players.opened() as player, asyncio.TaskGroup() as tasks:
         send(writer, Done())
         counting = tasks.create_task(_keep_counting(player, writer))
         playing: asyncio.Task[None] | None = None
@@ -116,23 +120,6 @@ async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWr
         counting.cancel()
         if playing is not None:
             playing.cancel()
-
-
-def _level_player(job: Job, sink: _SendingSink) -> LocalLevelPlayer:
-    """Everything the scenario names, built once more."""
-    assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
-    assert assembly.load is not None
-    conversations = read_conversations(assembly, lambda error: None)
-    return LocalLevelPlayer(
-        assembly,
-        assembly.load,
-        conversations,
-        sink,
-        start=job.start,
-        trace=read_trace_of(assembly, conversations),
-        worker=job.worker,
-        workers=job.workers,
-    )
 
 
 async def _play(player: LocalLevelPlayer, level: Level, writer: asyncio.StreamWriter) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from replay.play.load.level import Level
 from replay.play.player import Play
-from replay.runs.stress.inputs import read_conversations, read_trace_of
+from replay.runs.stress.inputs import read_inputs
 from replay.runs.stress.planned_sessions import PlannedSessions
 from replay.scenario.assembly import assemble
 from tests.runs.stress.scenes import scenario, talk
@@ -35,18 +35,10 @@ class Shares:
         (folder / "trace.csv").write_text("at_s,conversation,gaps_s\n0,b,\n1,,2;3\n1.5,,\n2,b,\n3,,\n")
         talks = [talk("a", 3), talk("b", 1), talk("c", 2)]
         assembly = assemble(scenario(folder, load, talks=talks, **more))
-        conversations = read_conversations(assembly, lambda error: None)
-        self._load = assembly.load
+        inputs = read_inputs(assembly, lambda error: None)
+        self._load = inputs.load
         self._workers = [
-            PlannedSessions(
-                assembly,
-                assembly.load,
-                conversations,
-                lambda play, pace: play,
-                trace=read_trace_of(assembly, conversations),
-                worker=worker,
-                workers=workers,
-            )
+            PlannedSessions(inputs, lambda play, pace: play, worker=worker, workers=workers)
             for worker in range(workers)
         ]
 
@@ -92,9 +84,7 @@ def test_a_conversation_whose_id_looks_like_a_repetition_is_not_taken_for_one(tm
     assert {"a~2", "b~2"} <= {play[0] for play, *_ in shares.of(0, 12)}
     talks = [talk("a", 1), talk("a~2", 1)]
     assembly = assemble(scenario(tmp_path, PROFILES[0], talks=talks))
-    sessions = PlannedSessions(
-        assembly, assembly.load, read_conversations(assembly, print), lambda play, pace: play
-    )
+    sessions = PlannedSessions(read_inputs(assembly, print), lambda play, pace: play)
     level = Level(index=0, value=8.0, is_open=False, start_s=0)
     played = [session.play(None).conversation.id for session in islice(sessions.of(level), 4)]
     assert sorted(played) == ["a", "a~2", "a~2~~2", "a~~2"]
