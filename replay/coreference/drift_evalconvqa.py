@@ -11,13 +11,15 @@ question doesn't move the place where the question begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Literal
 
-from replay.core.drift_evidence import Drift, Mention, MentionDrift, MentionState, Reading
+from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Reading
 from replay.coreference.clusters import question_mention
+from replay.coreference.drift_hard import paired
 from replay.coreference.resolver import Cluster, Document, Span
-from replay.coreference.rewriting import at_sentence_start, capitalized, tidy, with_possessive
+from replay.coreference.rewriting import tidy
+from replay.coreference.substitution import at_sentence_start, capitalized, with_possessive
 from replay.coreference.words import tokens, word_f1, word_set
 
 MODE = "evalconvqa"
@@ -47,15 +49,14 @@ def compare(
     predicted_document: Document,
     predicted_clusters: Sequence[Cluster],
     *,
-    skip_entity: bool = True,
     match: Match = "f1",
 ) -> Drift:
     """
     The verdict of the published rule on one question in two histories.
 
     On each side the clusters with a mention in the question are kept, ordered by their last mention.
-    With *skip_entity* a cluster whose last mention is a capitalised entity is dropped. Each cluster
-    left stands for its first mention that is no pronoun, else for its first mention. Every cluster
+    A cluster whose last mention is a capitalised entity is dropped, as by the program's default. Each
+    cluster left stands for its first mention that is no pronoun, else for its first mention. Every cluster
     of the predicted side is compared with its best partner on the gold side, by F1 of lower-case
     words. The question is valid if and only if all have F1 > 0, and both sides have the same number
     of clusters; nothing on either side is valid.
@@ -77,16 +78,19 @@ def compare(
     predicted one ``open``. ``overlap`` is the F1 of the pair. Where the numbers differ the rule sets
     every F1 to 0, so a question can be invalid though no pair has drifted.
     """
-    gold = _compared(gold_document, gold_clusters, skip_entity)
-    predicted = _compared(predicted_document, predicted_clusters, skip_entity)
-    if len(gold) != len(predicted):
-        mentions, valid = _paired_by_place(gold, predicted), False
-    else:
+    gold = _compared(gold_document, gold_clusters)
+    predicted = _compared(predicted_document, predicted_clusters)
+    if len(gold) == len(predicted):
         mentions = tuple(
-            _mention_drift(max(gold, key=lambda g: word_f1(g.words, p.words)), p, at=p.mention)
+            _mention_drift(replace(max(gold, key=lambda g: _overlap(g, p)), mention=p.mention), p)
             for p in predicted
         )
         valid = all(m.overlap > 0 for m in mentions)
+    else:
+        # Of clusters that end in the same span the first counts.
+        found = (_mention_drift(*pair) for pair in paired(gold[::-1], predicted[::-1]))
+        mentions = tuple(sorted(found, key=lambda m: (m.gold.mention.start, m.gold.mention.end)))
+        valid = False
     if match == "em":
         resolved = rewrite_from_clusters(gold_document, gold_clusters)
         valid = resolved == rewrite_from_clusters(predicted_document, predicted_clusters)
@@ -102,23 +106,21 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
     stays. A cluster that names nothing changes nothing.
     """
     text, question_start = document.text(), len(document.context())
-    replacements: dict[Span, str] = {}
+    names: dict[Span, str] = {}
     for cluster in clusters:
         spans = sorted(span for span in cluster if span.start < span.end)
-        naming = next((span for span in spans if not _is_pronoun(text, span)), None)
-        if naming is None:
-            continue
-        name = tidy(text[naming.start : naming.end])
+        naming = _naming(text, spans)
+        name = "" if naming is None else tidy(_of(text, naming))
         for span in spans:
-            if span != naming and question_start <= span.start and span.end <= len(text) and name:
-                replacements.setdefault(span, name)
+            if name and span != naming and question_start <= span.start and span.end <= len(text):
+                names.setdefault(span, name)
     pieces: list[str] = []
     done = question_start
-    for span in sorted(replacements, key=lambda span: (span.start, -span.end)):
+    for span in sorted(names, key=lambda span: (span.start, -span.end)):
         if span.start < done:
             continue
         mention = question_mention(document, span)
-        name = replacements[span]
+        name = names[span]
         if mention.possessive:
             name = with_possessive(name, plural=mention.kind == "they")
         if at_sentence_start(document.question, mention.start):
@@ -128,78 +130,46 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
     return "".join([*pieces, text[done:]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """A cluster with a mention in the question, as the rule sees it."""
-
-    mention: Mention
-    """Its last mention, in the question's offsets."""
-    text: str
-    """The mention that stands for it."""
-    words: tuple[str, ...]
-
-
-def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[_Compared]:
+def _compared(document: Document, clusters: Sequence[Cluster]) -> list[Reading]:
+    """Of each cluster that ends in the question its last mention, read as the mention that names it."""
     text, question_start = document.text(), len(document.context())
     kept: list[tuple[Span, Span]] = []
     for cluster in clusters:
         spans = sorted(span for span in cluster if 0 <= span.start < span.end <= len(text))
-        if not spans or spans[-1].start < question_start:
-            continue
-        last = spans[-1]
-        if skip_entity and _is_entity(_said(text, last)):
-            continue
-        kept.append((last, next((span for span in spans if not _is_pronoun(text, span)), spans[0])))
+        if spans and spans[-1].start >= question_start and not _is_entity(_of(text, spans[-1])):
+            kept.append((spans[-1], _naming(text, spans) or spans[0]))
     return [
-        _Compared(
-            mention=question_mention(document, last),
-            text=text[named.start : named.end],
-            words=tuple(word.lower() for word in _said(text, named)),
-        )
+        Reading(mention=question_mention(document, last), antecedent=_of(text, named), source="cluster")
         for last, named in sorted(kept)
     ]
 
 
-def _said(text: str, span: Span) -> tuple[str, ...]:
-    """The tokens of *span*: the rule counts punctuation and "'s" as words of their own."""
-    return tuple(token.text for token in tokens(text[span.start : span.end]))
+def _of(text: str, span: Span) -> str:
+    return text[span.start : span.end]
 
 
-def _is_pronoun(text: str, span: Span) -> bool:
-    return " ".join(_said(text, span)).lower() in PRONOUNS
+def _naming(text: str, spans: Sequence[Span]) -> Span | None:
+    """The first of *spans* that is no pronoun."""
+    return next((span for span in spans if " ".join(_said(_of(text, span))).lower() not in PRONOUNS), None)
 
 
-def _is_entity(said: Sequence[str]) -> bool:
-    return all(word[0].isupper() for word in said if word not in _ARTICLES)
+def _said(text: str) -> tuple[str, ...]:
+    """The tokens of *text*: the rule counts punctuation and "'s" as words of their own."""
+    return tuple(token.text for token in tokens(text))
 
 
-def _reading(compared: _Compared) -> Reading:
-    return Reading(mention=compared.mention, antecedent=compared.text, source="cluster")
+def _is_entity(text: str) -> bool:
+    return all(word[0].isupper() for word in _said(text) if word not in _ARTICLES)
 
 
-def _mention_drift(gold: _Compared, predicted: _Compared, *, at: Mention) -> MentionDrift:
-    overlap = word_f1(gold.words, predicted.words)
+def _overlap(gold: Reading, predicted: Reading) -> float:
+    first, second = ([word.lower() for word in _said(side.antecedent or "")] for side in (gold, predicted))
+    return word_f1(first, second)
+
+
+def _mention_drift(gold: Reading, predicted: Reading) -> MentionDrift:
+    overlap = _overlap(gold, predicted)
     state: MentionState = "same" if overlap > 0 else "drifted"
-    return MentionDrift(
-        gold=Reading(mention=at, antecedent=gold.text, source="cluster"),
-        predicted=_reading(predicted),
-        state=state,
-        overlap=overlap,
-    )
-
-
-def _paired_by_place(gold: Sequence[_Compared], predicted: Sequence[_Compared]) -> tuple[MentionDrift, ...]:
-    gold_at = {(g.mention.start, g.mention.end): g for g in reversed(gold)}
-    predicted_at = {(p.mention.start, p.mention.end): p for p in reversed(predicted)}
-    paired: list[MentionDrift] = []
-    for place in sorted(gold_at | predicted_at):
-        g, p = gold_at.get(place), predicted_at.get(place)
-        if g is not None and p is not None:
-            paired.append(_mention_drift(g, p, at=g.mention))
-        elif g is not None:
-            unread = Reading(mention=g.mention, antecedent=None)
-            paired.append(MentionDrift(gold=_reading(g), predicted=unread, state="lost", overlap=0.0))
-        elif p is not None:
-            unread = Reading(mention=p.mention, antecedent=None)
-            paired.append(MentionDrift(gold=unread, predicted=_reading(p), state="open", overlap=0.0))
-    return tuple(paired)
+    if gold.antecedent is None or predicted.antecedent is None:
+        state = "open" if gold.antecedent is None else "lost"
+    return MentionDrift(gold=gold, predicted=predicted, state=state, overlap=overlap)

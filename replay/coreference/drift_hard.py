@@ -25,13 +25,9 @@ def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:
     The question is valid if and only if no mention is drifted or lost. Probabilities are 1 for those
     mentions and 0 for all others.
     """
-    mentions = tuple(_mention_drift(*pair) for pair in paired(gold, predicted))
-    return Drift(
-        valid=all(m.state in ("same", "open") for m in mentions),
-        mentions=mentions,
-        mode=MODE,
-        probability=max((m.probability for m in mentions), default=0.0),
-    )
+    mentions = tuple(mention_drift(*pair) for pair in paired(gold, predicted))
+    probability = max((m.probability for m in mentions), default=0.0)
+    return Drift(valid=probability == 0, mentions=mentions, mode=MODE, probability=probability)
 
 
 def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
@@ -49,19 +45,16 @@ def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tu
         )
 
 
-def state_and_overlap(gold: Reading, predicted: Reading) -> tuple[MentionState, float]:
-    """One mention's state by its best antecedents alone, and their word F1."""
-    if not (gold.antecedent or "").strip():
-        return "open", 0.0
-    if not (predicted.antecedent or "").strip():
-        return "lost", 0.0
+def mention_drift(gold: Reading, predicted: Reading, probability: float | None = None) -> MentionDrift:
+    """One mention by its best antecedents; *probability* None is 1 where they say drift, else 0."""
     overlap = word_f1(comparable_words(gold.antecedent or ""), comparable_words(predicted.antecedent or ""))
-    return "same" if overlap > 0 else "drifted", overlap
-
-
-def _mention_drift(gold: Reading, predicted: Reading) -> MentionDrift:
-    state, overlap = state_and_overlap(gold, predicted)
-    probability = 1.0 if state in ("drifted", "lost") else 0.0
+    state: MentionState = "same" if overlap > 0 else "drifted"
+    if not (gold.antecedent or "").strip():
+        state = "open"
+    elif not (predicted.antecedent or "").strip():
+        state = "lost"
+    if probability is None:
+        probability = float(state in ("drifted", "lost"))
     return MentionDrift(gold=gold, predicted=predicted, state=state, overlap=overlap, probability=probability)
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from replay.core.drift_evidence import Drift, MentionDrift, Reading
-from replay.coreference.drift_hard import paired, state_and_overlap
+from replay.core.drift_evidence import Drift, Reading
+from replay.coreference.drift_hard import mention_drift, paired
 from replay.coreference.resolver import Document
 from replay.coreference.words import comparable_words, content_words, words
 
@@ -33,8 +33,8 @@ def compare(
     gold: Sequence[Reading],
     predicted: Sequence[Reading],
     *,
-    gold_document: Document | None = None,
-    predicted_document: Document | None = None,
+    gold_document: Document,
+    predicted_document: Document,
     threshold: float | None = None,
 ) -> Drift:
     """
@@ -47,33 +47,25 @@ def compare(
     - ``INTRUDER_WEIGHT`` times what is gained: the predicted-side probability of the antecedents
       that hold a word which the gold history lacks.
 
-    What each history says is looked up in its document; without documents, in its distribution.
-    A mention without a distribution on either side has probability 1 when its best antecedents
-    share no content word or only the gold side has one, else 0. Equal readings have probability 0.
+    What each history says is looked up in its document. A mention without a distribution on either
+    side has probability 1 when its best antecedents share no content word or only the gold side has
+    one, else 0. Equal readings have probability 0.
 
     The question is valid if and only if every mention's probability is 0 or below *threshold* (by
     default ``THRESHOLD``). A mention's state is that of its two best antecedents, as under ``hard``;
     one that is ``same`` can have a high probability when much else was lost.
     """
     limit = THRESHOLD if threshold is None else threshold
-    mentions = []
-    for one, other in paired(gold, predicted):
-        state, overlap = state_and_overlap(one, other)
-        probability = _probability(one, other, gold_document, predicted_document)
-        if probability is None:
-            probability = 1.0 if state in ("drifted", "lost") else 0.0
-        mentions.append(
-            MentionDrift(gold=one, predicted=other, state=state, overlap=overlap, probability=probability)
-        )
+    mentions = tuple(
+        mention_drift(one, other, _probability(one, other, gold_document, predicted_document))
+        for one, other in paired(gold, predicted)
+    )
     most = max((mention.probability for mention in mentions), default=0.0)
-    return Drift(valid=most == 0 or most < limit, mentions=tuple(mentions), mode=MODE, probability=most)
+    return Drift(valid=most == 0 or most < limit, mentions=mentions, mode=MODE, probability=most)
 
 
 def _probability(
-    gold: Reading,
-    predicted: Reading,
-    gold_document: Document | None,
-    predicted_document: Document | None,
+    gold: Reading, predicted: Reading, gold_document: Document, predicted_document: Document
 ) -> float | None:
     """That the readings differ, in [0, 1]; None where neither side has a distribution."""
     if gold == predicted:
@@ -93,14 +85,10 @@ def _distribution(reading: Reading) -> tuple[tuple[float, str], ...]:
 
 
 def _missing(
-    distribution: Sequence[tuple[float, str]],
-    other: Sequence[tuple[float, str]],
-    said: frozenset[str] | None,
+    distribution: Sequence[tuple[float, str]], other: Sequence[tuple[float, str]], said: frozenset[str]
 ) -> float:
     """The probability of the antecedents in *distribution* that the *other* side's history lacks."""
     keys = {comparable_words(text) for _, text in other}
-    if said is None:
-        said = frozenset(word for key in keys for word in key)
     return sum(
         probability
         for probability, text in distribution
@@ -108,10 +96,8 @@ def _missing(
     )
 
 
-def _said(document: Document | None) -> frozenset[str] | None:
-    """Every word of a document; None without one."""
-    if document is None:
-        return None
+def _said(document: Document) -> frozenset[str]:
+    """Every word of a document."""
     # Piece by piece, since most of a document's pieces stood in the one of the turn before, and no
     # word reaches over the space between two.
     return frozenset[str]().union(*map(_words_of, document.pieces()))

@@ -17,27 +17,8 @@ from collections.abc import Sequence
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Reading
 from replay.coreference.mentions import REFLEXIVES
-from replay.coreference.substitution import (
-    CLAUSE,
-    MAX_INSERTED_WORDS,
-    at_sentence_start,
-    capitalized,
-    in_place,
-    is_name,
-    with_possessive,
-)
+from replay.coreference.substitution import CLAUSE, capitalized, in_place, is_name
 from replay.coreference.words import comparable_words, content_words
-
-__all__ = [
-    "CLAUSE",
-    "MAX_INSERTED_WORDS",
-    "MIN_PROBABILITY",
-    "at_sentence_start",
-    "capitalized",
-    "rewrite",
-    "tidy",
-    "with_possessive",
-]
 
 MIN_PROBABILITY = 0.2
 """Best BLEU and exact match on CANARD's development half are had from 0.15 to 0.3: a reading that is right
