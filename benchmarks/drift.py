@@ -40,12 +40,12 @@ from pathlib import Path
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Drift, Reading
 from replay.coreference import drift_hard, drift_strict
+from replay.coreference.clusters import read_all
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.embedded.candidates import split_title
 from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
-from replay.coreference.service import read_all
 from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples
 from replay.coreference.training.human_readings import RightReading, right_readings
 from replay.coreference.words import content_words, words

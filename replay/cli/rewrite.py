@@ -111,7 +111,7 @@ def rewrite(
 
 
 def _resolver(text: str, folder: Path) -> Resolver:
-    from replay.coreference.service import ResolverChoice
+    from replay.coreference.worker import ResolverChoice
     from replay.scenario.reading import read_choices
 
     (choice,) = read_choices([text], "--resolver")

@@ -42,7 +42,7 @@ def load(
         ScenarioError: its settings don't fit.
     """
     from replay.coreference.question_reader import QuestionReader
-    from replay.coreference.service import ResolverChoice
+    from replay.coreference.worker import ResolverChoice
 
     choice = ResolverChoice(name=name, settings=settings or {}, folder=folder or Path())
     return QuestionReader(choice.build())

@@ -1,5 +1,5 @@
 """
-Readings from clusters, for resolvers that know which spans belong together and no more.
+Readings from any resolver; from clusters, where it knows which spans belong together and no more.
 
 A span of a cluster that stands in the question is a mention; what it refers to is the cluster's
 first span before the question that is more than a pronoun.
@@ -11,8 +11,16 @@ from collections.abc import Iterable, Sequence
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.mentions import is_possessive, kind_of
-from replay.coreference.resolver import Cluster, Document, Span
+from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver, Span
 from replay.coreference.words import PRONOUNS, words
+
+
+def read_all(resolver: Resolver, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
+    """Readings from any resolver: its own where it gives them, else derived from its clusters."""
+    if isinstance(resolver, MentionReader):
+        return resolver.read(documents)
+    found = zip(documents, resolver.resolve(documents), strict=True)
+    return [readings_from_clusters(document, clusters) for document, clusters in found]
 
 
 def readings_from_clusters(document: Document, clusters: Sequence[Cluster]) -> tuple[Reading, ...]:

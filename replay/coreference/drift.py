@@ -23,8 +23,7 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.history import Exchange, Played
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
-from replay.coreference.documents import document_of, recorded_document
-from replay.coreference.resolver import Document
+from replay.coreference.resolver import Document, document_of, recorded_document
 from replay.coreference.service import CoreferenceService
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 
@@ -51,6 +52,29 @@ class Document:
         background = [self.background.strip()] if self.background.strip() else []
         said = [part.strip() for turn in self.turns for part in (turn.question, turn.answer) if part.strip()]
         return [*heading, *background, *said, QUESTION_MARK]
+
+
+def recorded_document(conversation: Conversation, depth: int, *, window: int, background: bool) -> Document:
+    """The question at *depth* (1-based) after the recorded ones; an unknown gold answer is left out."""
+    turns = [
+        Exchange(question=turn.question, answer=turn.gold_answer or "")
+        for turn in conversation.turns[: depth - 1]
+    ]
+    question = conversation.turns[depth - 1].question
+    return document_of(conversation, question, turns, window=window, background=background)
+
+
+def document_of(
+    conversation: Conversation, question: str, turns: Sequence[Exchange], *, window: int, background: bool
+) -> Document:
+    """*question* after the last *window* of *turns* and, with *background*, title, section and background."""
+    return Document(
+        question=question,
+        turns=tuple(turns[max(0, len(turns) - window) :]),
+        title=conversation.title if background else "",
+        section=conversation.section if background else "",
+        background=conversation.background if background else "",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

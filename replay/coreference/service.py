@@ -27,9 +27,9 @@ from replay.core.errors import ReplayError, ResolverError
 from replay.core.logs import tell
 from replay.coreference.resolver import Cluster, Document
 from replay.coreference.semantic import SemanticEncoder, history_text
-from replay.coreference.worker import Asked, ResolverChoice, Worker, answer, read_all, start_worker, work
+from replay.coreference.worker import Asked, ResolverChoice, Worker, start_worker, work
 
-__all__ = ["CoreferenceService", "ResolverChoice", "read_all"]
+__all__ = ["CoreferenceService", "ResolverChoice"]
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
@@ -43,12 +43,11 @@ under several policies, are then resolved once."""
 class _Lane(Generic[K, R]):
     """One kind of question to the workers: what waits for it, and what is already known."""
 
-    def __init__(self, task: str, remembered: int) -> None:
+    def __init__(self, task: str) -> None:
         self.task = task
         """The worker's method."""
         self.waiting: deque[tuple[Any, asyncio.Future[R]]] = deque()
         self._known: OrderedDict[K, asyncio.Future[R]] = OrderedDict()
-        self._remembered = remembered
 
     def ask(self, key: K, sent: Any) -> tuple[asyncio.Future[R], bool]:
         """The future result for what is *sent* to a worker, and whether it has to be worked for."""
@@ -59,12 +58,9 @@ class _Lane(Generic[K, R]):
         future = asyncio.get_running_loop().create_future()
         self._known[key] = future
         self.waiting.append((sent, future))
-        if len(self._known) > self._remembered:
+        if len(self._known) > REMEMBERED_DOCUMENTS:
             self._known.popitem(last=False)
         return future, True
-
-    def next_batch(self) -> list[tuple[Any, asyncio.Future[R]]]:
-        return [self.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(self.waiting)))]
 
 
 class CoreferenceService:
@@ -88,9 +84,9 @@ class CoreferenceService:
         self._workers = workers
         self.encoder = encoder
         self._local = Worker(choice, encoder)
-        self._readings: _Lane[Document, tuple[Reading, ...]] = _Lane("readings", REMEMBERED_DOCUMENTS)
-        self._clusters: _Lane[Document, list[Cluster]] = _Lane("clusters", REMEMBERED_DOCUMENTS)
-        self._similarities: _Lane[tuple[str, str], float] = _Lane("similarities", REMEMBERED_DOCUMENTS)
+        self._readings: _Lane[Document, tuple[Reading, ...]] = _Lane("readings")
+        self._clusters: _Lane[Document, list[Cluster]] = _Lane("clusters")
+        self._similarities: _Lane[tuple[str, str], float] = _Lane("similarities")
         self._work = asyncio.Semaphore(0)
         self._pool: Executor | None = None
         self._dispatchers: list[asyncio.Task[None]] = []
@@ -188,7 +184,7 @@ class CoreferenceService:
             await self._serve(self._similarities)
 
     async def _serve(self, lane: _Lane[K, R]) -> None:
-        batch = lane.next_batch()
+        batch = [lane.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(lane.waiting)))]
         if not batch:
             return
         try:
@@ -199,25 +195,25 @@ class CoreferenceService:
                 future.set_exception(failure)
                 future.exception()  # whoever still waits gets it; nobody waiting is no news
             return
-        if lane.task != self._similarities.task:
+        if lane is not self._similarities:
             self.resolved += len(batch)
         for (_, future), result in zip(batch, results, strict=True):
             future.set_result(result)
 
     async def _compute(self, task: str, batch: Sequence[Any]) -> list[Any]:
         loop = asyncio.get_running_loop()
-        function = partial(work, task, batch) if self._workers else partial(answer, self._local, task, batch)
+        function = partial(work, task) if self._workers else getattr(self._local, task)
         pool = self._pool
         assert pool is not None
         try:
-            return await loop.run_in_executor(pool, function)
+            return await loop.run_in_executor(pool, function, batch)
         except BrokenProcessPool:
             # A worker died (out of memory, a signal): one new pool, one more try.
             if self._pool is pool:
                 tell(logging.WARNING, "worker restarted", what="coreference", documents=len(batch))
                 _end(pool)
                 self._pool = self._new_pool()
-            return await loop.run_in_executor(self._pool, function)
+            return await loop.run_in_executor(self._pool, function, batch)
 
 
 def _end(pool: Executor) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
-from replay.coreference.documents import recorded_document
-from replay.coreference.resolver import Resolver
+from replay.coreference.clusters import read_all
+from replay.coreference.resolver import Resolver, recorded_document
 from replay.coreference.rewriting import MIN_PROBABILITY, certainty, rewrite
-from replay.coreference.worker import read_all
 
 _SHOWN_ANTECEDENTS = 5
 

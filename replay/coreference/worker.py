@@ -55,17 +55,6 @@ class ResolverChoice:
         return resolver
 
 
-def read_all(resolver: Resolver, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-    """Readings from any resolver: its own where it gives them, else derived from its clusters."""
-    if isinstance(resolver, MentionReader):
-        return resolver.read(documents)
-    return _derived(documents, resolver.resolve(documents))
-
-
-def _derived(documents: Sequence[Document], found: Sequence[list[Cluster]]) -> list[tuple[Reading, ...]]:
-    return [readings_from_clusters(d, clusters) for d, clusters in zip(documents, found, strict=True)]
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A document, and whether it depends on the data set alone, so that it may be kept on disk."""
@@ -92,7 +81,10 @@ class Worker:
         """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
         if isinstance(self.resolver, MentionReader):
             return self._through_cache("read", asked, self.resolver.read, tuple[Reading, ...])
-        return _derived([a.document for a in asked], self.clusters(asked))
+        return [
+            readings_from_clusters(a.document, found)
+            for a, found in zip(asked, self.clusters(asked), strict=True)
+        ]
 
     def clusters(self, asked: Sequence[Asked]) -> list[list[Cluster]]:
         """All clusters of each document."""
@@ -156,9 +148,5 @@ def _leave_with(parent: int) -> None:
 
 def work(task: str, batch: Sequence[Any]) -> list[Any]:
     """What this process's worker answers to a batch; *task* is the method's name."""
-    return answer(_worker, task, batch)
-
-
-def answer(worker: Worker, task: str, batch: Sequence[Any]) -> list[Any]:
-    """The worker's method called *task*, applied to *batch*."""
-    return list(getattr(worker, task)(batch))
+    answers: list[Any] = getattr(_worker, task)(batch)
+    return answers

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from replay.core.conversation import Conversation
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document
+from replay.coreference.resolver import Document, document_of
 from replay.datasets.loading import read_conversations
 
 FOLDS = 5
@@ -51,20 +50,10 @@ def read_examples(paths: Sequence[Path]) -> list[Example]:
         turns: list[Exchange] = []
         for turn in conversation.turns:
             if turn.standalone:
-                document = _document(conversation, turn.question, turns)
+                document = document_of(conversation, turn.question, turns, window=len(turns), background=True)
                 found.setdefault(
                     (group, document),
                     Example(dialog=conversation.id, group=group, document=document, rewrite=turn.standalone),
                 )
             turns.append(Exchange(question=turn.question, answer=turn.gold_answer or ""))
     return list(found.values())
-
-
-def _document(conversation: Conversation, question: str, turns: Sequence[Exchange]) -> Document:
-    return Document(
-        question=question,
-        turns=tuple(turns),
-        title=conversation.title,
-        section=conversation.section,
-        background=conversation.background,
-    )
