@@ -21,9 +21,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
 
-from replay.core.errors import ResolverError
 from replay.coreference import fastcoref_compat as compat
-from replay.coreference.model_files import INSTALL, fingerprint, library_version
+from replay.coreference.model_files import fingerprint, library_version, loading
 from replay.coreference.resolver import QUESTION_MARK, Cluster, Document, Span
 
 REVISION = 1
@@ -187,21 +186,18 @@ def _heading_length(document: Document) -> int:
 @lru_cache(maxsize=1)
 def _load(model: compat.ModelName, path: Path | None, device: str | None) -> Any:
     source = HUB_NAMES[model] if path is None else str(path)
-    try:
-        return compat.construct(model, source, device)
-    except ImportError as error:
-        raise ResolverError(
-            f"fastcoref can't be imported ({error}); {INSTALL} brings what it needs"
-        ) from error
-    except Exception as error:  # three libraries, each with errors of its own
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+
+    def advice(error: Exception, reason: str) -> str:
         if path is None and isinstance(error, OSError):
-            raise ResolverError(
+            return (
                 f'the weights of "{source}" can\'t be loaded ({reason}); go online once to download them, '
                 f"or copy that model's directory from the Hugging Face hub and name it as path: in "
                 f"drift.settings"
-            ) from error
-        raise ResolverError(f'"{path}" can\'t be loaded as a {model} model: {reason}') from error
+            )
+        return f'"{path}" can\'t be loaded as a {model} model: {reason}'
+
+    with loading("fastcoref", advice):
+        return compat.construct(model, source, device)
 
 
 def _check_directory(path: Path, model: compat.ModelName) -> None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Literal
 
+from replay.coreference.model_files import quiet_transformers
+
 ModelName = Literal["f-coref", "lingmess"]
 WordSpan = tuple[int, int]
 """Numbers of words, end exclusive."""
@@ -37,21 +39,19 @@ def construct(model: ModelName, source: str, device: str | None) -> Any:
         from fastcoref.coref_models.modeling_fcoref import FCorefModel
         from fastcoref.coref_models.modeling_lingmess import LingMessModel
 
-    network, factory = (
-        (FCorefModel, fastcoref.FCoref) if model == "f-coref" else (LingMessModel, fastcoref.LingMessCoref)
-    )
-    _fit(FCorefModel)
-    _fit(LingMessModel)
-    # Left to itself the library downloads en_core_web_sm, of which it uses only the tokenizer: this one.
-    words = spacy.blank("en")
-    words.max_length = 2**31
-    with _surroundings_kept(), _missing_weights(network) as missing:
-        built = factory(source, device=device, nlp=words, enable_progress_bar=False)
+        small = model == "f-coref"
+        network, factory = (
+            (FCorefModel, fastcoref.FCoref) if small else (LingMessModel, fastcoref.LingMessCoref)
+        )
+        _fit(network)
+        # Left to itself the library downloads en_core_web_sm, of which it uses only the tokenizer: this one.
+        words = spacy.blank("en")
+        words.max_length = 2**31
+        with _missing_weights(network) as missing:
+            built = factory(source, device=device, nlp=words, enable_progress_bar=False)
     if missing:
         raise MissingWeightsError(f"{len(missing)} weights are missing, {missing[0]} among them")
     built.model.eval()
-    # transformers 4.57 would advise against padding apart from tokenizing, which is how fastcoref works.
-    getattr(built.tokenizer, "deprecation_warnings", {})["Asking-to-pad-a-fast-tokenizer"] = True
     return built
 
 
@@ -63,7 +63,7 @@ def reads_in_segments(built: Any) -> bool:
 def token_counts(built: Any, words: Sequence[str]) -> list[int]:
     """How many of the model's tokens each word has; 0 for what the model can't see, as a line break."""
     counts = [0] * len(words)
-    with _quiet_transformers():
+    with quiet_transformers():
         encoded = built.tokenizer(list(words), is_split_into_words=True, add_special_tokens=False)
     for word in encoded.word_ids(0):
         counts[word] += 1
@@ -84,7 +84,7 @@ def predict(built: Any, documents: Sequence[Sequence[str]]) -> list[list[list[Wo
         {name: values[i] for name, values in encoded.items()} | {"text": "", "idx": i}
         for i in range(len(documents))
     ]
-    with _quiet_transformers():
+    with quiet_transformers():
         results = built._batch_inference(built.collator(examples))
     # A special token can be chosen as a mention; it has no place in the text and comes out as None.
     return [
@@ -155,26 +155,10 @@ def _surroundings_kept() -> Iterator[None]:
     level, handlers = logging.root.level, list(logging.root.handlers)
     python_state, numpy_state = random.getstate(), numpy.random.get_state()
     try:
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count())), _quiet_transformers():
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count())), quiet_transformers():
             yield
     finally:
         logging.root.setLevel(level)
         logging.root.handlers[:] = handlers
         random.setstate(python_state)
         numpy.random.set_state(numpy_state)
-
-
-@contextmanager
-def _quiet_transformers() -> Iterator[None]:
-    """No advice and no progress bars from transformers meanwhile."""
-    from transformers.utils import logging as chatter
-
-    verbosity, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
-    chatter.set_verbosity_error()
-    chatter.disable_progress_bar()
-    try:
-        yield
-    finally:
-        chatter.set_verbosity(verbosity)
-        if bars:
-            chatter.enable_progress_bar()

