@@ -4,7 +4,7 @@ Coreference resolvers that ship with the program: no download, no model library,
 They read the mentions of the question only. Candidate antecedents are gathered from everything the
 document holds (``candidates``). ``EmbeddedResolver`` scores them with small networks trained on human
 rewrites (``features``, ``network``, ``ranker``; ``python -m replay.coreference.training.train``) and
-gives a distribution over them; ``RulesResolver`` chooses among them by rules (``rules``, ``fit``).
+gives a distribution over them; ``RulesResolver`` chooses among them by rules (``rules``).
 """
 
 from __future__ import annotations

@@ -22,12 +22,11 @@ from replay.coreference.embedded.lexicon import (
     gender,
     singular,
 )
-from replay.coreference.embedded.rule_points import is_named_section, is_person, is_proper
+from replay.coreference.embedded.rules import is_named_section, is_person, is_proper
 from replay.coreference.embedded.scene import Scene
 from replay.coreference.embedded.spans import is_date
 from replay.coreference.embedded.surroundings import Names, Sentences, role
 from replay.coreference.mentions import find_mentions
-from replay.coreference.resolver import Document
 from replay.coreference.words import ARTICLES, word_set, words
 
 _KINDS: tuple[CandidateKind, ...] = get_args(CandidateKind)
@@ -99,6 +98,7 @@ class Looks:
     """What several features ask of a candidate, found once for a document."""
 
     def __init__(self, scene: Scene, candidate: Candidate) -> None:
+        self.candidate = candidate
         self.form = form_of(candidate.text, candidate.key, candidate.kind)
         self.before = {singular(o.before) for o in candidate.occurrences}
         """Nouns that stand right before it: "album" in "the album Thriller"."""
@@ -113,23 +113,23 @@ class Looks:
         self.was_known = self.asked_last or candidate.first.turn < scene.last_turn
 
 
-def common(
-    document: Document, scene: Scene, candidates: Sequence[Candidate], looks: Sequence[Looks]
-) -> list[list[float]]:
+def common(scene: Scene, looks: Sequence[Looks]) -> list[list[float]]:
     """What holds of each candidate for every mention."""
-    context = document.context()
-    sentences = Sentences(document, scene.question_words)
-    names = Names(candidates)
-    newest = max(c.last.end for c in candidates)
-    newest_name = max((c.last.end for c in candidates if c.kind in ("name", "quote", "answer")), default=-1)
+    context = scene.document.context()
+    sentences = Sentences(scene.document, scene.question_words)
+    names = Names(scene.candidates)
+    newest = max(c.last.end for c in scene.candidates)
+    newest_name = max(
+        (c.last.end for c in scene.candidates if c.kind in ("name", "quote", "answer")), default=-1
+    )
     rows = []
-    for candidate, look in zip(candidates, looks, strict=True):
-        last = candidate.last
+    for look in looks:
+        candidate, last = look.candidate, look.candidate.last
         rows.append(
             [
                 *look.form.features,
-                *_relations(candidate, scene, look),
-                *_history(candidate, scene, look),
+                *_relations(scene, look),
+                *_history(scene, look),
                 math.log1p(max(0, len(context) - last.end)) / 8,
                 float(last.end == newest),
                 float(last.end == newest_name),
@@ -141,9 +141,9 @@ def common(
     return rows
 
 
-def _relations(candidate: Candidate, scene: Scene, look: Looks) -> list[float]:
+def _relations(scene: Scene, look: Looks) -> list[float]:
     """What the candidate shares with the topic, the question and the nouns before it."""
-    key, topic = set(candidate.key), set(scene.topic.key)
+    key, topic = set(look.candidate.key), set(scene.topic.key)
     return [
         float(key < topic),
         float(key > topic),
@@ -156,9 +156,10 @@ def _relations(candidate: Candidate, scene: Scene, look: Looks) -> list[float]:
     ]
 
 
-def _history(candidate: Candidate, scene: Scene, look: Looks) -> list[float]:
+def _history(scene: Scene, look: Looks) -> list[float]:
     """When, how often and by whom the candidate was said."""
-    first, last, occurrences = candidate.first, candidate.last, candidate.occurrences
+    occurrences = look.candidate.occurrences
+    first, last = occurrences[0], occurrences[-1]
     age = scene.last_turn - last.turn if last.turn >= 0 else -1
     in_questions = sum(o.place == "question" for o in occurrences)
     in_answers = sum(o.place == "answer" for o in occurrences)
@@ -182,30 +183,25 @@ def _history(candidate: Candidate, scene: Scene, look: Looks) -> list[float]:
 
 
 def fitting(
-    document: Document,
-    scene: Scene,
-    mention: Mention,
-    candidates: Sequence[Candidate],
-    looks: Sequence[Looks],
-    gained: Sequence[float],
+    scene: Scene, mention: Mention, looks: Sequence[Looks], gained: Sequence[float]
 ) -> list[list[float]]:
     """What holds of each candidate for *mention*; *gained* are the points the rules give it."""
-    kind = mention.kind
-    noun = singular(words(mention.text)[-1]) if kind in ("this-noun", "the-noun") else ""
-    wanted = {"he": 1.0, "she": -1.0}.get(kind, 0.0)
-    one, several, thing, happening = kind in ("he", "she"), kind == "they", kind == "it", kind == "this"
+    asked = mention.kind
+    noun = singular(words(mention.text)[-1]) if asked in ("this-noun", "the-noun") else ""
+    wanted = {"he": 1.0, "she": -1.0}.get(asked, 0.0)
+    one, several, thing, happening = asked in ("he", "she"), asked == "they", asked == "it", asked == "this"
     wants = [noun in nouns for nouns in NOUN_CLASSES]
     wants_work, wants_group, wants_time = noun in WORKS, noun in GROUPS, noun in TIMES
     most, ranked = max(gained), sorted(-points for points in gained)
-    turns = document.turns
-    continues = bool(turns) and any(m.kind == kind for m in find_mentions(turns[-1].question))
+    turns = scene.document.turns
+    continues = bool(turns) and any(m.kind == asked for m in find_mentions(turns[-1].question))
     is_named_before = mention.start in scene.named_in_question
     rows = []
-    for candidate, look, points in zip(candidates, looks, gained, strict=True):
-        is_clause = candidate.kind == "clause"
+    for look, points in zip(looks, gained, strict=True):
+        kind, last = look.candidate.kind, look.candidate.last
+        is_clause = kind == "clause"
         topic_thing = look.is_topic and not scene.topic_is_person
         person, no_person = max(0.0, look.person), max(0.0, -look.person)
-        last = candidate.last
         rows.append(
             [
                 points / 4,
@@ -242,7 +238,7 @@ def fitting(
                 float(wants_time and look.form.is_date),
                 float(bool(noun) and not wants_time and look.form.is_date),
                 float(wants_work and look.is_work),
-                float(wants_work and candidate.kind == "quote"),
+                float(wants_work and kind == "quote"),
                 float(wants_group and topic_thing),
                 float(is_named_before),
             ]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from replay.coreference.embedded.layout import Part, Place, holds_answer, layout
-from replay.coreference.embedded.lexicon import PLAIN_SECTIONS
+from replay.coreference.embedded.lexicon import ORGANIZED_TITLES, PLAIN_SECTIONS, singular
 from replay.coreference.embedded.spans import YEARS, forms, is_date
 from replay.coreference.resolver import Document
-from replay.coreference.words import comparable_words, content_words
+from replay.coreference.words import comparable_words, content_words, words
 
 CandidateKind = Literal["title", "section", "name", "quote", "phrase", "words", "date", "answer", "clause"]
 
@@ -71,10 +71,6 @@ class Candidate:
     def last(self) -> Occurrence:
         return self.occurrences[-1]
 
-    @property
-    def last_turn(self) -> int:
-        return self.last.turn
-
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -84,6 +80,11 @@ class Topic:
     key: tuple[str, ...]
     note: str = ""
     """What a title says in parentheses: "Thriller (album)"."""
+
+    @property
+    def is_organized(self) -> bool:
+        """Whether its title says that it is a group, a work or the like."""
+        return any(singular(word) in ORGANIZED_TITLES for word in words(self.note))
 
 
 def gather(document: Document) -> tuple[Topic, list[Candidate]]:
@@ -142,19 +143,17 @@ def most_said(candidates: list[Candidate]) -> Candidate | None:
     for name in names:
         if name.first.place == "background":
             return name
-    said = {name.key: sum(2 if o.place == "question" else 1 for o in name.occurrences) for name in names}
-    best: Candidate | None = None
-    most = 0
-    for name in names[:_MAX_TOPIC_NAMES]:
-        weight = said[name.key] + sum(
-            said[other.key]
-            for other in names[:_MAX_TOPIC_NAMES]
-            if len(other.key) < len(name.key) and set(other.key) <= set(name.key)
-        )
-        if weight > most:
-            best, most = name, weight
-    if best is not None:
-        return best
+    said = {
+        name.key: sum(2 if o.place == "question" else 1 for o in name.occurrences)
+        for name in names[:_MAX_TOPIC_NAMES]
+    }
+
+    def weight(name: Candidate) -> int:
+        shorter = (key for key in said if len(key) < len(name.key) and set(key) <= set(name.key))
+        return said[name.key] + sum(said[key] for key in shorter)
+
+    if names:
+        return max(names[:_MAX_TOPIC_NAMES], key=weight)
     opening = [
         c for c in candidates if c.first.place == "question" and c.first.turn == 0 and c.kind != "date"
     ]

@@ -23,18 +23,11 @@ def choice(
 ) -> Choice:
     """The choice of *candidate*, or of none, for *mention*."""
     if candidate is None:
-        reading = Reading(mention=mention, antecedent=None, distribution=distribution)
-        return Choice(reading=reading, antecedent=None)
-    place = candidate.first
-    return Choice(
-        reading=Reading(
-            mention=mention,
-            antecedent=candidate.text,
-            source=candidate.kind,
-            distribution=distribution,
-        ),
-        antecedent=Span(start=place.start, end=place.end),
+        return Choice(Reading(mention=mention, antecedent=None, distribution=distribution), None)
+    reading = Reading(
+        mention=mention, antecedent=candidate.text, source=candidate.kind, distribution=distribution
     )
+    return Choice(reading, Span(start=candidate.first.start, end=candidate.first.end))
 
 
 def clusters(document: Document, choices: Iterable[Choice]) -> list[Cluster]:

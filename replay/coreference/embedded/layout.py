@@ -37,20 +37,19 @@ def layout(document: Document) -> tuple[Part, ...]:
 
     For each part, ``document.text()[part.start : part.start + len(part.text)] == part.text``.
     """
-    planned: list[tuple[Place, int, str, str]] = [
-        ("title", HEADING, document.title.strip(), "."),
-        ("section", HEADING, document.section.strip(), "."),
-        ("background", HEADING, document.background.strip(), ""),
+    said: list[tuple[Place, int, str]] = [
+        ("title", HEADING, document.title),
+        ("section", HEADING, document.section),
+        ("background", HEADING, document.background),
     ]
-    for index, turn in enumerate(document.turns):
-        planned.append(("question", index, turn.question.strip(), ""))
-        planned.append(("answer", index, turn.answer.strip(), ""))
+    for number, turn in enumerate(document.turns):
+        said += [("question", number, turn.question), ("answer", number, turn.answer)]
     parts: list[Part] = []
     start = 0
-    for place, turn_index, text, stop in planned:
-        if text:
-            parts.append(Part(place=place, turn=turn_index, start=start, text=text))
-            start += len(text) + len(stop) + 1
+    for place, number, text in said:
+        if text := text.strip():
+            parts.append(Part(place=place, turn=number, start=start, text=text))
+            start += len(text) + (2 if place in ("title", "section") else 1)  # a stop, a space
     return tuple(parts)
 
 

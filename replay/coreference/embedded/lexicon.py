@@ -78,47 +78,6 @@ _WOMEN = word_set(
     niece grandmother countess actress stepmother
     """
 )
-_MEN_NAMES = word_set(
-    """
-    aaron alex alexander alfred arnold axl ben bernard bill bob brad brandon brett brian bruce bryan carl
-    carlos chad charles charlie chris christopher chuck clarence claude clint cole colin corey craig
-    curtis dan daniel darren dave dean dennis derek dick dominic don donald doug douglas drew duane dwayne
-    earl ed eddie edgar edward elliott elvis enrique eric ernest eugene evan ferdinand floyd francis frank
-    frankie franklin fred freddie frederick gabriel gary gene geoff geoffrey gerald gilbert glen glenn
-    gordon graham greg gregory gus guy hal harold harry harvey herbert herman howard hugh ian igor isaac
-    ivan jack jacob jacques jake jason jay jeff jeffrey jeremy jerome jerry jesse jim jimmy joel johann
-    johnny jon jonathan jordan jose joseph josh joshua juan julian julius justin karl keith ken kenneth
-    kevin kurt kyle lance larry lawrence lenny leo leon leonard leonardo les lewis lou louis luis luke
-    malcolm marc marcus mario mark marshall martin marvin matt matthew maurice max mel mick mickey miguel
-    mike milton mitch mohammed morgan muhammad murray nathan ned neil nelson nicholas nick nigel noah noel
-    norman oliver oscar otto owen pablo patrick paul pedro perry pete phil philip phillip pierre quentin
-    ralph randy ray raymond reggie rex rick ricky rob robbie roberto robin rodney roger roland ron ronald
-    ross roy rudolf rupert russell ryan sam samuel scott sean seth shane shawn sid simon spencer stan
-    stanley stephen steve steven stuart sylvester ted terrence terry theodore tim timothy toby todd tom
-    tommy tony travis trevor tyler vernon victor vincent vladimir wallace walt walter warren wayne wes
-    wilhelm willie wolfgang woody zack
-    """
-)
-_WOMEN_NAMES = word_set(
-    """
-    adrienne aaliyah agatha alanis alexis aretha ashley avril beyonce billie brandy bridget britney
-    candice carmen celine cher christina clara claire courtney cynthia dawn deborah debbie debra delia
-    diana diane dolly dolores donna doris dorothy edith eileen elaine eleanor elena elisabeth ella ellie
-    elsa emma erica erin esther eva eve evelyn fiona florence frances gail georgia gina gladys gloria
-    greta gwen gwyneth harriet heather heidi hilary hillary holly ida ingrid irene iris isabel isabella
-    ivy jackie jacqueline janet janice janis jean jenny jessica jill joan joanna josephine joyce juanita
-    judith judy julia julie juliet june karen kate katherine kathleen kathryn kathy katie katy kay kelly
-    kim kimberly kirsten kristen kylie lana lauren leah lena leslie lillian lisa liz liza lois lorraine
-    lucille lucy lydia lynn mabel madonna marcia margot marianne marie marilyn marion marlene martha
-    melanie melissa mia michelle mildred miley miranda molly monica nadia nancy naomi natalie natasha
-    nellie nicole nina nora norma olga olivia pamela patricia patsy patti paula pauline peggy penelope
-    phoebe phyllis priscilla rachel rebecca regina renee rihanna rita roberta rosa rose rosemary roxanne
-    ruby ruth sally samantha sandra sara selena shakira sharon sheila shelley shirley sofia sonia sophia
-    sophie stacy stella stephanie sue suzanne sylvia tammy tanya tara taylor teresa thelma theresa tiffany
-    tina toni tracy valerie vanessa vera veronica victoria viola violet virginia vivian wanda wendy
-    whitney winifred yoko yvonne zoe
-    """
-)
 
 
 @cache
@@ -128,11 +87,9 @@ def first_names() -> dict[str, float]:
 
     Counted from GAP (see ``first_names.LICENSE.txt``), completed by common names it lacks.
     """
-    counted: dict[str, float] = json.loads(
-        resources.files(__package__).joinpath("first_names.json").read_text("utf-8")
-    )["names"]
-    own = {**dict.fromkeys(_MEN_NAMES - _WOMEN_NAMES, 0.8), **dict.fromkeys(_WOMEN_NAMES - _MEN_NAMES, -0.8)}
-    return own | counted
+    stored = json.loads(resources.files(__package__).joinpath("first_names.json").read_text("utf-8"))
+    completed: dict[str, float] = stored["common"] | stored["names"]
+    return completed
 
 
 def gender(key: Sequence[str]) -> float:

@@ -10,7 +10,6 @@ from replay.coreference.embedded.layout import holds_answer
 from replay.coreference.embedded.lexicon import GROUPS, NOUN_CLASSES, WORKS, singular
 from replay.coreference.embedded.scene import Scene
 from replay.coreference.mentions import REFLEXIVES, find_mentions
-from replay.coreference.resolver import Document
 from replay.coreference.words import word_set, words
 
 KINDS: tuple[MentionKind, ...] = ("he", "she", "they", "it", "this", "this-noun", "the-noun")
@@ -34,9 +33,9 @@ _VERBS_OF_PEOPLE = word_set(
 _VERBS_OF_EVENTS = word_set("happen happened win won lose lost take took end ended start started occur")
 
 
-def setting(document: Document, scene: Scene) -> list[float]:
+def setting(scene: Scene) -> list[float]:
     """The scene, as every mention of the question finds it."""
-    turns = document.turns
+    document, turns = scene.document, scene.document.turns
     asked = len(turns) + 1
     kinds_before = {m.kind for m in find_mentions(turns[-1].question)} if turns else set()
     answer = turns[-1].answer if turns else ""

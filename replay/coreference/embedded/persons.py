@@ -20,7 +20,6 @@ from replay.coreference.embedded.lexicon import (
     EVENTS,
     GROUPS,
     MONTHS,
-    ORGANIZED_TITLES,
     PEOPLE_NOUNS,
     PLURAL_PEOPLE,
     RELATIVES,
@@ -29,15 +28,16 @@ from replay.coreference.embedded.lexicon import (
     gender,
     singular,
 )
+from replay.coreference.embedded.scene import Scene
 from replay.coreference.resolver import Document
 from replay.coreference.words import content_words, tokens, word_set, words
 
 _ORGANIZATIONS = GROUPS | word_set(
     """
-    museum quartet quintet choir ensemble dairy cooperative hospital firm bank railway airline theatre
-    theater gallery library institute institution foundation society union committee council ministry
-    airport hotel restaurant cafe shop store brewery bakery factory station charity maker manufacturer
-    service desk startup business brand expedition
+    museum quintet choir ensemble dairy cooperative hospital firm bank railway airline theatre theater
+    gallery library institute institution foundation society union committee council ministry airport hotel
+    restaurant cafe shop store brewery bakery factory station charity maker manufacturer service desk
+    startup business brand expedition
     """
 )
 _OBJECTS = (
@@ -47,11 +47,11 @@ _OBJECTS = (
     | word_set(
         """
         app application program software website device machine tool instrument brace trainer disease
-        disorder drug medicine study report survey serial trilogy ballet opera painting sculpture building
-        bridge tower castle city town village county country region river lake mountain valley island route
-        trail road train ship boat aircraft car engine icebreaker hinge footrace marathon race cup prize
-        exhibition exposition conference meeting holiday recipe dish cheese soup plant species theory method
-        law treaty help
+        disorder drug medicine study report survey serial trilogy ballet sculpture building bridge tower
+        castle city town village county country region river lake mountain valley island route trail road
+        train ship boat aircraft car engine icebreaker hinge footrace marathon cup prize exhibition
+        exposition conference meeting holiday recipe dish cheese soup plant species theory method law
+        treaty help
         """
     )
 )
@@ -60,8 +60,8 @@ _SURNAMES_TOO = word_set(
 )
 _NAME_ENDS = (_ORGANIZATIONS - _SURNAMES_TOO) | word_set(
     """
-    act festival expedition exhibition conference tournament marathon musical album symphony app software
-    report serial trilogy expo clinic show help hinge
+    act festival exhibition conference tournament marathon musical album symphony app software report
+    serial trilogy expo clinic show help hinge
     """
 )
 """Nouns that, as the last of a name, say that it is no person's, whatever its first word."""
@@ -71,15 +71,15 @@ _PERSON_NOUNS = (
     | PLURAL_PEOPLE
     | word_set(
         """
-        adult aide ally ambassador animal apprentice architect assistant athlete aunt baby baron bishop boss
-        candidate captain cat chair champion chef chief child clerk coach colleague comedian cook count
-        critic customer daughter dog duke elephant employee emperor expert fan farmhand fellow figure friend
-        general giant guard guest guide guru head hero heroine horse host hostess husband icon idol infant
-        king knight lad lady lama leader lord major martyr mate mayor member migrant monk mystic native nun
-        nurse officer opponent orphan parent patient patriarch patron peer physician pilot poet politician
-        pope president priest prince princess prodigy prophet queen racehorse recruit relative rival saint
-        scholar secretary sergeant servant sheriff spouse spy star student subject sultan surgeon survivor
-        teen thief twin tyrant veteran vet victim villain widow witness youth
+        adult aide ally ambassador animal apprentice architect assistant athlete baby baron bishop boss
+        candidate captain cat chair champion chef chief clerk coach colleague comedian cook count critic
+        customer dog duke elephant employee emperor expert fan farmhand fellow figure general giant guard
+        guest guide guru head hero heroine horse host hostess icon idol infant king knight lad lady lama
+        leader lord major martyr mate mayor member migrant monk mystic native nun nurse officer opponent
+        orphan parent patient patriarch patron peer physician pilot poet politician pope president priest
+        prince princess prodigy prophet queen racehorse recruit relative rival saint scholar secretary
+        sergeant servant sheriff spouse spy star student subject sultan surgeon survivor teen thief twin
+        tyrant veteran vet victim villain widow witness youth
         """
     )
 )
@@ -89,11 +89,11 @@ _NO_PERSONS = word_set(
     answer banner barrier beer border bumper butter cancer career center chamber chapter charter cinder
     cluster color computer container copper corner counter cover december dinner disaster disorder door
     error factor fever fiber filter finger fist floor flower folder heater humor icebreaker ladder layer
-    leather letter liquor list liver manner matter meter mirror monitor motor newspaper number
-    october offer order paper parameter pepper playlist poster powder power printer quarter reactor river
-    roster rumor sector sensor september server shelter shoulder silver slider sneaker soccer starter summer
-    supper sweater terror theater thriller timer tower tractor trailer trainer trigger trouser twist
-    water weather winter wonder wrist november rover mower laser
+    leather letter liquor list liver manner matter meter mirror monitor motor newspaper number october
+    offer order paper parameter pepper playlist poster powder power printer quarter reactor river roster
+    rumor sector sensor september server shelter shoulder silver slider sneaker soccer starter summer
+    supper sweater terror theater thriller timer tower tractor trailer trainer trigger trouser twist water
+    weather winter wonder wrist november rover mower laser
     """
 )
 """Words with a person noun's ending that are none."""
@@ -135,19 +135,18 @@ def is_person_noun(noun: str) -> bool:
 class Persons:
     """What a document tells of its candidates: which are evidently persons, and which evidently none."""
 
-    def __init__(self, document: Document, topic: Topic, candidates: Sequence[Candidate]) -> None:
-        self._context = document.context()
-        self._topic = frozenset(topic.key)
+    def __init__(self, scene: Scene) -> None:
+        self._context = scene.document.context()
+        self._topic = scene.topic
         self._persons: set[str] = set()
         """Words of those who are evidently persons; the last names of others with them."""
         self._things: set[tuple[str, ...]] = set()
-        for candidate in candidates:
-            if candidate.kind in ("title", "name", "section"):
-                self._weigh(candidate, topic)
-        self._sexes = _sexes([c for c in candidates if c.kind in ("title", "name", "section")])
-        self._topic_key = topic.key
-        self._topic_sex = 0.0 if gender(topic.key) else _sex_by_pronouns(document, topic)
-        self._topic_is_thing = topic.key in self._things
+        names = [c for c in scene.candidates if c.kind in ("title", "name", "section")]
+        for name in names:
+            self._weigh(name)
+        self._sexes = _sexes(names)
+        self._topic_sex = 0.0 if gender(self._topic.key) else _sex_by_pronouns(scene.document, self._topic)
+        self._topic_is_thing = self._topic.key in self._things
 
     def could_mean(self, mention: Mention, candidate: Candidate) -> bool:
         """Whether nothing forbids *candidate* as the antecedent of *mention*."""
@@ -172,22 +171,21 @@ class Persons:
     def _names_the_thing(self, candidate: Candidate) -> bool:
         """Whether it is the topic by a shorter name: "Brackwater" for "Brackwater Museum"."""
         key = frozenset(candidate.key)
-        return key <= self._topic and not key & self._persons
+        return key <= set(self._topic.key) and not key & self._persons
 
     def _is_other_sex(self, mention: Mention, candidate: Candidate) -> bool:
         """Whether the texts say that *candidate* is a man where the mention is "she", or the reverse."""
         wanted = 1.0 if mention.kind == "he" else -1.0
-        if candidate.key == self._topic_key:
+        if candidate.key == self._topic.key:
             return self._topic_sex * wanted < 0
         return self._sexes.get(candidate.key, 0.0) * wanted < 0
 
-    def _weigh(self, candidate: Candidate, topic: Topic) -> None:
+    def _weigh(self, candidate: Candidate) -> None:
         definitions = list(self._definitions(candidate))
         noun = _main_noun(candidate.text)
-        noted = candidate.key == topic.key and any(
-            singular(word) in ORGANIZED_TITLES for word in words(topic.note)
-        )
-        if noted or (noun in _NAME_ENDS and len(candidate.key) > 1):
+        if (candidate.key == self._topic.key and self._topic.is_organized) or (
+            noun in _NAME_ENDS and len(candidate.key) > 1
+        ):
             self._things.add(candidate.key)
             return
         is_person = any(is_person_noun(head) for one, _, heads in definitions if one for head in heads)
@@ -251,7 +249,7 @@ def _sex_by_pronouns(document: Document, topic: Topic) -> float:
 
 def _is_person_phrase(candidate: Candidate) -> bool:
     """ "their grandfather", "the owner of the shop"; not "the twins", not "her father's workshop"."""
-    said = content_words(_ENDS_NOUN_PHRASE.split(candidate.text, maxsplit=1)[0])
+    said = content_words(_noun_phrase(candidate.text))
     if not said or singular(said[-1]) != said[-1] or said[-1] in PLURAL_PEOPLE:
         return False
     owned = "'s " in candidate.text or "’s " in candidate.text
@@ -270,16 +268,18 @@ def _only_opens(candidate: Candidate) -> bool:
 
 def _heads(definition: str) -> Iterator[str]:
     """The last word of each noun in *definition*: "an accordionist and songwriter from" has two."""
-    for noun in _AND.split(_ENDS_NOUN_PHRASE.split(definition, maxsplit=1)[0]):
-        said = content_words(noun)
-        if said:
-            yield singular(said[-1])
+    return filter(None, map(_main_noun, _AND.split(_noun_phrase(definition))))
 
 
 def _main_noun(name: str) -> str:
     """The noun that says what is named: "museum" for "Museum of Clocks"."""
-    said = content_words(_ENDS_NOUN_PHRASE.split(name, maxsplit=1)[0])
+    said = content_words(_noun_phrase(name))
     return singular(said[-1]) if said else ""
+
+
+def _noun_phrase(text: str) -> str:
+    """*text* up to what describes its noun: "Museum " of "Museum of Clocks"."""
+    return _ENDS_NOUN_PHRASE.split(text, maxsplit=1)[0]
 
 
 def _is_named_like_a_thing(candidate: Candidate, noun: str) -> bool:

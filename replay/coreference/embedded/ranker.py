@@ -15,6 +15,7 @@ from replay.coreference.embedded.choices import Choice, choice
 from replay.coreference.embedded.features import describe
 from replay.coreference.embedded.network import Ensemble
 from replay.coreference.embedded.persons import Persons
+from replay.coreference.embedded.scene import look_at
 from replay.coreference.resolver import Document
 
 LEAST_PROBABILITY = 0.005
@@ -25,20 +26,18 @@ _DIGITS = 1e6
 
 def read_document(document: Document, ensemble: Ensemble) -> tuple[Choice, ...]:
     """One choice per mention of the document's question, in order of position, with distributions."""
-    described = describe(document)
-    if not described.candidates:
-        return tuple(choice(mention, None) for mention in described.mentions)
-    persons = Persons(document, described.topic, described.candidates)
-    return tuple(
-        _chosen(
-            mention,
-            described.candidates,
-            _possible(persons, mention, described.candidates, ensemble.probabilities(about, rows).tolist()),
-        )
-        for mention, about, rows in zip(
-            described.mentions, described.about_mentions, described.about_candidates, strict=True
-        )
-    )
+    scene = look_at(document)
+    if scene is None:
+        return ()
+    if not scene.candidates:
+        return tuple(choice(mention, None) for mention in scene.mentions)
+    persons = Persons(scene)
+    chosen = []
+    for mention, (about, rows) in zip(scene.mentions, describe(scene), strict=True):
+        probabilities = ensemble.probabilities(about, rows).tolist()
+        possible = _possible(persons, mention, scene.candidates, probabilities)
+        chosen.append(_chosen(mention, scene.candidates, possible))
+    return tuple(chosen)
 
 
 def _possible(

@@ -1,4 +1,4 @@
-"""What the rules need to know of a document as a whole: its topic, and whom its questions spoke of."""
+"""A document as a whole: its question's mentions, what they may mean, and whom its questions spoke of."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.core.drift_evidence import Mention
-from replay.coreference.embedded.candidates import Candidate, Topic
-from replay.coreference.embedded.lexicon import ORGANIZED_TITLES, gender, singular
+from replay.coreference.embedded.candidates import Candidate, Topic, gather
+from replay.coreference.embedded.lexicon import gender
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.words import content_words, tokens, words
@@ -18,9 +18,13 @@ _NO_PERSONS_WORDS = frozenset({"and", "in", "on", "for", "with"})
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A document as the rules see it."""
+    """A document as the resolvers see it."""
 
+    document: Document
+    mentions: tuple[Mention, ...]
+    """Those of the question, in order of position."""
     topic: Topic
+    candidates: Sequence[Candidate]
     topic_is_person: bool
     topic_gender: float
     """1 a man, -1 a woman, 0 unknown; from the name, else from the pronouns used so far."""
@@ -29,38 +33,38 @@ class Scene:
     last_turn: int
     """0-based index of the newest turn; -1 without any."""
     question_words: frozenset[str]
-    mentions: tuple[Mention, ...]
     named_in_question: frozenset[int]
     """Mentions of one person (by start) that the question itself names before."""
 
 
-def look_at(
-    document: Document, topic: Topic, candidates: Sequence[Candidate], mentions: Sequence[Mention]
-) -> Scene:
-    """The scene of *document*, given its topic, candidates and the question's mentions."""
+def look_at(document: Document) -> Scene | None:
+    """The scene of *document*; None where its question has no mention."""
+    mentions = find_mentions(document.question)
+    if not mentions:
+        return None
+    topic, candidates = gather(document)
     said = {"he": 0, "she": 0, "they": 0, "it": 0}
-    asked = [find_mentions(turn.question) for turn in document.turns]
-    for spoken_of in [*asked, tuple(mentions)]:
+    for spoken_of in [*(find_mentions(turn.question) for turn in document.turns), mentions]:
         kinds = [mention.kind for mention in spoken_of]
         for kind in said:
             said[kind] += kind in kinds
     is_person = _is_person(topic, said)
     return Scene(
+        document=document,
+        mentions=mentions,
         topic=topic,
+        candidates=candidates,
         topic_is_person=is_person,
         topic_gender=gender(topic.key) or float((said["he"] > said["she"]) - (said["he"] < said["she"])),
         said_before=said,
         last_turn=len(document.turns) - 1,
         question_words=frozenset(content_words(document.question)),
-        mentions=tuple(mentions),
         named_in_question=_named_before(document.question, mentions, topic.key if is_person else ()),
     )
 
 
 def _is_person(topic: Topic, said: dict[str, int]) -> bool:
-    if not topic.key or topic.text.lower().startswith("the "):
-        return False
-    if any(singular(word) in ORGANIZED_TITLES for word in words(topic.note)):
+    if not topic.key or topic.text.lower().startswith("the ") or topic.is_organized:
         return False
     if len(topic.key) > 3 and _NO_PERSONS_WORDS.intersection(words(topic.text)):
         return False

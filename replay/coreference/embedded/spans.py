@@ -57,10 +57,10 @@ def forms(text: str, is_question: bool) -> tuple[Form, ...]:
     text = text[:MAX_SCANNED_CHARACTERS]
     line = tokens(text)
     by_kind: list[tuple[FormKind, Iterable[tuple[int, int]]]] = [
-        ("quote", _quotes(text)),
+        ("quote", (match.span(1) for match in _QUOTED.finditer(text))),
         ("name", _names(line)),
         ("phrase", _phrases(line)),
-        ("date", _dates(text)),
+        ("date", (match.span() for match in YEARS.finditer(text))),
     ]
     if is_question or len(line) <= _SHORT_ANSWER_TOKENS:
         by_kind.append(("words", _plain_runs(line)))
@@ -83,16 +83,6 @@ def _word_before(line: Sequence[Token], at: int) -> str:
         if line[at].text not in _OPENING:
             break
     return ""
-
-
-def _quotes(text: str) -> Iterator[tuple[int, int]]:
-    for match in _QUOTED.finditer(text):
-        yield match.span(1)
-
-
-def _dates(text: str) -> Iterator[tuple[int, int]]:
-    for match in YEARS.finditer(text):
-        yield match.span()
 
 
 def _opens_name(line: Sequence[Token], at: int) -> bool:

@@ -7,6 +7,7 @@ raised. Numpy alone, a seed for everything that is random.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,13 @@ import numpy.typing as npt
 
 from replay.coreference.embedded.features import Matrix
 from replay.coreference.embedded.mention_features import KINDS
-from replay.coreference.embedded.network import PARAMETERS, Ensemble, Network
-from replay.coreference.training.adam import Adam, Parameters
+from replay.coreference.embedded.network import Ensemble, Network
 
 Vector32 = npt.NDArray[np.float32]
+Parameters = dict[str, Vector32]
+
+_WARM_UP = 0.3
+_START = 1 / 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def _initial(mention: int, candidate: int, settings: FitSettings, rng: np.random
         return rng.uniform(-limit, limit, shape).astype(np.float32)
 
     width, hidden = settings.width, settings.hidden_width
-    made = {
+    return {
         "mention": random(mention, width, fan_in=mention + candidate),
         "candidate": random(candidate, width, fan_in=mention + candidate),
         "bias": np.zeros(width, np.float32),
@@ -89,7 +93,6 @@ def _initial(mention: int, candidate: int, settings: FitSettings, rng: np.random
         "out": random(hidden, fan_in=hidden),
         "wide": np.zeros((len(KINDS), candidate), np.float32),
     }
-    return {name: made[name] for name in PARAMETERS}
 
 
 def _gradients(
@@ -134,3 +137,44 @@ def _gradients(
 def _kept(values: Matrix, dropout: float, rng: np.random.Generator) -> Matrix:
     """A mask that drops a share of *values* and scales up the others."""
     return (rng.random(values.shape, np.float32) >= dropout).astype(np.float32) / np.float32(1 - dropout)
+
+
+class Adam:
+    """
+    Changes *parameters* in place, step by step: decoupled weight decay, one learning-rate cycle.
+
+    Kingma and Ba (2015); Loshchilov and Hutter (2019), "Decoupled weight decay regularization".
+    """
+
+    def __init__(
+        self, parameters: Parameters, *, steps: int, learning_rate: float, weight_decay: float
+    ) -> None:
+        self._parameters = parameters
+        self._steps = steps
+        self._learning_rate = learning_rate
+        self._weight_decay = weight_decay
+        self._mean = {name: np.zeros_like(values) for name, values in parameters.items()}
+        self._square = {name: np.zeros_like(values) for name, values in parameters.items()}
+        self._step = 0
+
+    def step(self, gradients: Parameters) -> None:
+        """Move every parameter against its gradient."""
+        self._step += 1
+        rate = self._learning_rate * self._cycle()
+        first, second = 1 - 0.9**self._step, 1 - 0.999**self._step
+        for name, values in self._parameters.items():
+            gradient = gradients[name]
+            mean, square = self._mean[name], self._square[name]
+            mean *= 0.9
+            mean += 0.1 * gradient
+            square *= 0.999
+            square += 0.001 * gradient * gradient
+            values *= 1 - rate * self._weight_decay
+            values -= rate * (mean / first) / (np.sqrt(square / second) + 1e-8)
+
+    def _cycle(self) -> float:
+        """The learning rate's share: up along a cosine, then down to nothing."""
+        done = self._step / self._steps
+        if done < _WARM_UP:
+            return _START + (1 - _START) * (1 - math.cos(math.pi * done / _WARM_UP)) / 2
+        return (1 + math.cos(math.pi * min(1.0, (done - _WARM_UP) / (1 - _WARM_UP)))) / 2

@@ -21,17 +21,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from replay.core.errors import ReplayError
-from replay.coreference.embedded.network import WEIGHTS, Ensemble, packed, unpacked
+from replay.coreference.embedded.network import PARAMETERS, WEIGHTS, Ensemble, unpacked
 from replay.coreference.training.annotated_questions import Example, read_examples
 from replay.coreference.training.fit_networks import FitSettings, fit_ensemble
-from replay.coreference.training.training_examples import lessons_of
+from replay.coreference.training.training_examples import training_examples
 
 
 def train(examples: Sequence[Example], settings: FitSettings | None = None) -> Ensemble:
     """The resolver's networks fitted to *examples*, in the precision they are stored in."""
-    return unpacked(packed(fit_ensemble(lessons_of(examples), settings or FitSettings())))
+    return unpacked(packed(fit_ensemble(training_examples(examples), settings or FitSettings())))
+
+
+def packed(ensemble: Ensemble) -> dict[str, npt.NDArray[np.float16]]:
+    """An ensemble as arrays of half precision by name, to be stored; ``unpacked`` is the inverse."""
+    return {
+        name: np.stack([getattr(network, name) for network in ensemble.networks]).astype(np.float16)
+        for name in PARAMETERS
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

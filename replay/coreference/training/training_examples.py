@@ -15,9 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from replay.coreference.embedded.candidates import Candidate, split_title
-from replay.coreference.embedded.features import Described, describe
+from replay.coreference.embedded.features import Matrix, describe
 from replay.coreference.embedded.lexicon import gender
 from replay.coreference.embedded.network import with_leave_alone
+from replay.coreference.embedded.scene import look_at
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import Example
@@ -42,27 +43,26 @@ _NAMING = ("title", "name", "answer")
 _SURE_OF_SEX = 0.7
 
 
-def lessons_of(examples: Sequence[Example], *, variants: bool = True) -> list[TrainingExample]:
+def training_examples(examples: Sequence[Example]) -> list[TrainingExample]:
     """One example for each mention whose reading is known and among the candidates, in each dress."""
     found = []
     for example in examples:
-        for document, weight in dresses(example) if variants else [(example.document, 1.0)]:
-            described = describe(document)
-            if not described.candidates:
+        for document, weight in dresses(example):
+            scene = look_at(document)
+            if scene is None or not scene.candidates:
                 continue
-            rights = right_readings(document.question, example.rewrite, described.mentions)
-            for index, right in enumerate(rights):
-                worth = _worth(described.candidates, right, example.rewrite)
+            rights = right_readings(document.question, example.rewrite, scene.mentions)
+            for described, right in zip(describe(scene), rights, strict=True):
+                worth = _worth(scene.candidates, right, example.rewrite)
                 if worth is not None:
-                    found.append(_lesson(described, index, worth, weight))
-        if variants:
-            found += _with_other_pronouns(example.document)
+                    found.append(_training_example(described, worth, weight))
+        found += _with_other_pronouns(example.document)
     return found
 
 
-def _lesson(described: Described, index: int, worth: Vector32, weight: float) -> TrainingExample:
-    rows = with_leave_alone(described.about_candidates[index])
-    return TrainingExample(described.about_mentions[index], rows, worth, weight)
+def _training_example(described: tuple[Vector32, Matrix], worth: Vector32, weight: float) -> TrainingExample:
+    mention, rows = described
+    return TrainingExample(mention, with_leave_alone(rows), worth, weight)
 
 
 def _with_other_pronouns(document: Document) -> Iterator[TrainingExample]:
@@ -77,15 +77,17 @@ def _with_other_pronouns(document: Document) -> Iterator[TrainingExample]:
         if other is None:
             continue
         changed = replace(document, question=question[: mention.start] + other + question[mention.end :])
-        described = describe(changed)
-        for index, read in enumerate(described.mentions):
+        scene = look_at(changed)
+        if scene is None:
+            continue
+        for read, described in zip(scene.mentions, describe(scene), strict=False):
             if read.start != mention.start or read.kind == mention.kind:
                 continue
             wanted = 1 if read.kind == "he" else -1
-            sexes = [gender(c.key) * wanted if c.kind in _NAMING else 0.0 for c in described.candidates]
+            sexes = [gender(c.key) * wanted if c.kind in _NAMING else 0.0 for c in scene.candidates]
             worth = np.asarray([0.0, *(float(sex >= _SURE_OF_SEX) for sex in sexes)], np.float32)
             if worth.any() and min(sexes) <= -_SURE_OF_SEX:
-                yield _lesson(described, index, worth / worth.sum(), _OTHER_PRONOUN_WEIGHT)
+                yield _training_example(described, worth / worth.sum(), _OTHER_PRONOUN_WEIGHT)
 
 
 def dresses(example: Example) -> Iterator[tuple[Document, float]]:

@@ -6,7 +6,7 @@ from replay.coreference.embedded.candidates import gather
 from replay.coreference.embedded.network import Ensemble, shipped
 from replay.coreference.embedded.persons import Persons, is_person_noun
 from replay.coreference.embedded.ranker import read_document
-from replay.coreference.mentions import find_mentions
+from replay.coreference.embedded.scene import look_at
 from replay.coreference.resolver import Document
 
 
@@ -17,10 +17,10 @@ def document(question="Was he or she there?", *said, **heading):
 
 def possible(text, doc):
     """Which of the question's mentions the candidate *text* could be meant by."""
-    topic, candidates = gather(doc)
-    persons = Persons(doc, topic, candidates)
-    (candidate,) = (c for c in candidates if c.text == text)
-    return {m.text for m in find_mentions(doc.question) if persons.could_mean(m, candidate)}
+    scene = look_at(doc)
+    persons = Persons(scene)
+    (candidate,) = (c for c in scene.candidates if c.text == text)
+    return {m.text for m in scene.mentions if persons.could_mean(m, candidate)}
 
 
 @pytest.mark.parametrize(

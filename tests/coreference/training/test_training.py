@@ -8,8 +8,9 @@ import pytest
 from replay.core.history import Exchange
 from replay.coreference.embedded.features import describe
 from replay.coreference.embedded.mention_features import KINDS
-from replay.coreference.embedded.network import Ensemble, Network, packed, shipped, unpacked
+from replay.coreference.embedded.network import Network, shipped, unpacked
 from replay.coreference.embedded.ranker import read_document
+from replay.coreference.embedded.scene import look_at
 from replay.coreference.resolver import Document
 from replay.coreference.training import train as command
 from replay.coreference.training.annotated_questions import Example, read_examples
@@ -20,7 +21,8 @@ from replay.coreference.training.fit_networks import (
     _initial,
     fit_ensemble,
 )
-from replay.coreference.training.training_examples import dresses, lessons_of
+from replay.coreference.training.train import packed
+from replay.coreference.training.training_examples import dresses, training_examples
 
 SAID = [
     ("Who taught her?", "Who taught Ann Lee?", "The pianist Bob Ray."),
@@ -74,13 +76,18 @@ def test_a_question_that_two_paths_share_is_one_example(tmp_path):
     assert {e.group for e in examples} == {"topic 7"}
 
 
+def as_recorded(example):
+    """What *example* teaches without the other forms of it, which count less."""
+    return [taught for taught in training_examples([example]) if taught.weight == 1]
+
+
 def test_the_right_candidate_gets_the_weight(data):
     example = read_examples([data])[1]
-    described = describe(example.document)
-    examples = lessons_of([example], variants=False)
+    scene = look_at(example.document)
+    examples = as_recorded(example)
 
-    assert len(examples) == len(described.mentions) == 2
-    texts = ["", *(candidate.text for candidate in described.candidates)]
+    assert len(examples) == len(scene.mentions) == 2
+    texts = ["", *(candidate.text for candidate in scene.candidates)]
     assert [texts[int(example.right.argmax())] for example in examples] == ["Bob Ray", "Ann Lee"]
     assert all(example.right.sum() == pytest.approx(1) for example in examples)
 
@@ -89,9 +96,7 @@ def test_a_mention_that_people_left_alone_teaches_leaving_alone():
     question = "Did that help?"
     turn = Exchange(question="Who came?", answer="Ann Lee came with the doctor.")
     document = Document(question=question, turns=(turn,))
-    (example,) = lessons_of(
-        [Example(dialog="d", group="g", document=document, rewrite=question)], variants=False
-    )
+    (example,) = as_recorded(Example(dialog="d", group="g", document=document, rewrite=question))
 
     assert example.right.tolist() == [1.0] + [0.0] * (len(example.rows) - 1)
 
@@ -111,10 +116,11 @@ def test_a_pronoun_is_exchanged_where_both_sexes_are_named():
     turn = Exchange(question="Who were his parents?", answer="His mother was Mary Lee.")
     document = Document(question="What did he do?", turns=(turn,), title="John Hooker")
     example = Example(dialog="d", group="g", document=document, rewrite="What did John Hooker do?")
-    exchanged = [example for example in lessons_of([example]) if example.mention[KINDS.index("she")]]
+    taught = training_examples([example])
+    exchanged = [one for one in taught if one.mention[KINDS.index("she")]]
 
     assert exchanged
-    assert {example.weight for example in exchanged} < {example.weight for example in lessons_of([example])}
+    assert {one.weight for one in exchanged} < {one.weight for one in taught}
 
 
 def test_gradients_are_those_of_the_loss():
@@ -153,7 +159,7 @@ def probabilities(network, example):
 
 
 def test_the_same_seed_gives_the_same_networks_and_learns_what_it_is_shown(data):
-    examples = lessons_of(read_examples([data])) * 20
+    examples = training_examples(read_examples([data])) * 20
     one, other = fit_ensemble(examples, QUICK), fit_ensemble(examples, QUICK)
 
     assert all(np.array_equal(packed(one)[name], packed(other)[name]) for name in packed(one))
@@ -170,14 +176,11 @@ def test_stored_networks_read_alike():
 
 
 def test_leaving_alone_and_candidates_share_the_probability():
-    described = describe(Document(question="Did she sing?", title="Ann Lee"))
-    ensemble = shipped()
-    found = ensemble.probabilities(described.about_mentions[0], described.about_candidates[0])
+    scene = look_at(Document(question="Did she sing?", title="Ann Lee"))
+    found = shipped().probabilities(*describe(scene)[0])
 
-    assert len(found) == len(described.candidates) + 1
+    assert len(found) == len(scene.candidates) + 1
     assert found.sum() == pytest.approx(1)
-    reluctant = Ensemble(ensemble.networks, leave_alone=20.0)
-    assert reluctant.probabilities(described.about_mentions[0], described.about_candidates[0])[0] > 0.99
 
 
 def test_the_command_writes_weights(data, tmp_path, capsys):
@@ -186,7 +189,7 @@ def test_the_command_writes_weights(data, tmp_path, capsys):
     assert command.main([str(data), "--out", str(out), "--networks", "1", "--epochs", "1"]) == 0
     assert "3 questions of 1 articles" in capsys.readouterr().out
     with np.load(out) as stored:
-        assert len(unpacked({name: stored[name] for name in stored.files}).networks) == 1
+        assert len(unpacked(stored).networks) == 1
 
 
 def test_the_command_says_what_it_cannot_read(tmp_path, capsys):
@@ -200,7 +203,7 @@ def test_the_shipped_weights_are_small_and_fit_the_features():
     folder = resources.files("replay.coreference.embedded")
     assert len(folder.joinpath("weights.npz").read_bytes()) < 300_000
     assert "CC BY-SA 4.0" in folder.joinpath("WEIGHTS.LICENSE.txt").read_text("utf-8")
-    described = describe(Document(question="Did she sing?", title="Ann Lee"))
+    ((mention, rows),) = describe(look_at(Document(question="Did she sing?", title="Ann Lee")))
     network = shipped().networks[0]
-    assert network.mention.shape[0] == described.about_mentions.shape[1]
-    assert network.candidate.shape[0] == described.about_candidates[0].shape[1] + 1
+    assert network.mention.shape[0] == len(mention)
+    assert network.candidate.shape[0] == rows.shape[1] + 1
