@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
-from replay.core.errors import RewriteError
 from replay.core.history import Played, gold_history
+from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
 from replay.policies.lead_in import PREFIX_WORDS, lead_in
 from replay.policies.policy import PlannedTurn
@@ -27,6 +27,7 @@ from replay.policies.rewriter import (
     RewriteRequest,
     RewriterSetting,
     SubstitutionRewriter,
+    attempted,
     build_rewriter,
 )
 
@@ -37,6 +38,7 @@ AugmentMode = Literal["resolve", "prefix", "both"]
 class AugmentPolicy:
     """Gold answers in the history where possible; questions say themselves what they lean on."""
 
+    history: ClassVar[Literal["either"]] = "either"
     detector: DriftDetector
     mode: AugmentMode = "resolve"
     prefix_words: int = PREFIX_WORDS
@@ -47,10 +49,6 @@ class AugmentPolicy:
     def __post_init__(self) -> None:
         if self.prefix_words < 1:
             raise ValueError(f"prefix_words: {self.prefix_words} is not a positive whole number")
-
-    @property
-    def history(self) -> Literal["either"]:
-        return "either"
 
     @property
     def signature(self) -> str:
@@ -67,19 +65,13 @@ class AugmentPolicy:
         if self.mode != "prefix":
             readings = await self.detector.gold_readings(conversation, depth)
             request = RewriteRequest(conversation=conversation, depth=depth, readings=readings)
-            try:
-                question = await self.rewriter.rewrite(request)
-            except RewriteError as error:
-                return PlannedTurn(
-                    question=recorded, history=history, edit="rewrite-failed", edit_note=str(error)
-                )
+            question, note = await attempted(self.rewriter, request)
+            if note is not None:
+                return PlannedTurn(question=recorded, history=history, edit="rewrite-failed", edit_note=note)
         if self.mode != "resolve" and depth > 1:
             question = lead_in(conversation.turns[depth - 2].gold_answer, self.prefix_words) + question
-        return PlannedTurn(
-            question=question,
-            history=history,
-            edit="kept" if question == recorded else "augmented",
-        )
+        edit: Edit = "kept" if question == recorded else "augmented"
+        return PlannedTurn(question=question, history=history, edit=edit)
 
 
 def augment_policy(
@@ -97,9 +89,5 @@ def augment_policy(
         ScenarioError: the rewriter can't be built.
         ValueError: *prefix_words* is not positive.
     """
-    return AugmentPolicy(
-        detector=detector,
-        mode=mode,
-        prefix_words=prefix_words,
-        rewriter=build_rewriter(rewriter, folder),
-    )
+    made = build_rewriter(rewriter, folder)
+    return AugmentPolicy(detector=detector, mode=mode, prefix_words=prefix_words, rewriter=made)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.history import Played, own_history
@@ -21,11 +21,8 @@ from replay.policies.policy import PlannedTurn
 class FilterPolicy:
     """Own answers in the history; an invalid question is skipped."""
 
+    history: ClassVar[Literal["own"]] = "own"
     detector: DriftDetector
-
-    @property
-    def history(self) -> Literal["own"]:
-        return "own"
 
     @property
     def signature(self) -> str:

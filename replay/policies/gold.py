@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.history import Played, gold_history
@@ -19,13 +19,8 @@ from replay.policies.policy import PlannedTurn
 class GoldPolicy:
     """Gold answers in the history, questions as recorded."""
 
-    @property
-    def history(self) -> Literal["gold"]:
-        return "gold"
-
-    @property
-    def signature(self) -> str:
-        return "gold"
+    history: ClassVar[Literal["gold"]] = "gold"
+    signature: ClassVar[str] = "gold"
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
         return PlannedTurn(

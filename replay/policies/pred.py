@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.history import Played, own_history
@@ -21,13 +21,10 @@ from replay.policies.policy import PlannedTurn
 class PredPolicy:
     """Own answers in the history, questions as recorded."""
 
+    history: ClassVar[Literal["own"]] = "own"
     detector: DriftDetector
     detect: bool = True
     """Whether drift is measured; without it a stress test spends nothing on coreference."""
-
-    @property
-    def history(self) -> Literal["own"]:
-        return "own"
 
     @property
     def signature(self) -> str:

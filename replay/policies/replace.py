@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.history import Played, own_history
@@ -24,13 +24,10 @@ from replay.policies.policy import PlannedTurn
 class ReplacePolicy:
     """Own answers in the history; an invalid question is replaced by its standalone form."""
 
+    history: ClassVar[Literal["own"]] = "own"
     detector: DriftDetector
     always: bool = False
     """Replace every question, valid or not."""
-
-    @property
-    def history(self) -> Literal["own"]:
-        return "own"
 
     @property
     def signature(self) -> str:
@@ -39,16 +36,11 @@ class ReplacePolicy:
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
         turn = conversation.turns[depth - 1]
         drift = (await self.detector.assess(conversation, depth, played)).drift
-        question, edit = turn.question, _edit(turn.standalone, turn.question, self.always or not drift.valid)
-        if edit == "replaced":
-            assert turn.standalone is not None
-            question = turn.standalone
+        question = turn.question
+        edit: Edit = "kept"
+        if self.always or not drift.valid:
+            if turn.standalone is None:
+                edit = "not-found"
+            elif turn.standalone != question:
+                question, edit = turn.standalone, "replaced"
         return PlannedTurn(question=question, history=own_history(played), edit=edit, drift=drift)
-
-
-def _edit(standalone: str | None, recorded: str, wanted: bool) -> Edit:
-    if not wanted:
-        return "kept"
-    if standalone is None:
-        return "not-found"
-    return "kept" if standalone == recorded else "replaced"

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
-from replay.core.errors import RewriteError
 from replay.core.history import Played, own_history
 from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
@@ -25,6 +24,7 @@ from replay.policies.rewriter import (
     RewriteRequest,
     RewriterSetting,
     SubstitutionRewriter,
+    attempted,
     build_rewriter,
 )
 
@@ -33,12 +33,9 @@ from replay.policies.rewriter import (
 class RewritePolicy:
     """Own answers in the history; an invalid question is rewritten."""
 
+    history: ClassVar[Literal["own"]] = "own"
     detector: DriftDetector
     rewriter: Rewriter = field(default_factory=SubstitutionRewriter)
-
-    @property
-    def history(self) -> Literal["own"]:
-        return "own"
 
     @property
     def signature(self) -> str:
@@ -56,10 +53,7 @@ class RewritePolicy:
                 readings=tuple(mention.gold for mention in drift.mentions),
                 published=assessment.published,
             )
-            try:
-                question = await self.rewriter.rewrite(request)
-            except RewriteError as error:
-                note = str(error)
+            question, note = await attempted(self.rewriter, request)
         # A question can be invalid and yet have no better wording (a reading too long to insert).
         edit: Edit = "kept" if question == recorded else "rewritten"
         return PlannedTurn(

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from replay.core.asking import opening
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
-from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
 from replay.core.settings.plugins import build, load
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
 
@@ -81,6 +81,14 @@ class SubstitutionRewriter:
         if request.published is not None:
             return request.published
         return rewrite(request.question, request.readings, min_probability=self.min_probability)
+
+
+async def attempted(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, str | None]:
+    """The rewritten question and None; or, where that failed, the recorded one and why."""
+    try:
+        return await rewriter.rewrite(request), None
+    except RewriteError as error:
+        return request.question, str(error)
 
 
 RewriterSetting = str | dict[str, dict[str, Any] | None]
