@@ -4,11 +4,12 @@ A chart as a page needs it: a figure and a table for each choice of the metric s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.report.pages.figures import Figure
+from replay.report.pages.figures import Bounded, Figure, Trace
+from replay.report.pages.numbers import NONE, number
 from replay.statistics.group import Group
 
 
@@ -26,8 +27,19 @@ def text_cell(text: str) -> Cell:
     return Cell(shown=text, exact=text, is_number=False)
 
 
+def value_cell(value: Any, show: Callable[[Any], str]) -> Cell:
+    return Cell(shown=NONE if value is None else show(value), exact=value)
+
+
 def count_cell(count: int | None) -> Cell:
-    return Cell(shown="–" if count is None else f"{count:,}", exact=count)
+    return value_cell(count, "{:,}".format)
+
+
+def score_cells(one: Bounded, unit: str, *, signed: bool = False) -> tuple[Cell, ...]:
+    """Value, low and high."""
+    return tuple(
+        value_cell(v, lambda v: number(v, unit, signed=signed)) for v in (one.value, one.low, one.high)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,20 +50,20 @@ class Row:
     group: Group | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """The numbers behind a figure."""
-
-    heads: tuple[str, ...]
-    rows: tuple[Row, ...]
+def depth_row(group: Group, depth: int | None, *cells: Cell) -> Row:
+    """A row that begins with system, policy and depth."""
+    at = Cell(shown="all" if depth is None else str(depth), exact=depth or "all")
+    return Row(group=group, cells=(text_cell(group.system), text_cell(group.policy), at, *cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What a chart shows for one choice of the metric switch."""
+    """What a chart shows for one choice of the metric switch, and the numbers behind it."""
 
-    figure: Figure
-    table: Table
+    traces: Sequence[Trace]
+    layout: Mapping[str, Any]
+    heads: tuple[str, ...]
+    rows: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +79,7 @@ class Chart:
 
     @property
     def figures(self) -> dict[str, Figure]:
-        return {name: variant.figure for name, variant in self.variants.items()}
+        return {name: {"data": one.traces, "layout": one.layout} for name, one in self.variants.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +89,12 @@ class Switches:
     metrics: Sequence[str]
     systems: Sequence[str]
     policies: Sequence[str]
+
+
+def switches(metrics: Iterable[str], groups: Sequence[Group]) -> Switches:
+    """One for each of several *metrics*, and of *groups*' systems and policies."""
+    return Switches(
+        metrics=list(dict.fromkeys(metrics)),
+        systems=list(dict.fromkeys(group.system for group in groups)),
+        policies=list(dict.fromkeys(group.policy for group in groups)),
+    )

@@ -22,7 +22,6 @@ from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as Loky
 
 from replay.core.errors import RunError
 from replay.report.pages.compare_view import CompareView, compare_view
-from replay.report.pages.load_view import LoadOf
 from replay.report.pages.run_numbers import RunNumbers, run_numbers
 from replay.runs.run import Run
 from replay.statistics.run_comparison import ScoredRun
@@ -80,11 +79,11 @@ def _leave_with(parent: int) -> None:
     os._exit(0)
 
 
-def numbers_of(folder: Path, resamples: int, load_of: LoadOf) -> RunNumbers:
+def numbers_of(folder: Path, resamples: int) -> RunNumbers:
     """All numbers of the run in *folder*."""
     browser = RunBrowser(folder)
     try:
-        return run_numbers(Run(folder), browser, resamples=resamples, load_of=load_of)
+        return run_numbers(Run(folder), browser, resamples=resamples)
     finally:
         browser.close()
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replay.core.conversation import Conversation, Turn
 from replay.report.pages import figures
 from replay.report.pages.figures import Style
-from replay.report.pages.safe_text import Clipped
-from replay.report.pages.turn_view import Room, TurnShown, clip, turn_shown
+from replay.report.pages.turn_view import Room, TurnShown, turn_shown
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.store.browsing import RunBrowser
 
@@ -21,7 +21,6 @@ from replay.store.browsing import RunBrowser
 class Column:
     """One policy's side."""
 
-    group: Group
     label: str
     style: Style
     history: str
@@ -29,28 +28,17 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedTurn:
-    """A row's left side: what the data says."""
-
-    depth: int
-    question: Clipped
-    standalone: str | None
-    gold_answers: tuple[Clipped, ...]
-    fact: str | None
-    plays: tuple[TurnShown | None, ...]
-    """In the order of the columns; None where the turn was not asked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView:
+    """What is shown of one conversation."""
+
     id: str
-    recorded_as: str | None
-    """The id in the data, where this is a play of it under another."""
-    title: str
-    section: str
-    background: Clipped | None
+    conversation: Conversation
+    """As recorded; its id is another where this is a play of it under a name of its own."""
     columns: tuple[Column, ...]
-    turns: tuple[RecordedTurn, ...]
+    turns: tuple[tuple[Turn, Sequence[TurnShown | None]], ...]
+    """Each turn as recorded, and as played: in the order of the columns, None where it was not asked."""
+    units: Mapping[str, str]
+    room: Room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +75,9 @@ def conversation_view(
 
     return ConversationView(
         id=id,
-        recorded_as=conversation.id if conversation.id != id else None,
-        title=conversation.title,
-        section=conversation.section,
-        background=clip(conversation.background, room) if conversation.background else None,
+        conversation=conversation,
         columns=tuple(
             Column(
-                group=group,
                 label=figures.group_label(group, groups),
                 style=looks[group],
                 history=histories.get(group.system, {}).get(group.policy, "own"),
@@ -101,16 +85,11 @@ def conversation_view(
             for group in groups
         ),
         turns=tuple(
-            RecordedTurn(
-                depth=depth,
-                question=clip(turn.question, room),
-                standalone=turn.standalone if turn.standalone != turn.question else None,
-                gold_answers=tuple(clip(answer, room) for answer in turn.gold_answers[:8]),
-                fact=turn.fact,
-                plays=tuple(shown(group, depth) for group in groups),
-            )
+            (turn, [shown(group, depth) for group in groups])
             for depth, turn in enumerate(conversation.turns, 1)
         ),
+        units=kinds.units,
+        room=room,
     )
 
 

@@ -8,9 +8,9 @@ with an opacity: the page puts in what that is in its light or dark theme.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from replay.report.pages.safe_text import visible
 from replay.scorers.scorer import SHARE
@@ -18,6 +18,20 @@ from replay.statistics.group import Group
 
 Trace = dict[str, Any]
 Figure = dict[str, Any]
+
+
+class Bounded(Protocol):
+    """A value with its interval."""
+
+    @property
+    def value(self) -> float | None: ...
+
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
 
 _BY_POLICY = {"gold": 0, "pred": 1, "rewrite": 2, "replace": 3, "augment": 4, "filter": 5}
 _DASHES = ("solid", "dash", "solid", "dashdot", "longdash", "dot", "longdashdot", "solid")
@@ -133,6 +147,35 @@ def band(
     }
 
 
+def banded(
+    group: Group,
+    groups: Sequence[Group],
+    style: Style,
+    depths: Sequence[int],
+    found: Sequence[Bounded],
+    unit: str,
+    texts: Sequence[str],
+) -> list[Trace]:
+    """The curve of one of *groups* over its intervals; *texts* are shown at its points."""
+    label = group_label(group, groups)
+    low, high = [scaled(one.low, unit) for one in found], [scaled(one.high, unit) for one in found]
+    curve = line(
+        group,
+        label,
+        style,
+        depths,
+        [scaled(one.value, unit) for one in found],
+        text=list(texts),
+        hovertemplate=hover(label),
+    )
+    return [band(group, style, depths, low, high, among=len(groups)), curve]
+
+
+def hover(name: str, value: str = "%{text}") -> str:
+    """What is shown at a point of the curve called *name*."""
+    return f"{plain(name)}: {value}<extra></extra>"
+
+
 def _stretches(low: Sequence[float | None], high: Sequence[float | None]) -> list[list[int]]:
     """Places in a row where both ends are known."""
     found: list[list[int]] = []
@@ -154,11 +197,11 @@ def layout(
     height: int = 420,
     whole_x: bool = True,
     short: bool = False,
-    **more: Any,
+    from_zero: bool = False,
 ) -> dict[str, Any]:
-    """The frame that all charts share, with *more* beside it. *short*: ``200µs``, after Plotly's prefixes."""
+    """The frame that all charts share. *short*: ``200µs``, after Plotly's prefixes."""
     suffix = " %" if unit == SHARE else unit if short else f" {unit}" if unit in ("s", "ms") else ""
-    shared: Mapping[str, Any] = {
+    return {
         "height": height,
         "margin": {"l": 64, "r": 16, "t": 12, "b": 48},
         "hovermode": "x unified",
@@ -170,9 +213,9 @@ def layout(
             "zeroline": False,
             "ticksuffix": suffix,
             "hoverformat": ".4~g",
+            **({"rangemode": "tozero"} if from_zero else {}),
         },
     }
-    return {**shared, **more}
 
 
 def tick_step(count: int) -> int:

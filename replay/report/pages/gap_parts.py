@@ -17,7 +17,8 @@ look proves a cause.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -79,138 +80,117 @@ class GapByVerdict:
     on_valid: Part
 
 
-Observed = Mapping[Group, Mapping[Turn, object]]
-"""A score's observations of scored turns."""
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
-def gap_parts(
-    score: str,
-    column: ScoreColumn,
-    observed: Observed,
-    *,
-    sources: Mapping[str, str] | None = None,
-    seed: int,
-    resamples: int = 1000,
-) -> list[GapParts]:
-    """
-    The parts for each system that has ``gold``, ``pred`` and a mending policy; *column* has the scorer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """One score of a run, to be taken apart."""
 
-    *sources* names the recorded conversation of plays that have an id of their own: those are drawn
-    together.
-    """
-    found = []
-    for mended in observed:
-        base = mended.policy.partition("(")[0]
-        sides = [Group(mended.system, "gold"), Group(mended.system, "pred"), mended]
-        if base not in MENDING or any(group not in observed for group in sides):
-            continue
-        turns = sorted(set.intersection(*(set(observed[group]) for group in sides)))
-        if not turns:
-            continue
-        means, resampled, conversations = _means(
-            column, observed, sides, turns, _clusters(turns, sources), seed, resamples
-        )
-        gold, pred, other = means
-        found.append(
-            GapParts(
-                system=mended.system,
-                score=score,
-                unit=column.unit,
-                mended_by=mended.policy,
-                turns=len(turns),
-                conversations=conversations,
-                means=(gold, pred, other),
-                gap=_part(gold - pred, resampled[:, 0] - resampled[:, 1], conversations),
-                repaired=_part(other - pred, resampled[:, 2] - resampled[:, 1], conversations),
-                left=_part(gold - other, resampled[:, 0] - resampled[:, 2], conversations),
+    score: str
+    column: ScoreColumn
+    """Has the scorer; its observations are *observed*."""
+    observed: Mapping[Group, Mapping[Turn, Any]]
+    """Of scored turns."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The recorded conversation of plays that have an id of their own: those are drawn together."""
+    seed: int
+    resamples: int = 1000
+
+    def parts(self) -> list[GapParts]:
+        """For each system that has ``gold``, ``pred`` and a mending policy."""
+        found = []
+        for mended in self.observed:
+            sides = [Group(mended.system, "gold"), Group(mended.system, "pred"), mended]
+            is_mending = mended.policy.partition("(")[0] in MENDING
+            if not is_mending or any(group not in self.observed for group in sides):
+                continue
+            turns = sorted(set.intersection(*(set(self.observed[group]) for group in sides)))
+            if not turns:
+                continue
+            clusters, conversations = self._clusters(turns)
+            gold, pred, other = self._means(sides, turns, clusters, conversations)
+            found.append(
+                GapParts(
+                    system=mended.system,
+                    score=self.score,
+                    unit=self.column.unit,
+                    mended_by=mended.policy,
+                    turns=len(turns),
+                    conversations=conversations,
+                    means=(gold[0], pred[0], other[0]),
+                    gap=_difference(gold, pred, conversations),
+                    repaired=_difference(other, pred, conversations),
+                    left=_difference(gold, other, conversations),
+                )
             )
-        )
-    return found
+        return found
 
+    def by_verdict(self, drifted: Mapping[str, set[Turn]]) -> list[GapByVerdict]:
+        """
+        For each system in *drifted*, which has the drifted turns of its ``pred``.
 
-def gap_by_verdict(
-    score: str,
-    column: ScoreColumn,
-    observed: Observed,
-    drifted: Mapping[str, set[Turn]],
-    *,
-    sources: Mapping[str, str] | None = None,
-    seed: int,
-    resamples: int = 1000,
-) -> list[GapByVerdict]:
-    """
-    The gap by verdict for each system in *drifted*, which has the drifted turns of its ``pred``.
-
-    Empty for a score that is no mean, since its parts wouldn't add up.
-    """
-    found = []
-    for system, bad in drifted.items():
-        gold, pred = (observed.get(Group(system, policy), {}) for policy in ("gold", "pred"))
-        turns = sorted(set(gold) & set(pred))
-        if not column.is_mean or not turns:
-            continue
-        clusters, count_of = _clusters(turns, sources)
-        sums = np.zeros((count_of, 3))
-        for turn, cluster in zip(turns, clusters, strict=True):
-            difference = float(gold[turn]) - float(pred[turn])  # type: ignore[arg-type]
-            sums[cluster] += (difference * (turn in bad), difference * (turn not in bad), 1)
-        weights = cluster_weights(count_of, resamples=resamples, seed=seed)
-        drawn = weights @ sums
-        on_drifted, on_valid, count = sums.sum(axis=0)
-        parts = [
-            _part(float(total / count), values / drawn[:, 2], count_of)
-            for total, values in (
-                (on_drifted + on_valid, drawn[:, 0] + drawn[:, 1]),
-                (on_drifted, drawn[:, 0]),
-                (on_valid, drawn[:, 1]),
+        Empty for a score that is no mean, since its parts wouldn't add up.
+        """
+        found = []
+        for system, bad in drifted.items():
+            gold, pred = (self.observed.get(Group(system, policy), {}) for policy in ("gold", "pred"))
+            turns = sorted(set(gold) & set(pred))
+            if not self.column.is_mean or not turns:
+                continue
+            clusters, conversations = self._clusters(turns)
+            sums = np.zeros((conversations, 3))
+            for turn, cluster in zip(turns, clusters, strict=True):
+                difference = float(gold[turn]) - float(pred[turn])
+                sums[cluster] += (difference * (turn in bad), difference * (turn not in bad), 1)
+            drawn = cluster_weights(conversations, resamples=self.resamples, seed=self.seed) @ sums
+            on_drifted, on_valid, count = sums.sum(axis=0)
+            parts = [
+                _part(float(total / count), values / drawn[:, 2], conversations)
+                for total, values in (
+                    (on_drifted + on_valid, drawn[:, 0] + drawn[:, 1]),
+                    (on_drifted, drawn[:, 0]),
+                    (on_valid, drawn[:, 1]),
+                )
+            ]
+            found.append(
+                GapByVerdict(
+                    system=system,
+                    score=self.score,
+                    unit=self.column.unit,
+                    turns=len(turns),
+                    drifted_turns=sum(turn in bad for turn in turns),
+                    gap=parts[0],
+                    on_drifted=parts[1],
+                    on_valid=parts[2],
+                )
             )
-        ]
-        found.append(
-            GapByVerdict(
-                system=system,
-                score=score,
-                unit=column.unit,
-                turns=len(turns),
-                drifted_turns=sum(turn in bad for turn in turns),
-                gap=parts[0],
-                on_drifted=parts[1],
-                on_valid=parts[2],
-            )
-        )
-    return found
+        return found
+
+    def _clusters(self, turns: Sequence[Turn]) -> tuple[list[int], int]:
+        """The number of each turn's recorded conversation, and how many there are."""
+        names = [self.sources.get(conversation, conversation) for conversation, _ in turns]
+        ids = {name: n for n, name in enumerate(sorted(set(names)))}
+        return [ids[name] for name in names], len(ids)
+
+    def _means(
+        self, sides: Sequence[Group], turns: Sequence[Turn], clusters: list[int], conversations: int
+    ) -> list[tuple[float, Floats]]:
+        """The score of each side over *turns*, and that in each resample."""
+        observed = [self.observed[group][turn] for group in sides for turn in turns]
+        joined = ScoreColumn(scorer=self.column.scorer, observed=observed)
+        cells = [list(range(n * len(turns), (n + 1) * len(turns))) for n in range(len(sides))]
+        weights = cluster_weights(conversations, resamples=self.resamples, seed=self.seed)
+        values = resampled_values(joined, cells, clusters=clusters * len(sides), weights=weights)
+        means = [joined.value(cell) for cell in cells]
+        return [(np.nan if mean is None else mean, values[:, n]) for n, mean in enumerate(means)]
 
 
-def _clusters(turns: Sequence[Turn], sources: Mapping[str, str] | None) -> tuple[list[int], int]:
-    """The number of each turn's recorded conversation, and how many there are."""
-    names = [(sources or {}).get(conversation, conversation) for conversation, _ in turns]
-    ids = {name: n for n, name in enumerate(sorted(set(names)))}
-    return [ids[name] for name in names], len(ids)
+def _difference(one: tuple[float, Floats], other: tuple[float, Floats], conversations: int) -> Part:
+    return _part(one[0] - other[0], one[1] - other[1], conversations)
 
 
-def _means(
-    column: ScoreColumn,
-    observed: Observed,
-    sides: Sequence[Group],
-    turns: Sequence[Turn],
-    clustered: tuple[list[int], int],
-    seed: int,
-    resamples: int,
-) -> tuple[list[float], np.ndarray[tuple[int, ...], np.dtype[np.float64]], int]:
-    """The score of each side over *turns*, also in each resample, and the number of conversations."""
-    clusters, count = clustered
-    joined = ScoreColumn(
-        scorer=column.scorer, observed=[observed[group][turn] for group in sides for turn in turns]
-    )
-    cells = [list(range(n * len(turns), (n + 1) * len(turns))) for n in range(len(sides))]
-    weights = cluster_weights(count, resamples=resamples, seed=seed)
-    means = [joined.value(cell) for cell in cells]
-    values = resampled_values(joined, cells, clusters=clusters * len(sides), weights=weights)
-    return [np.nan if mean is None else mean for mean in means], values, count
-
-
-def _part(
-    value: float, resampled: np.ndarray[tuple[int, ...], np.dtype[np.float64]], conversations: int
-) -> Part:
+def _part(value: float, resampled: Floats, conversations: int) -> Part:
     ends = interval(
         resampled, method="percentile", confidence=CONFIDENCE, conversations=conversations, estimate=value
     )

@@ -1,37 +1,33 @@
 """
 *Load*: what a stress run did over time and at each level, what it cost in quality, and what went wrong.
-
-Takes plain values, so that a page needs to know nothing of how they were measured::
-
-    {"levels": [{"name": "8/s", "offered": 8.0, "throughput": 7.9,
-                 "latency": {"p50": 0.1, "p90": ..., "p95": ..., "p99": ..., "max": ...},
-                 "ttft": {...} or null, "errors": 3, "asked": 480, "goodput": 7.2 or null,
-                 "quality": {"f1": {"value": 0.5, "low": 0.4, "high": 0.6, "unit": "share"}}}],
-     "series": [{"at_s": 0.0, "offered": 8.0, "throughput": 7.5, "in_flight": 2.0,
-                 "p50": 0.1, "p95": 0.2, "p99": 0.3, "errors": 0}],
-     "by_depth": [{"depth": 1, "p50": 0.1, "p95": 0.2, "p99": 0.3, "turns": 100}],
-     "errors": {"timed-out": 3}}
-
-Times are seconds, rates per second; any value but ``name`` and ``at_s`` may be missing or None, and any
-of the lists may be empty.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from replay.report.pages import figures
-from replay.report.pages.charts import Cell, Chart, Row, Table, Variant, count_cell, text_cell
-from replay.report.pages.figures import Trace, layout, scaled
-from replay.report.pages.numbers import duration, number, unit_name
-from replay.runs.run import Run
-from replay.scorers.scorer import SHARE
+from replay.report.pages.charts import (
+    Cell,
+    Chart,
+    Row,
+    Variant,
+    count_cell,
+    score_cells,
+    text_cell,
+    value_cell,
+)
+from replay.report.pages.figures import Trace, hover, layout, scaled
+from replay.report.pages.numbers import duration, number, with_unit
+from replay.statistics.estimate import Estimate
+from replay.statistics.load.load_level import LevelSummary
+from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.load.percentiles import Percentiles
+from replay.statistics.load.time_series import TimeSeries
 
-Load = Mapping[str, Any]
-LoadOf = Callable[[Run], Load | None]
-"""Gives a run's load summary; None where it was no stress run."""
-PERCENTILES = ("p50", "p90", "p95", "p99", "max")
 _LOOKS = (
     ("--c2", "solid", "circle"),
     ("--c3", "dash", "square"),
@@ -41,26 +37,49 @@ _LOOKS = (
 )
 
 
-def load_charts(load: Load | None) -> list[Chart]:
+def load_charts(load: LoadSummary | None) -> list[Chart]:
     """The charts of a stress run; empty where there was none."""
-    if not load:
+    if load is None:
         return []
-    found: list[Chart | None] = [
-        _series_rates(load.get("series") or []),
-        _series_latency(load.get("series") or []),
-        _percentiles(load.get("levels") or [], "latency", "Latency"),
-        _percentiles(load.get("levels") or [], "ttft", "Time to first token"),
-        _rates(load.get("levels") or []),
-        _quality(load.get("levels") or []),
-        _by_depth(load.get("by_depth") or []),
-        _errors(load.get("errors") or {}),
+    levels = load.levels
+    return [
+        *([_rates_over_time(load.series), *_latency_over_time(load.series)] if load.series else []),
+        *_percentiles(levels, "latency", "Latency", lambda level: level.total.latency),
+        *_percentiles(levels, "ttft", "Time to first token", lambda level: level.total.ttft),
+        *_rates(levels),
+        *_quality(levels, load.score_units),
+        *_by_depth(levels),
+        *_errors(levels),
     ]
-    return [chart for chart in found if chart is not None]
 
 
-def _curve(
-    look: int, name: str, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str], **more: Any
-) -> Trace:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """A column of a chart's table, and its curve if it has one."""
+
+    head: str
+    cells: Sequence[Cell]
+    curve: str = ""
+    values: Sequence[float | None] = ()
+    texts: Sequence[str] = ()
+
+
+def _drawn(curve: str, head: str, values: Sequence[float | None], show: Callable[[Any], str]) -> _Column:
+    cells = [value_cell(value, show) for value in values]
+    return _Column(head=head, cells=cells, curve=curve, values=values, texts=[cell.shown for cell in cells])
+
+
+def _chart(
+    id: str, title: str, note: str, x: Sequence[Any], columns: Sequence[_Column], frame: dict[str, Any]
+) -> Chart:
+    """A curve over *x* for each of the *columns* that has one; all of them are in the table."""
+    curves = [column for column in columns if column.curve]
+    traces = [_curve(look, one.curve, x, one.values, one.texts) for look, one in enumerate(curves)]
+    rows = [Row(cells=cells) for cells in zip(*(column.cells for column in columns), strict=True)]
+    return _one_chart(id, title, note, traces, frame, tuple(column.head for column in columns), rows)
+
+
+def _curve(look: int, name: str, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str]) -> Trace:
     color, dash, marker = _LOOKS[look % len(_LOOKS)]
     return {
         "type": "scatter",
@@ -69,245 +88,206 @@ def _curve(
         "x": list(x),
         "y": list(y),
         "text": list(texts),
-        "hovertemplate": f"{figures.plain(name)}: %{{text}}<extra></extra>",
+        "hovertemplate": hover(name),
         "line": {"color": color, "dash": dash, "width": 2},
         "marker": {"color": color, "symbol": marker, "size": 6},
-        **more,
     }
 
 
-def _chart(
-    id: str, title: str, note: str, data: list[Trace], frame: Mapping[str, Any], table: Table
+def _one_chart(
+    id: str,
+    title: str,
+    note: str,
+    traces: Sequence[Trace],
+    frame: dict[str, Any],
+    heads: tuple[str, ...],
+    rows: Sequence[Row],
 ) -> Chart:
-    figure = {"data": data, "layout": dict(frame)}
-    return Chart(
-        id=id,
-        title=title,
-        note=note,
-        variants={"": Variant(figure=figure, table=table)},
-        summary=f"{title}. {note}",
-    )
+    variant = Variant(traces=traces, layout=frame, heads=heads, rows=rows)
+    return Chart(id=id, title=title, note=note, variants={"": variant}, summary=f"{title}. {note}")
 
 
-def _number_cell(value: Any, shown: Callable[[Any], str]) -> Cell:
-    return Cell(shown="–" if value is None else shown(value), exact=value)
+def _moments(series: TimeSeries) -> _Column:
+    return _Column(head="At (s)", cells=[value_cell(at, "{:g}".format) for at in series.start_s])
 
 
-def _rate(value: float) -> str:
-    return f"{value:,.3g}/s"
+def _rates_over_time(series: TimeSeries) -> Chart:
+    three = "{:.3g}".format
 
+    def rate(curve: str, head: str, counts: Sequence[int], show: Callable[[Any], str] = three) -> _Column:
+        values = [count / series.bucket_s for count in counts]
+        cells = [value_cell(value, show) for value in values]
+        return _Column(head=head, cells=cells, curve=curve, values=values, texts=list(map(str, values)))
 
-def _series_rates(series: Sequence[Mapping[str, Any]]) -> Chart | None:
-    if not series:
-        return None
-    at = [one["at_s"] for one in series]
-    names = (("offered", "sent"), ("throughput", "answered"), ("errors", "errors"))
-    data = []
-    for look, (key, name) in enumerate(names):
-        values = [one.get(key) for one in series]
-        if any(value is not None for value in values):
-            data.append(_curve(look, name, at, values, [f"{value}" for value in values]))
-    heads = ("At (s)", "Sent (1/s)", "Answered (1/s)", "Open conversations", "Errors (1/s)")
-    rows = tuple(
-        Row(
-            cells=(
-                Cell(shown=f"{one['at_s']:g}", exact=one["at_s"]),
-                *(
-                    _number_cell(one.get(key), lambda v: f"{v:.3g}")
-                    for key in ("offered", "throughput", "in_flight")
-                ),
-                _number_cell(one.get("errors"), lambda v: f"{v:g}"),
-            )
-        )
-        for one in series
-    )
+    columns = [
+        _moments(series),
+        rate("sent", "Sent (1/s)", series.sent),
+        rate("answered", "Answered (1/s)", series.done),
+        _Column(
+            head="Open conversations", cells=[value_cell(open, three) for open in series.open_conversations]
+        ),
+        rate("errors", "Errors (1/s)", series.errors, "{:g}".format),
+    ]
     frame = layout(x="seconds since the start", y="per second", whole_x=False, height=340)
     note = "Where answered stays below sent, the system could not keep up."
-    return _chart(
-        "load-rates", "Sent and answered over time", note, data, frame, Table(heads=heads, rows=rows)
-    )
+    return _chart("load-rates", "Sent and answered over time", note, series.start_s, columns, frame)
 
 
-def _series_latency(series: Sequence[Mapping[str, Any]]) -> Chart | None:
-    keys = [key for key in ("p50", "p95", "p99") if any(one.get(key) is not None for one in series)]
-    if not keys:
-        return None
-    at = [one["at_s"] for one in series]
-    data = [
-        _curve(look, key, at, [one.get(key) for one in series], [duration(one.get(key)) for one in series])
-        for look, key in enumerate(keys)
+def _latency_over_time(series: TimeSeries) -> list[Chart]:
+    if not any(value is not None for value in series.latency_p50_s):
+        return []
+    columns = [
+        _moments(series),
+        _drawn("p50", "p50 (s)", series.latency_p50_s, duration),
+        _drawn("p99", "p99 (s)", series.latency_p99_s, duration),
     ]
-    rows = tuple(
-        Row(
-            cells=(
-                Cell(shown=f"{one['at_s']:g}", exact=one["at_s"]),
-                *(_number_cell(one.get(key), duration) for key in keys),
-            )
-        )
-        for one in series
+    frame = layout(
+        x="seconds since the start",
+        y="latency",
+        unit="s",
+        whole_x=False,
+        height=340,
+        short=True,
+        from_zero=True,
     )
-    frame = layout(x="seconds since the start", y="latency", unit="s", whole_x=False, height=340, short=True)
-    frame["yaxis"]["rangemode"] = "tozero"
     note = "Percentiles of the answers that came in each slice of time."
-    table = Table(heads=("At (s)", *(f"{key} (s)" for key in keys)), rows=rows)
-    return _chart("load-latency", "Latency over time", note, data, frame, table)
+    return [_chart("load-latency", "Latency over time", note, series.start_s, columns, frame)]
 
 
-def _level_names(levels: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [figures.plain(str(level["name"])) for level in levels]
+def _by_level(
+    id: str, title: str, note: str, levels: Sequence[LevelSummary], columns: Sequence[_Column], frame: Any
+) -> Chart:
+    names = [level.played.name for level in levels]
+    frame["xaxis"]["type"] = "category"
+    heads = _Column(head="Level", cells=list(map(text_cell, names)))
+    return _chart(id, title, note, list(map(figures.plain, names)), [heads, *columns], frame)
 
 
-def _percentiles(levels: Sequence[Mapping[str, Any]], key: str, title: str) -> Chart | None:
-    known = [p for p in PERCENTILES if any((level.get(key) or {}).get(p) is not None for level in levels)]
-    if not known:
-        return None
-    data = []
-    for look, p in enumerate(known):
-        values = [(level.get(key) or {}).get(p) for level in levels]
-        data.append(_curve(look, p, _level_names(levels), values, [duration(value) for value in values]))
-    rows = tuple(
-        Row(
-            cells=(
-                text_cell(str(level["name"])),
-                *(_number_cell((level.get(key) or {}).get(p), duration) for p in known),
-            )
-        )
-        for level in levels
-    )
+def _of_percentiles(found: Sequence[Percentiles | None], names: Sequence[str]) -> list[_Column]:
+    """A column for each of *names*, such as ``p50``; none where nothing was measured."""
+    if not any(found):
+        return []
+    return [
+        _drawn(name, f"{name} (s)", [getattr(one, f"{name}_s", None) for one in found], duration)
+        for name in names
+    ]
+
+
+def _percentiles(
+    levels: Sequence[LevelSummary], key: str, title: str, of: Callable[[LevelSummary], Percentiles | None]
+) -> list[Chart]:
+    columns = _of_percentiles(list(map(of, levels)), ("p50", "p90", "p95", "p99", "max"))
     frame = layout(x="level", y=title.lower(), unit="s", whole_x=False, height=380, short=True)
-    frame["xaxis"]["type"] = "category"
     frame["yaxis"]["type"] = "log"
-    table = Table(heads=("Level", *(f"{p} (s)" for p in known)), rows=rows)
-    return _chart(f"load-{key}-levels", f"{title} by level", "The scale is logarithmic.", data, frame, table)
+    note = "The scale is logarithmic."
+    return (
+        [_by_level(f"load-{key}-levels", f"{title} by level", note, levels, columns, frame)]
+        if columns
+        else []
+    )
 
 
-def _rates(levels: Sequence[Mapping[str, Any]]) -> Chart | None:
-    keys = [
-        k for k in ("offered", "throughput", "goodput") if any(level.get(k) is not None for level in levels)
+def _rates(levels: Sequence[LevelSummary]) -> list[Chart]:
+    measured = {
+        "offered": [level.rates.turns_due for level in levels],
+        "throughput": [level.rates.turns_answered for level in levels],
+        "goodput": [level.goodput.per_s if level.goodput else None for level in levels],
+    }
+    columns = [
+        _drawn(name, f"{name.capitalize()} (1/s)", values, "{:,.3g}/s".format)
+        for name, values in measured.items()
+        if any(value is not None for value in values)
     ]
-    if not keys:
-        return None
-    data = []
-    for look, key in enumerate(keys):
-        values = [level.get(key) for level in levels]
-        texts = ["–" if value is None else _rate(value) for value in values]
-        data.append(_curve(look, key, _level_names(levels), values, texts))
-    rows = tuple(
-        Row(
-            cells=(
-                text_cell(str(level["name"])),
-                *(_number_cell(level.get(key), _rate) for key in keys),
-                count_cell(level.get("asked")),
-                count_cell(level.get("errors")),
-            )
-        )
-        for level in levels
-    )
-    frame = layout(x="level", y="per second", whole_x=False, height=340)
-    frame["xaxis"]["type"] = "category"
-    frame["yaxis"]["rangemode"] = "tozero"
-    table = Table(
-        heads=("Level", *(f"{key.capitalize()} (1/s)" for key in keys), "Asked", "Errors"), rows=rows
-    )
+    if not columns:
+        return []
+    failed = [sum(kind.turns for kind in level.errors) for level in levels]
+    columns += [
+        _Column(head="Asked", cells=[count_cell(level.total.turns) for level in levels]),
+        _Column(head="Errors", cells=list(map(count_cell, failed))),
+    ]
+    frame = layout(x="level", y="per second", whole_x=False, height=340, from_zero=True)
     note = "Goodput counts answers that kept the run's objectives."
-    return _chart("load-throughput", "Throughput by level", note, data, frame, table)
+    return [_by_level("load-throughput", "Throughput by level", note, levels, columns, frame)]
 
 
-def _quality(levels: Sequence[Mapping[str, Any]]) -> Chart | None:
+def _quality(levels: Sequence[LevelSummary], units: Mapping[str, str]) -> list[Chart]:
     """Latency against quality, one point for each level."""
-    names = list(dict.fromkeys(name for level in levels for name in level.get("quality") or {}))
-    variants = {}
-    for name in names:
-        points = [
-            (level, level["quality"][name])
-            for level in levels
-            if name in (level.get("quality") or {}) and (level.get("latency") or {}).get("p50") is not None
-        ]
-        if not points:
-            continue
-        unit = points[0][1].get("unit", SHARE)
-        x = [level["latency"]["p50"] for level, _ in points]
-        y = [scaled(q.get("value"), unit) for _, q in points]
-        ends = [[scaled(q.get(end), unit) for _, q in points] for end in ("low", "high")]
-        trace = _curve(0, name, x, y, [figures.plain(str(level["name"])) for level, _ in points])
-        trace["mode"] = "lines+markers+text"
-        trace["textposition"] = "top center"
-        value_text = [number(q.get("value"), unit) for _, q in points]
-        trace["customdata"] = [f"{v}, {duration(at)}" for v, at in zip(value_text, x, strict=True)]
-        trace["hovertemplate"] = "%{text}: %{customdata}<extra></extra>"
-        if all(end is not None for side in ends for end in side):
-            trace["error_y"] = {
-                "type": "data",
-                "symmetric": False,
-                "array": [high - v for high, v in zip(ends[1], y, strict=True)],  # type: ignore[operator]
-                "arrayminus": [v - low for low, v in zip(ends[0], y, strict=True)],  # type: ignore[operator]
-                "color": "--c2",
-            }
-        rows = tuple(
-            Row(
-                cells=(
-                    text_cell(str(level["name"])),
-                    Cell(shown=duration(at), exact=at),
-                    *(
-                        Cell(shown=number(q.get(end), unit), exact=q.get(end))
-                        for end in ("value", "low", "high")
-                    ),
-                )
-            )
-            for (level, q), at in zip(points, x, strict=True)
-        )
-        shown = unit_name(unit)
-        frame = layout(
-            x="median latency (s)", y=f"{name} ({shown})" if shown else name, unit=unit, whole_x=False
-        )
-        frame["hovermode"] = "closest"
-        heads = ("Level", "Median latency (s)", name, "Low", "High")
-        variants[name] = Variant(
-            figure={"data": [trace], "layout": frame}, table=Table(heads=heads, rows=rows)
-        )
-    if not variants:
-        return None
+    points: dict[str, list[tuple[str, float, Estimate]]] = {}
+    unit_of: dict[str, str] = {}
+    for level in levels:
+        for group in level.groups if level.total.latency else ():
+            for score, estimate in group.total.scores.items():
+                name = f"{score} ({group.group})" if len(level.groups) > 1 else score
+                unit_of[name] = units.get(score, "")
+                median_s = level.total.latency.p50_s if level.total.latency else 0.0
+                points.setdefault(name, []).append((level.played.name, median_s, estimate))
+    if not points:
+        return []
     note = "Each point is a level. Answers that get worse under load move down as they move right."
-    return Chart(
-        id="load-quality",
-        title="Latency against quality",
-        note=note,
-        variants=variants,
-        summary=f"Scatter. {note}",
-    )
-
-
-def _by_depth(rows_in: Sequence[Mapping[str, Any]]) -> Chart | None:
-    keys = [key for key in ("p50", "p95", "p99") if any(one.get(key) is not None for one in rows_in)]
-    if not keys:
-        return None
-    depths = [one["depth"] for one in rows_in]
-    data = [
-        _curve(
-            look, key, depths, [one.get(key) for one in rows_in], [duration(one.get(key)) for one in rows_in]
+    return [
+        Chart(
+            id="load-quality",
+            title="Latency against quality",
+            note=note,
+            variants={name: _quality_of(name, found, unit_of[name]) for name, found in points.items()},
+            summary=f"Scatter. {note}",
         )
-        for look, key in enumerate(keys)
     ]
-    rows = tuple(
-        Row(
-            cells=(
-                count_cell(one["depth"]),
-                count_cell(one.get("turns")),
-                *(_number_cell(one.get(key), duration) for key in keys),
-            )
-        )
-        for one in rows_in
+
+
+def _quality_of(name: str, points: Sequence[tuple[str, float, Estimate]], unit: str) -> Variant:
+    x = [median_s for _, median_s, _ in points]
+    y = [scaled(estimate.value, unit) for *_, estimate in points]
+    trace = _curve(0, name, x, y, [figures.plain(level) for level, *_ in points])
+    trace["mode"] = "lines+markers+text"
+    trace["textposition"] = "top center"
+    trace["customdata"] = [f"{number(one.value, unit)}, {duration(at)}" for _, at, one in points]
+    trace["hovertemplate"] = "%{text}: %{customdata}<extra></extra>"
+    low, high = ([scaled(getattr(one, end), unit) for *_, one in points] for end in ("low", "high"))
+    if None not in (*low, *high):
+        trace["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [end - v for end, v in zip(high, y, strict=True)],  # type: ignore[operator]
+            "arrayminus": [v - end for end, v in zip(low, y, strict=True)],  # type: ignore[operator]
+            "color": "--c2",
+        }
+    frame = layout(x="median latency (s)", y=with_unit(name, unit), unit=unit, whole_x=False)
+    frame["hovermode"] = "closest"
+    return Variant(
+        traces=[trace],
+        layout=frame,
+        heads=("Level", "Median latency (s)", name, "Low", "High"),
+        rows=[
+            Row(cells=(text_cell(level), value_cell(at, duration), *score_cells(one, unit)))
+            for level, at, one in points
+        ],
     )
-    frame = layout(x="turn depth", y="latency", unit="s", height=340, short=True)
-    frame["yaxis"]["rangemode"] = "tozero"
-    table = Table(heads=("Depth", "Turns", *(f"{key} (s)" for key in keys)), rows=rows)
+
+
+def _by_depth(levels: Sequence[LevelSummary]) -> list[Chart]:
+    """Of the last level; none with several systems or policies, whose percentiles don't add up."""
+    if not levels or len(levels[-1].groups) != 1:
+        return []
+    depths = levels[-1].groups[0].depths
+    columns = _of_percentiles([cell.latency for cell in depths.values()], ("p50", "p95", "p99"))
+    if not columns:
+        return []
+    columns[:0] = [
+        _Column(head="Depth", cells=list(map(count_cell, depths))),
+        _Column(head="Turns", cells=[count_cell(cell.turns) for cell in depths.values()]),
+    ]
+    frame = layout(x="turn depth", y="latency", unit="s", height=340, short=True, from_zero=True)
     note = "At the last level. Longer histories take longer to read."
-    return _chart("load-depth", "Latency by depth under load", note, data, frame, table)
+    return [_chart("load-depth", "Latency by depth under load", note, list(depths), columns, frame)]
 
 
-def _errors(errors: Mapping[str, int]) -> Chart | None:
+def _errors(levels: Sequence[LevelSummary]) -> list[Chart]:
+    errors: Counter[str] = Counter()
+    for level in levels:
+        errors.update({kind.outcome: kind.turns for kind in level.errors})
     if not errors:
-        return None
+        return []
     kinds = sorted(errors.items(), key=lambda pair: (-pair[1], pair[0]))
     trace: Trace = {
         "type": "bar",
@@ -320,8 +300,6 @@ def _errors(errors: Mapping[str, int]) -> Chart | None:
     frame = layout(x="turns", y="", whole_x=False, height=120 + 36 * len(kinds))
     frame["yaxis"] = {"autorange": "reversed", "automargin": True, "type": "category"}
     frame["hovermode"] = "closest"
-    rows = tuple(Row(cells=(text_cell(kind), count_cell(count))) for kind, count in kinds)
+    rows = [Row(cells=(text_cell(kind), count_cell(count))) for kind, count in kinds]
     note = "How asks ended that brought no answer."
-    return _chart(
-        "load-errors", "Errors by kind", note, [trace], frame, Table(heads=("Kind", "Turns"), rows=rows)
-    )
+    return [_one_chart("load-errors", "Errors by kind", note, [trace], frame, ("Kind", "Turns"), rows)]

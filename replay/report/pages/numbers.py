@@ -41,13 +41,14 @@ def duration(value_s: float | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
 
 
-def percent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.1f}"
-
-
 def unit_name(unit: str) -> str:
     """What stands behind a score's name: ``%``, ``s``, ``tokens``; empty for points."""
     return "%" if unit == SHARE else unit
+
+
+def with_unit(name: str, unit: str) -> str:
+    """``f1 (%)``."""
+    return f"{name} ({unit_name(unit)})" if unit else name
 
 
 def p_value(p: float | None) -> str:

@@ -7,17 +7,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from replay.core.errors import ReplayError
 from replay.report.notes import notes
 from replay.report.pages import figures
 from replay.report.pages.figures import Style
-from replay.report.pages.numbers import duration, number, unit_name, usd
+from replay.report.pages.numbers import duration, usd
 from replay.report.pages.run_numbers import RunNumbers
 from replay.runs.run import Run
 from replay.scenario.reading import ScenarioFile
-from replay.statistics.depth_table import GroupTable
+from replay.statistics.depth_row import DepthRow
 from replay.statistics.estimate import Estimate
 from replay.statistics.group import Group
 from replay.statistics.interval import METHOD_NAMES
@@ -25,8 +25,7 @@ from replay.statistics.run_numbers import Report
 from replay.store.browsing import OutcomeRow, Progress, RunBrowser
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(NamedTuple):
     """One thing that is known of a run."""
 
     name: str
@@ -45,39 +44,26 @@ class Facts:
     counted: tuple[Fact, ...]
     """Turns, failures, cost, duration: in large print."""
     about: tuple[Fact, ...]
-    failures: tuple[tuple[str, str, str, int], ...]
-    """System, policy, outcome, turns."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """One score of one group over all depths."""
-
-    value: str
-    low: str
-    high: str
-    scored: int
-    at: tuple[float, float, float] | None
-    """Value and ends on a scale from 0 to 100, the same for the whole column; None without an interval."""
+    failures: tuple[OutcomeRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadlineRow:
+    """One group over all depths."""
+
     group: Group
     style: Style
-    turns: int
-    invalid: str
-    edited: str
-    failed: int
-    scores: tuple[Headline, ...]
+    total: DepthRow
+    places: Mapping[str, tuple[float, float, float]]
+    """By score: value and ends on a scale from 0 to 100 that all groups share; none without an interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """Headline numbers and what to read beside them."""
 
-    heads: tuple[tuple[str, str], ...]
-    """Score and unit."""
+    units: Mapping[str, str]
+    """By score."""
     rows: tuple[HeadlineRow, ...]
     interval: str
     warnings: tuple[str, ...]
@@ -86,26 +72,26 @@ class Overview:
 
 def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
     """What was run and how it went, from counts alone."""
-    progress, rows = browser.progress(), browser.outcomes()
-    policies: Mapping[str, str] = browser.fact("policies") or {}
+    rows = browser.outcomes()
     file = _scenario(run)
+    fact = browser.fact
     about = [
-        Fact(name="Begun", value=_moment(browser.fact("begun"))),
-        *(_systems(file) if file else [Fact(name="Systems", value=", ".join(browser.fact("systems") or []))]),
-        Fact(name="Policies", value=", ".join(policies)),
+        Fact("Begun", _moment(fact("begun"))),
+        *(_systems(file) if file else [Fact("Systems", ", ".join(fact("systems") or []))]),
+        Fact("Policies", ", ".join(fact("policies") or {})),
         *(_how(file) if file else []),
-        Fact(name="Seed", value=str(browser.fact("seed"))),
-        Fact(name="convreplay", value=str(browser.fact("version"))),
-        Fact(name="Python", value=f"{browser.fact('python')}, {browser.fact('platform')}"),
-        Fact(name="Folder", value=str(run.folder), is_code=True),
+        Fact("Seed", str(fact("seed"))),
+        Fact("convreplay", str(fact("version"))),
+        Fact("Python", f"{fact('python')}, {fact('platform')}"),
+        Fact("Folder", str(run.folder), is_code=True),
     ]
     return Facts(
-        name=str(browser.fact("name") or run.folder.name),
+        name=str(fact("name") or run.folder.name),
         folder=str(run.folder),
         state=state,
-        counted=tuple(_counted(progress, rows)),
+        counted=tuple(_counted(browser.progress(), rows)),
         about=tuple(about),
-        failures=tuple((r.system, r.policy, r.outcome, r.turns) for r in rows if _failed(r)),
+        failures=tuple(row for row in rows if _failed(row)),
     )
 
 
@@ -131,72 +117,59 @@ def _systems(file: ScenarioFile) -> Iterable[Fact]:
     for system in file.scenario.systems:
         settings = ", ".join(f"{key}: {value}" for key, value in system.settings.items())
         shown = f"{system.adapter} ({settings})" if settings else system.adapter
-        yield Fact(name=f"System {system.name}", value=shown if len(shown) < 600 else shown[:600] + " …")
+        yield Fact(f"System {system.name}", shown if len(shown) < 600 else shown[:600] + " …")
 
 
 def _how(file: ScenarioFile) -> Iterable[Fact]:
     scenario, drift = file.scenario, file.scenario.drift
     data = ", ".join(scenario.data.paths)
-    yield Fact(name="Data", value=f"{data} ({scenario.data.format})" if scenario.data.format else data)
+    yield Fact("Data", f"{data} ({scenario.data.format})" if scenario.data.format else data)
     context = "with" if drift.background else "without"
-    yield Fact(
-        name="Resolver", value=f"{drift.resolver}, {drift.mode}, window {drift.window}, {context} background"
-    )
+    yield Fact("Resolver", f"{drift.resolver}, {drift.mode}, window {drift.window}, {context} background")
     judges = [str(one.settings.get("name", one.name)) for one in scenario.judges]
-    yield Fact(name="Judges", value=", ".join(judges) or "none")
-    yield Fact(name="Scenario", value=file.source, is_code=True)
+    yield Fact("Judges", ", ".join(judges) or "none")
+    yield Fact("Scenario", file.source, is_code=True)
 
 
 def _counted(progress: Progress, rows: Sequence[OutcomeRow]) -> Iterable[Fact]:
-    yield Fact(name="turns", value=f"{progress.turns:,}")
-    yield Fact(name="conversations", value=f"{progress.conversations:,}")
+    yield Fact("turns", f"{progress.turns:,}")
+    yield Fact("conversations", f"{progress.conversations:,}")
     failed = sum(row.turns for row in rows if _failed(row))
-    yield Fact(name="failed", value=f"{failed:,}")
+    yield Fact("failed", f"{failed:,}")
     ends = [row.last_done_s for row in rows if row.last_done_s is not None]
     starts = [row.first_sent_s for row in rows if row.first_sent_s is not None]
     if ends and starts:
-        yield Fact(name="from first to last byte", value=duration(max(ends) - min(starts)))
+        yield Fact("from first to last byte", duration(max(ends) - min(starts)))
     tokens = sum((row.prompt_tokens or 0) + (row.completion_tokens or 0) for row in rows)
     if tokens:
-        yield Fact(name="tokens", value=f"{tokens:,}")
+        yield Fact("tokens", f"{tokens:,}")
     costs = [row.cost_usd for row in rows if row.cost_usd is not None]
     if costs:
-        yield Fact(name="US dollars", value=usd(sum(costs)))
+        yield Fact("US dollars", usd(sum(costs)))
 
 
 def overview(run: Run, numbers: RunNumbers) -> Overview:
     """The headline numbers of a run."""
-    report = numbers.report
-    table = report.table
+    table = numbers.report.table
     looks = figures.styles([one.group for one in table.groups])
     scales = {name: _scale([one.total.scores[name] for one in table.groups]) for name in table.columns}
     return Overview(
-        heads=tuple((name, unit_name(column.unit)) for name, column in table.columns.items()),
-        rows=tuple(_row(one, report, looks[one.group], scales) for one in table.groups),
+        units={name: column.unit for name, column in table.columns.items()},
+        rows=tuple(
+            HeadlineRow(
+                group=one.group, style=looks[one.group], total=one.total, places=_places(one.total, scales)
+            )
+            for one in table.groups
+        ),
         interval=(
             f"{100 * table.confidence:g} % intervals: {METHOD_NAMES[table.method]} over "
             f"{table.conversations:,} conversations, {table.resamples:,} resamples, seed {table.seed}."
         ),
-        warnings=tuple(warnings(run, report)),
-        signatures={**{name: c.signature for name, c in table.columns.items()}, **report.signatures},
-    )
-
-
-def _row(
-    one: GroupTable, report: Report, style: Style, scales: Mapping[str, tuple[float, float]]
-) -> HeadlineRow:
-    total = one.total
-    return HeadlineRow(
-        group=one.group,
-        style=style,
-        turns=total.turns,
-        invalid=number(total.invalid_share),
-        edited=number(total.edited_share),
-        failed=total.failed,
-        scores=tuple(
-            _headline(total.scores[name], column.unit, scales[name])
-            for name, column in report.table.columns.items()
-        ),
+        warnings=tuple(warnings(run, numbers.report)),
+        signatures={
+            **{name: column.signature for name, column in table.columns.items()},
+            **numbers.report.signatures,
+        },
     )
 
 
@@ -209,19 +182,18 @@ def _scale(scores: Sequence[Estimate]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _headline(score: Estimate, unit: str, scale: tuple[float, float]) -> Headline:
-    at = None
-    if score.value is not None and score.low is not None and score.high is not None:
-        width = scale[1] - scale[0]
-        value, low, high = ((100 * (v - scale[0]) / width) for v in (score.value, score.low, score.high))
-        at = (round(value, 2), round(low, 2), round(high, 2))
-    return Headline(
-        value=number(score.value, unit),
-        low=number(score.low, unit),
-        high=number(score.high, unit),
-        scored=score.scored,
-        at=at,
-    )
+def _places(
+    total: DepthRow, scales: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float, float]]:
+    places = {}
+    for name, score in total.scores.items():
+        if score.value is not None and score.low is not None and score.high is not None:
+            start, end = scales[name]
+            value, low, high = (
+                round(100 * (v - start) / (end - start), 2) for v in (score.value, score.low, score.high)
+            )
+            places[name] = value, low, high
+    return places
 
 
 def warnings(run: Run, report: Report) -> Iterable[str]:
@@ -234,7 +206,3 @@ def warnings(run: Run, report: Report) -> Iterable[str]:
             "the resolver read questions without the conversations' titles and backgrounds "
             "(drift.background: false), so a mention of the topic may have no antecedent."
         )
-
-
-def skipped_conversations(run: Run) -> int:
-    return run.state().skipped_conversations

@@ -15,8 +15,9 @@ from markupsafe import Markup
 
 from replay import __version__
 from replay.report.pages import numbers
-from replay.report.pages.gap_view import part_text
+from replay.report.pages.gap_view import part_text, parts_sentence, verdict_sentence
 from replay.report.pages.safe_text import visible
+from replay.report.pages.turn_view import evidence_text, judged
 
 
 def render(template: str, /, **content: Any) -> str:
@@ -35,9 +36,19 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(json=_json, part=part_text, number=numbers.number, duration=numbers.duration)
     made.filters.update(
-        p=numbers.p_value, path=_path, count=lambda value: f"{value:,}", unit=numbers.unit_name
+        count="{:,}".format,
+        duration=numbers.duration,
+        evidence=evidence_text,
+        json=_json,
+        judged=judged,
+        number=numbers.number,
+        p=numbers.p_value,
+        part=part_text,
+        parts_sentence=parts_sentence,
+        path=_path,
+        unit=numbers.unit_name,
+        verdict_sentence=verdict_sentence,
     )
     made.globals.update(version=__version__)
     return made

@@ -7,15 +7,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
-from replay.report.pages.gap_parts import GapByVerdict, GapParts, Turn, gap_by_verdict, gap_parts
-from replay.report.pages.load_view import Load, LoadOf
-from replay.report.pages.measured_load import measured_load
+from replay.report.pages.gap_parts import Gap, GapByVerdict, GapParts, Turn
 from replay.runs.run import Run
 from replay.statistics.group import Group
+from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn
 from replay.store import schema
@@ -23,59 +22,42 @@ from replay.store.browsing import RunBrowser, TimedTurn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstPieces:
-    """Time to the first piece of the answers at one depth, or at all."""
-
-    answers: int
-    p50_s: float
-    p95_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunNumbers:
     """The report of a run and what the pages show beside it."""
 
-    turns: int
-    """Turns that were recorded when this was computed."""
     report: Report
-    first_pieces: Mapping[tuple[Group, int | None], FirstPieces]
+    first_pieces: Mapping[tuple[Group, int | None], tuple[float, float]]
+    """Median and 95th percentile of the time to the first piece, by depth; depth None for all."""
     parts: tuple[GapParts, ...]
     by_verdict: tuple[GapByVerdict, ...]
-    load: Load | None = None
+    load: LoadSummary | None
 
 
-class _Drawn(TypedDict):
-    """How resamples are drawn."""
-
-    sources: Mapping[str, str]
-    seed: int
-    resamples: int
-
-
-def run_numbers(
-    run: Run, browser: RunBrowser, *, resamples: int = 1000, load_of: LoadOf = measured_load
-) -> RunNumbers:
+def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunNumbers:
     """Compute all numbers of *run*; reads the whole run, so not for an event loop."""
-    turns = browser.progress().turns
     report = run.report(resamples=resamples)
     seed = int(browser.fact("seed") or 0)
     drifted, sources = drifted_turns(browser), browser.sources()
     parts: list[GapParts] = []
     by_verdict: list[GapByVerdict] = []
-    if drifted:
-        for name, scorer in run.scorers().items():
-            column = ScoreColumn(scorer=scorer, observed=())
-            observed = _observed(browser, name)
-            drawn: _Drawn = {"sources": sources, "seed": seed, "resamples": resamples}
-            parts += gap_parts(name, column, observed, **drawn)
-            by_verdict += gap_by_verdict(name, column, observed, drifted, **drawn)
+    for name, scorer in run.scorers().items() if drifted else ():
+        column = ScoreColumn(scorer=scorer, observed=())
+        gap = Gap(
+            score=name,
+            column=column,
+            observed=_observed(browser, name),
+            sources=sources,
+            seed=seed,
+            resamples=resamples,
+        )
+        parts += gap.parts()
+        by_verdict += gap.by_verdict(drifted)
     return RunNumbers(
-        turns=turns,
         report=report,
-        first_pieces=first_pieces(browser.first_pieces()),
+        first_pieces=_first_pieces(browser.first_pieces()),
         parts=tuple(parts),
         by_verdict=tuple(by_verdict),
-        load=load_of(run),
+        load=run.load_summary(),
     )
 
 
@@ -90,17 +72,15 @@ def drifted_turns(browser: RunBrowser) -> dict[str, set[Turn]]:
     return found
 
 
-def first_pieces(timed: Sequence[TimedTurn]) -> dict[tuple[Group, int | None], FirstPieces]:
-    """Percentiles by system, policy and depth; depth None for all."""
+def _first_pieces(timed: Sequence[TimedTurn]) -> dict[tuple[Group, int | None], tuple[float, float]]:
     times: dict[tuple[Group, int | None], list[float]] = defaultdict(list)
     for turn in timed:
-        group = Group(turn.system, turn.policy)
-        times[group, turn.depth].append(turn.ttft_s)
-        times[group, None].append(turn.ttft_s)
+        for depth in (turn.depth, None):
+            times[Group(turn.system, turn.policy), depth].append(turn.ttft_s)
     found = {}
     for key, values in times.items():
         p50, p95 = np.quantile(values, [0.5, 0.95])
-        found[key] = FirstPieces(answers=len(values), p50_s=float(p50), p95_s=float(p95))
+        found[key] = float(p50), float(p95)
     return found
 
 

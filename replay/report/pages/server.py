@@ -26,11 +26,11 @@ from replay.report.pages.conversation_index import ListQuery
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
 from replay.report.pages.gap_view import gap_view
-from replay.report.pages.load_view import LoadOf, load_charts
-from replay.report.pages.measured_load import measured_load
+from replay.report.pages.load_view import load_charts
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
 from replay.report.pages.run_index import RunIndex
+from replay.report.pages.run_numbers import RunNumbers
 from replay.report.pages.watched_run import Stamp, WatchedRun
 
 PAGE_ROWS = 50
@@ -38,15 +38,15 @@ RESAMPLES = 1000
 AFTER_FAILURE_S = 15.0
 """Until numbers that could not be computed are tried again."""
 _log = logging.getLogger(__name__)
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Viewer:
     """The web application over the runs of an index."""
 
-    def __init__(self, index: RunIndex, *, load_of: LoadOf = measured_load) -> None:
+    def __init__(self, index: RunIndex) -> None:
         self._index = index
-        self._load_of = load_of
         self._computer = Computing()
         self._warmed: set[str] = set()
         self._computing: dict[object, asyncio.Task[None]] = {}
@@ -62,12 +62,12 @@ class Viewer:
         get("/", self._runs)
         get("/compare", self._compare)
         get("/static/{stamp}/{name}", self._asset)
-        get("/run/{key}/", self._overview)
-        get("/run/{key}/depth", self._depth)
-        get("/run/{key}/gold", self._gold)
+        get("/run/{key}/", self._of_numbers("overview", lambda w, numbers: overview(w.run, numbers)))
+        get("/run/{key}/depth", self._of_numbers("depth", lambda _, numbers: depth_view(numbers)))
+        get("/run/{key}/gold", self._of_numbers("gold", lambda _, numbers: gap_view(numbers)))
+        get("/run/{key}/load", self._of_numbers("load", lambda _, numbers: load_charts(numbers.load)))
         get("/run/{key}/conversations", self._conversations)
         get("/run/{key}/conversation", self._conversation)
-        get("/run/{key}/load", self._load)
         get("/run/{key}/state", self._state)
         return app
 
@@ -80,9 +80,7 @@ class Viewer:
         self._index.close()
 
     @web.middleware
-    async def _guarded(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Only to our own name, and with the headers that keep everything else out."""
         if self.names and request.host.lower() not in self.names:
             response: web.StreamResponse = web.Response(
@@ -122,33 +120,17 @@ class Viewer:
 
         return _html(await asyncio.to_thread(page))
 
-    async def _overview(self, request: web.Request) -> web.Response:
+    def _of_numbers(self, name: str, view: Callable[[WatchedRun, RunNumbers], Any]) -> Handler:
+        """A page that shows *view* of a run's numbers, or says that they are being computed."""
+
         def page(watched: WatchedRun) -> str:
-            found = overview(watched.run, watched.numbers) if watched.numbers else None
-            return self._page("overview", watched, overview=found)
+            numbers = watched.numbers
+            return self._page(name, watched, **{name: None if numbers is None else view(watched, numbers)})
 
-        return await self._show(request, page, numbers=True)
+        async def handler(request: web.Request) -> web.Response:
+            return await self._show(request, page, numbers=True)
 
-    async def _depth(self, request: web.Request) -> web.Response:
-        def page(watched: WatchedRun) -> str:
-            found = depth_view(watched.numbers) if watched.numbers else None
-            return self._page("depth", watched, depth=found)
-
-        return await self._show(request, page, numbers=True)
-
-    async def _gold(self, request: web.Request) -> web.Response:
-        def page(watched: WatchedRun) -> str:
-            found = gap_view(watched.numbers) if watched.numbers else None
-            return self._page("gold", watched, gap=found)
-
-        return await self._show(request, page, numbers=True)
-
-    async def _load(self, request: web.Request) -> web.Response:
-        def page(watched: WatchedRun) -> str:
-            load = watched.numbers.load if watched.numbers else None
-            return self._page("load", watched, load=load_charts(load))
-
-        return await self._show(request, page, numbers=True)
+        return handler
 
     async def _conversations(self, request: web.Request) -> web.Response:
         query = request.query
@@ -232,7 +214,7 @@ class Viewer:
     async def _numbers(self, watched: WatchedRun) -> None:
         stamp, began = await asyncio.to_thread(watched.stamp), monotonic()
         watched.put_off(AFTER_FAILURE_S)
-        numbers = await self._computer.call(numbers_of, watched.run.folder, RESAMPLES, self._load_of)
+        numbers = await self._computer.call(numbers_of, watched.run.folder, RESAMPLES)
         await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
 
     def _start(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
@@ -355,7 +337,6 @@ async def serve_pages(
     host: str = "127.0.0.1",
     port: int = 8765,
     ready: Callable[[str], None] | None = None,
-    load_of: LoadOf = measured_load,
 ) -> None:
     """
     Serve the runs in *folders*, or all *below* a folder, until cancelled; *ready* is told the address.
@@ -369,7 +350,7 @@ async def serve_pages(
     runs = await asyncio.to_thread(index.look)
     if folders and not runs:
         raise InputError("; ".join(index.problems.values()))
-    viewer = Viewer(index, load_of=load_of)
+    viewer = Viewer(index)
     runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
     try:
         await runner.setup()

@@ -23,14 +23,12 @@ from replay.report.pages.conversation_index import ConversationIndex, Listed, Li
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
 from replay.report.pages.gap_view import gap_view
-from replay.report.pages.load_view import LoadOf, load_charts
-from replay.report.pages.measured_load import measured_load
+from replay.report.pages.load_view import load_charts
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
 from replay.report.pages.run_numbers import run_numbers
 from replay.report.pages.turn_view import Room
 from replay.report.pages.watched_run import WatchedRun
-from replay.runs.run import Run
 from replay.scorers.scorer import SHARE
 
 LIMIT_BYTES = 5_000_000
@@ -57,7 +55,6 @@ def write_report(
     path: str | Path,
     *,
     resamples: int = 1000,
-    load_of: LoadOf = measured_load,
     limit_bytes: int = LIMIT_BYTES,
 ) -> Written:
     """
@@ -69,7 +66,7 @@ def write_report(
     """
     watched = WatchedRun("run", Path(folder))
     try:
-        text, written = _page(watched, resamples, load_of, limit_bytes)
+        text, written = _page(watched, resamples, limit_bytes)
     finally:
         watched.close()
     try:
@@ -79,8 +76,8 @@ def write_report(
     return written
 
 
-def _page(watched: WatchedRun, resamples: int, load_of: LoadOf, limit_bytes: int) -> tuple[str, Written]:
-    numbers = run_numbers(Run(watched.run.folder), watched.browser, resamples=resamples, load_of=load_of)
+def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, Written]:
+    numbers = run_numbers(watched.run, watched.browser, resamples=resamples)
     shares = [name for name, column in numbers.report.table.columns.items() if column.unit == SHARE]
     order = shares[0] if shares else "drift"
     index = watched.index()
@@ -90,7 +87,7 @@ def _page(watched: WatchedRun, resamples: int, load_of: LoadOf, limit_bytes: int
         "facts": watched.facts(),
         "overview": overview(watched.run, numbers),
         "depth": depth_view(numbers),
-        "gap": gap_view(numbers),
+        "gold": gap_view(numbers),
         "load": load_charts(numbers.load),
         "scripts": [Markup(script) for script in scripts],
         "style": Markup(style),

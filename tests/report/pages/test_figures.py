@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from replay.report.pages.figures import band, plain, styles, tick_step
 from replay.report.pages.load_view import load_charts
-from replay.report.pages.measured_load import measured_load
 from replay.report.pages.pages import render
 from replay.runs.run import Run
+from replay.scorers.token_f1 import TokenF1
 from replay.statistics.group import Group
+from tests.report.test_load_text import sweep
+from tests.statistics.load_runs import summary_of
 
 
 def test_each_policy_has_a_colour_a_dash_or_marker_of_its_own():
@@ -54,69 +57,38 @@ def test_an_axis_of_many_depths_leaves_its_numbers_apart(count, step):
     assert tick_step(count) == step
 
 
-LOAD = {
-    "levels": [
-        {
-            "name": f"{rate}/s",
-            "offered": float(rate),
-            "throughput": rate * 0.9,
-            "goodput": rate * 0.8,
-            "latency": {"p50": 0.1 * rate, "p90": 0.2, "p95": 0.3, "p99": 0.4, "max": 0.9},
-            "ttft": None,
-            "errors": 1,
-            "asked": 100,
-            "quality": {
-                "f1": {"value": 0.5, "low": 0.4, "high": 0.6, "unit": "share"},
-                "x": {"value": 2.0, "unit": ""},
-            },
-        }
-        for rate in (1, 2, 4)
-    ],
-    "series": [
-        {
-            "at_s": float(s),
-            "offered": 3.0,
-            "throughput": 2.5,
-            "in_flight": 4.0,
-            "p50": 0.1,
-            "p95": 0.2,
-            "p99": 0.3,
-            "errors": 0,
-        }
-        for s in range(10)
-    ],
-    "by_depth": [{"depth": d, "p50": 0.1 * d, "p95": 0.2, "p99": 0.3, "turns": 10} for d in (1, 2, 3)],
-    "errors": {"timed-out": 2, "<b>refused</b>": 5},
-}
+@pytest.fixture
+def load(tmp_path):
+    return summary_of(sweep(tmp_path / "run"), {"f1": TokenF1()})
 
 
-def test_a_stress_run_has_all_its_charts_each_with_its_table():
-    charts = {chart.id: chart for chart in load_charts(LOAD)}
+def test_a_stress_run_has_all_its_charts_each_with_its_table(load):
+    charts = {chart.id: chart for chart in load_charts(load)}
     assert list(charts) == [
         "load-rates",
         "load-latency",
         "load-latency-levels",
+        "load-ttft-levels",
         "load-throughput",
         "load-quality",
         "load-depth",
         "load-errors",
     ]
     for chart in charts.values():
+        json.dumps(chart.figures, allow_nan=False)
         for variant in chart.variants.values():
-            json.dumps(variant.figure, allow_nan=False)
-            assert {len(row.cells) for row in variant.table.rows} == {len(variant.table.heads)}
-    assert list(charts["load-quality"].variants) == ["f1", "x"]
-    assert charts["load-errors"].variants[""].table.rows[0].cells[1].exact == 5
+            assert {len(row.cells) for row in variant.rows} == {len(variant.heads)}
+    assert list(charts["load-quality"].variants) == ["f1"]
+    assert charts["load-errors"].variants[""].rows[0].cells[1].exact == 3
     page = render("load.html", load=list(charts.values()), failed=None)
-    assert "<b>refused</b>" not in page
     assert "Latency against quality" in page
 
 
-@pytest.mark.parametrize(
-    "load", [None, {}, {"levels": [], "series": [], "errors": {}}, {"levels": [{"name": "one"}]}]
-)
 def test_what_was_not_measured_has_no_chart(load):
-    assert load_charts(load) == []
+    assert load_charts(None) == []
+    assert load_charts(replace(load, levels=(), series=None)) == []
+    shown = load_charts(replace(load, levels=[replace(load.levels[0], groups=())], series=None))
+    assert [chart.id for chart in shown] == ["load-latency-levels", "load-ttft-levels", "load-throughput"]
 
 
 def test_a_real_stress_run_has_its_load_page_and_other_runs_have_none(quickstart, tmp_path):
@@ -130,9 +102,9 @@ def test_a_real_stress_run_has_its_load_page_and_other_runs_have_none(quickstart
     )
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "runs").iterdir()
-    charts = {chart.id: chart for chart in load_charts(measured_load(Run(folder)))}
+    charts = {chart.id: chart for chart in load_charts(Run(folder).load_summary())}
     assert {"load-rates", "load-latency-levels", "load-throughput", "load-quality"} <= charts.keys()
-    levels = charts["load-latency-levels"].variants[""].table.rows
+    levels = charts["load-latency-levels"].variants[""].rows
     assert len(levels) == 2
     assert all(row.cells[1].exact > 0 for row in levels)
-    assert measured_load(Run(quickstart)) is None
+    assert Run(quickstart).load_summary() is None

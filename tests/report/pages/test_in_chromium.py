@@ -17,9 +17,12 @@ from pathlib import Path
 import pytest
 
 from replay.report.pages.static_report import write_report
+from replay.runs.run import Run
+from replay.scorers.token_f1 import TokenF1
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, finish, record, talk
-from tests.report.pages.test_figures import LOAD
+from tests.report.test_load_text import sweep
+from tests.statistics.load_runs import summary_of
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
@@ -62,7 +65,10 @@ def curves(driver, id):
 def files(quickstart, hostile, tmp_path_factory):
     """Static files of both runs."""
     folder = tmp_path_factory.mktemp("files")
-    write_report(quickstart, folder / "quick.html", resamples=100, load_of=lambda run: LOAD)
+    load = summary_of(sweep(folder / "load"), {"f1": TokenF1()})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "load_summary", lambda run: load)
+        write_report(quickstart, folder / "quick.html", resamples=100)
     write_report(hostile, folder / "evil.html", resamples=10)
     return folder
 

@@ -13,7 +13,10 @@ import pytest
 
 from replay.core.errors import InputError
 from replay.report.pages.assets import hash_of
+from replay.report.pages.conversation_view import conversation_view
+from replay.report.pages.pages import render
 from replay.report.pages.static_report import LIMIT_BYTES, write_report
+from replay.report.pages.watched_run import WatchedRun
 from tests.report.pages.runs import EVIL, make_run, record, talk
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report_outline.txt"
@@ -154,6 +157,17 @@ def test_a_run_without_a_turn_is_a_page_too(tmp_path):
     written = write_report(run, tmp_path / "page.html")
     assert written.of == 0
     assert "No turn has been asked yet" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_an_empty_answer_is_said_to_be_one(tmp_path):
+    run = make_run(tmp_path / "run", [talk("a")], [record("a", 1, answer="")], {})
+    watched = WatchedRun("run", run)
+    try:
+        view = conversation_view(watched.browser, "a", watched.score_kinds())
+    finally:
+        watched.close()
+    page = render("conversation.html", view=view, in_file=True, back="#")
+    assert '<div class="answer" dir="auto">(an empty answer)</div>' in page
 
 
 def test_a_place_that_cannot_be_written_is_named(quickstart, tmp_path):
