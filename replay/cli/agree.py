@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import IntervalKind, IntervalOption, JsonOption
+from replay.cli.arguments import IntervalOption, JsonOption, ResamplesOption, echo_json
 
 if TYPE_CHECKING:
     from replay.tables.agreement.items import ItemSet
-
-
-class Level(StrEnum):
-    """What was rated."""
-
-    TURN = "turn"
-    DIALOGUE = "dialogue"
-
-
-class Scale(StrEnum):
-    """What Krippendorff's alpha takes ratings for."""
-
-    NOMINAL = "nominal"
-    ORDINAL = "ordinal"
-    INTERVAL = "interval"
-    RATIO = "ratio"
-
-
-class HumanFormat(StrEnum):
-    """Files of ratings."""
-
-    FED = "fed"
-    USR = "usr"
-    UNIEVAL = "unieval"
-    DATAWORKZ = "dataworkz"
-    TABLE = "table"
 
 
 def agree(
@@ -53,12 +25,16 @@ def agree(
         typer.Option("--against", metavar="NAME", help="Hold every score against this criterion of people."),
     ] = None,
     format: Annotated[
-        HumanFormat | None, typer.Option("--format", help="Of HUMAN; found out from it if left out.")
+        Literal["fed", "usr", "unieval", "dataworkz", "table"] | None,
+        typer.Option("--format", help="Of HUMAN; found out from it if left out."),
     ] = None,
-    level: Annotated[Level, typer.Option("--level", help="Rated turns or rated dialogues.")] = Level.TURN,
+    level: Annotated[
+        Literal["turn", "dialogue"], typer.Option("--level", help="Rated turns or rated dialogues.")
+    ] = "turn",
     scale: Annotated[
-        Scale, typer.Option("--scale", help="What Krippendorff's alpha takes the ratings for.")
-    ] = Scale.ORDINAL,
+        Literal["nominal", "ordinal", "interval", "ratio"],
+        typer.Option("--scale", help="What Krippendorff's alpha takes the ratings for."),
+    ] = "ordinal",
     score_range: Annotated[
         str | None, typer.Option("--score-range", metavar="LOW,HIGH", help="With --human-range: map scores.")
     ] = None,
@@ -68,11 +44,9 @@ def agree(
     plots: Annotated[
         Path | None, typer.Option("--plots", metavar="FOLDER", help="Draw four plots, as PNG and SVG.")
     ] = None,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
-    ] = 1000,
+    resamples: ResamplesOption = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples.")] = 0,
-    interval: IntervalOption = IntervalKind.PERCENTILE,
+    interval: IntervalOption = "percentile",
     as_json: JsonOption = False,
 ) -> None:
     """
@@ -95,23 +69,22 @@ def agree(
         check_can_draw()
     study = agreement_study(
         _scores(scores),
-        read_items(human, "ratings", format.value if format else None),
+        read_items(human, "ratings", format),
         score=score or (),
         against=against,
         settings=StudySettings(
-            level=level.value,
-            scale=scale.value,
+            level=level,
+            scale=scale,
             score_range=_range(score_range, "--score-range") if score_range else None,
             human_range=_range(human_range, "--human-range") if human_range else None,
             resamples=resamples,
             seed=seed,
-            method=interval.value,
+            method=interval,
         ),
     )
     files = draw_plots(study, plots) if plots else []
     if as_json:
-        content = {**study.to_json(), "plots": [str(file) for file in files]}
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        echo_json({**study.to_json(), "plots": [str(file) for file in files]})
         return
     print_study(study, Console())
     for file in files:

@@ -1,10 +1,9 @@
-"""Arguments and options that several verbs share."""
+"""What several verbs share: arguments, options, and JSON on standard output."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,17 +20,13 @@ JunitOption = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Write there as JUnit XML what became of the assertions."),
 ]
-
-
-class IntervalKind(StrEnum):
-    """How an interval is made from resampled values."""
-
-    PERCENTILE = "percentile"
-    BCA = "bca"
-
-
+SystemOption = Annotated[list[str] | None, typer.Option("--system", metavar="NAME", help="Only this system.")]
+PolicyOption = Annotated[list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy.")]
+ResamplesOption = Annotated[
+    int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
+]
 IntervalOption = Annotated[
-    IntervalKind,
+    Literal["percentile", "bca"],
     typer.Option("--interval", help="bca: corrected for bias and skew; has no value in some small tables."),
 ]
 
@@ -48,3 +43,10 @@ def run_folder(run: Path | None, runs: Path) -> Path:
     from replay.runs.run import newest_run
 
     return newest_run(runs) if run is None else run
+
+
+def echo_json(content: Any) -> None:
+    """*content* for machines."""
+    import json
+
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import IntervalKind, IntervalOption, JsonOption
-
-if TYPE_CHECKING:
-    from replay.statistics.run_comparison import ScoredRun
-
-
-class Rows(StrEnum):
-    """What has a row of its own."""
-
-    DEPTH = "depth"
+from replay.cli.arguments import (
+    IntervalOption,
+    JsonOption,
+    PolicyOption,
+    ResamplesOption,
+    SystemOption,
+    echo_json,
+)
 
 
 def compare(
@@ -30,14 +26,11 @@ def compare(
         ),
     ] = None,
     by: Annotated[
-        Rows | None, typer.Option("--by", help="Also a row for each turn depth; more to correct for.")
+        Literal["depth"] | None,
+        typer.Option("--by", help="Also a row for each turn depth; more to correct for."),
     ] = None,
-    system: Annotated[
-        list[str] | None, typer.Option("--system", metavar="NAME", help="Only this system.")
-    ] = None,
-    policy: Annotated[
-        list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy.")
-    ] = None,
+    system: SystemOption = None,
+    policy: PolicyOption = None,
     systems: Annotated[
         str | None, typer.Option("--systems", metavar="A,B", help="Compare system A with system B.")
     ] = None,
@@ -51,14 +44,12 @@ def compare(
     flip_at: Annotated[
         float, typer.Option("--flip-at", min=0.0, max=1.0, help="A turn at or above this score is right.")
     ] = 0.5,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
-    ] = 1000,
+    resamples: ResamplesOption = 1000,
     permutations: Annotated[
         int, typer.Option("--permutations", min=1, help="Swaps drawn where there are too many to try all.")
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples and swaps.")] = 0,
-    interval: IntervalOption = IntervalKind.PERCENTILE,
+    interval: IntervalOption = "percentile",
     as_json: JsonOption = False,
 ) -> None:
     """
@@ -70,13 +61,14 @@ def compare(
 
     from replay.report.compare_text import print_comparison
     from replay.report.pairing import pair_groups, selected, two_names
+    from replay.runs.run import Run
     from replay.statistics.run_comparison import ComparisonSettings, comparison_report
 
     if spread:
         show_spread(runs, by_depth=by is not None, as_json=as_json)
         return
     _check_usage(runs, systems, policies)
-    found = [_scored(folder) for folder in runs]
+    found = [Run(folder).scored_run(str(folder)) for folder in runs]
     first, second = found[0], found[-1]
     pairs = pair_groups(
         *(selected(run.groups(), system or (), policy or ()) for run in (first, second)),
@@ -94,11 +86,11 @@ def compare(
             resamples=resamples,
             permutations=permutations,
             seed=seed,
-            method=interval.value,
+            method=interval,
         ),
     )
     if as_json:
-        typer.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        echo_json(report.to_json())
     else:
         print_comparison(report, Console(), flips=flips)
 
@@ -144,7 +136,7 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
             "same_answers": [one.to_json() for one in same],
             "notes": notes,
         }
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        echo_json(content)
     else:
         print_spread(names, rows, same, notes, Console())
 
@@ -160,12 +152,3 @@ def _check_usage(runs: list[Path], systems: str | None, policies: str | None) ->
         raise InputError(f"{len(runs)} runs: two are compared at a time; for repeats of one run add --spread")
     if len(runs) == 1 and not (systems or policies):
         raise InputError("one run: name what to compare in it with --policies A,B or --systems A,B")
-
-
-def _scored(folder: Path) -> ScoredRun:
-    from replay.runs.run import Run
-    from replay.statistics.run_comparison import ScoredRun
-
-    run = Run(folder)
-    records, scores = run.scored()
-    return ScoredRun(name=str(folder), records=records, scores=scores, signatures=run.signatures())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from enum import StrEnum
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -16,36 +16,21 @@ if TYPE_CHECKING:
     from replay.core.conversation import Conversation
     from replay.runs.run import Run
 
-
-class Table(StrEnum):
-    """What can be exported."""
-
-    TURNS = "turns"
-    CONVERSATIONS = "conversations"
-    EVALCONVQA = "evalconvqa"
-    RAW = "raw"
-
-
-class Format(StrEnum):
-    """How it can be written."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
+Format = Literal["csv", "jsonl", "parquet"]
 
 
 def export(
     run: RunArgument = None,
     runs: RunsOption = RUNS,
     table: Annotated[
-        Table,
+        Literal["turns", "conversations", "evalconvqa", "raw"],
         typer.Option(
             "--table",
             help="turns: one row each; conversations: as the native data format; "
             "evalconvqa: the published program's two files per system and policy, into a folder; "
             "raw: replies as they came, where the scenario kept them (play: keep_raw).",
         ),
-    ] = Table.TURNS,
+    ] = "turns",
     format: Annotated[
         Format | None, typer.Option("--format", help="Found out from --out if left out.")
     ] = None,
@@ -57,76 +42,63 @@ def export(
     ] = None,
 ) -> None:
     """Write a run's turns, or the conversations it replayed, for other programs."""
-    from replay.core.errors import InputError
+    from replay.core.errors import InputError, writing
     from replay.report.export import export_turns
     from replay.runs.run import Run
 
-    if table is Table.EVALCONVQA:
+    if table == "evalconvqa":
         _export_evalconvqa(Run(run_folder(run, runs)), format, out)
         return
     suffix = out.suffix.removeprefix(".") if out else "csv"
-    chosen = format or next((f for f in Format if f == suffix), None)
+    chosen = format or next((known for known in get_args(Format) if known == suffix), None)
     if chosen is None:
         raise InputError(f'"{out}" doesn\'t say which format it wants; add --format csv, jsonl or parquet')
     found = Run(run_folder(run, runs))
-    if table is Table.RAW:
-        if format is not None and chosen is not Format.JSONL:
-            raise InputError("raw replies have a shape of their own, so they can only be written as jsonl")
-        _export_raw(found, out)
-    elif table is Table.CONVERSATIONS:
-        if chosen is not Format.JSONL:
-            raise InputError("conversations are nested, so they can only be written with --format jsonl")
-        _export_conversations(found.conversations(), out)
-    else:
-        try:
-            export_turns(*found.scored(), out, chosen.value)
-        except OSError as error:
-            if out is None:  # standard output, which is nobody's file
-                raise
-            raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+    if table == "raw" and format is not None and chosen != "jsonl":
+        raise InputError("raw replies have a shape of their own, so they can only be written as jsonl")
+    if table == "conversations" and chosen != "jsonl":
+        raise InputError("conversations are nested, so they can only be written with --format jsonl")
+    # Standard output is nobody's file: what fails there is said by `main`.
+    with writing(out) if out else nullcontext():
+        if table == "raw":
+            _export_raw(found, out)
+        elif table == "conversations":
+            _export_conversations(found.conversations(), out)
+        else:
+            export_turns(*found.scored(), out, chosen)
 
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:
-    from replay.core.errors import InputError
+    from replay.core.errors import InputError, writing
     from replay.report.evalconvqa import write_evalconvqa
 
     if format is not None:
         raise InputError("--table evalconvqa has a format of its own; leave --format out")
     if out is None:
         raise InputError("--table evalconvqa writes several files; name a folder with --out")
-    try:
+    with writing(out):
         written = write_evalconvqa(run.records(), [c.id for c in run.conversations()], out)
-    except OSError as error:
-        raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
     for path in written:
         typer.echo(path)
 
 
 def _export_raw(run: Run, out: Path | None) -> None:
-    from replay.core.errors import InputError
     from replay.report.export_raw import export_raw
 
     if out is None:
         export_raw(run.raw_replies(), sys.stdout.buffer)
         return
-    try:
-        with out.open("wb") as stream:
-            count = export_raw(run.raw_replies(), stream)
-    except OSError as error:
-        raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+    with out.open("wb") as stream:
+        count = export_raw(run.raw_replies(), stream)
     if not count:
         typer.echo("no reply was kept; `keep_raw: true` under `play` keeps them", err=True)
 
 
 def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:
-    from replay.core.errors import InputError
     from replay.datasets.native import native_line, write_native
 
     if out is not None:
-        try:
-            write_native(conversations, out)
-        except OSError as error:
-            raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+        write_native(conversations, out)
         return
     for conversation in conversations:
         sys.stdout.buffer.write(native_line(conversation))

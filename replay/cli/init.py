@@ -15,15 +15,13 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write a commented scenario to start from; it runs as it is."""
-    from replay.core.errors import InputError
+    from replay.core.errors import InputError, writing
     from replay.scenario.shipped import starter_scenario
 
     if path.exists() and not force:
         raise InputError(f'"{path}" is there already; choose another name, or add --force')
-    try:
+    with writing(path):
         written = starter_scenario(path)
-    except OSError as error:
-        raise InputError(f'"{path}" can\'t be written: {error.strerror}') from error
     for file in written:
         typer.echo(f"wrote {file}")
     typer.echo(f"next: replay validate {path}, then replay run {path}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from replay.cli.arguments import echo_json
 from replay.cli.progress import Progress
 from replay.runs.judging import estimate_run, judge_run, run_panels
 from replay.runs.run import Run
@@ -40,7 +40,7 @@ def show_estimate(
     panels = run_panels(Run(folder), names, repeats=repeats, cache=cache)
     estimates = estimate_run(folder, panels)
     if as_json:
-        typer.echo(json.dumps(msgspec.to_builtins(estimates), indent=2))
+        echo_json(msgspec.to_builtins(estimates))
         return
     if not estimates:
         typer.echo("the run's scenario has no judges; name one with --judge")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,9 +12,11 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
+from replay.cli.arguments import echo_json
 from replay.cli.asserting import end_with, show_assertions
 from replay.cli.progress import Progress
 from replay.play.event_loop import run_on_loop
+from replay.runs.assertion_results import check_assertions
 from replay.runs.run import Run, newest_run
 
 if TYPE_CHECKING:
@@ -88,13 +89,6 @@ def repeat_and_report(
     end_with(held)
 
 
-def check_assertions(run: Run) -> list[AssertionResult]:
-    """What became of the assertions in *run*'s scenario."""
-    from replay.runs import assertion_results
-
-    return assertion_results.check_assertions(run)
-
-
 def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
     """One run, with live progress; an interruption says how to go on."""
     try:
@@ -147,7 +141,7 @@ def show(
         report = None
     if as_json:
         asserted = {"assertions": [one.to_json() for one in results]} if results else {}
-        typer.echo(json.dumps({**report_json(report, load), **asserted}, indent=2, ensure_ascii=False))
+        echo_json({**report_json(report, load), **asserted})
         return
     if load is not None:
         print_load(load, Console())

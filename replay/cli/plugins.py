@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
-from replay.cli.arguments import JsonOption
+from replay.cli.arguments import JsonOption, echo_json
 
 
 def plugins(as_json: JsonOption = False) -> None:
@@ -22,9 +20,7 @@ def plugins(as_json: JsonOption = False) -> None:
         for name, entry in available(kind).items()
     ]
     if as_json:
-        import json
-
-        typer.echo(json.dumps(rows, indent=2))
+        echo_json(rows)
         return
     from rich.console import Console
     from rich.table import Table

@@ -9,10 +9,10 @@ import typer
 
 from replay.cli.arguments import (
     RUNS,
-    IntervalKind,
     IntervalOption,
     JsonOption,
     JunitOption,
+    ResamplesOption,
     RunArgument,
     RunsOption,
     run_folder,
@@ -23,10 +23,8 @@ def report(
     run: RunArgument = None,
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
-    ] = 1000,
-    interval: IntervalOption = IntervalKind.PERCENTILE,
+    resamples: ResamplesOption = 1000,
+    interval: IntervalOption = "percentile",
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown for a pull request instead of tables.")
     ] = False,
@@ -41,8 +39,9 @@ def report(
     Ends with 100 if something that the scenario asserts does not hold.
     """
     from replay.cli.asserting import end_with, show_assertions
-    from replay.cli.playing import check_assertions, show
+    from replay.cli.playing import show
     from replay.core.errors import InputError
+    from replay.runs.assertion_results import check_assertions
     from replay.runs.run import Run
 
     if as_json and markdown:
@@ -54,7 +53,7 @@ def report(
         as_json=as_json,
         markdown=markdown,
         resamples=resamples,
-        method=interval.value,
+        method=interval,
         results=results,
     )
     if html is not None:

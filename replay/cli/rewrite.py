@@ -73,7 +73,6 @@ def rewrite(
     from replay.coreference.rewriting import MIN_PROBABILITY
     from replay.coreference.standalone import evidence, standalone_questions, with_standalone
     from replay.datasets.loading import expand, read_conversations
-    from replay.datasets.native import native_line
 
     folder = Path.cwd()
     made = _resolver(resolver, folder)
@@ -81,7 +80,7 @@ def rewrite(
     skipped: list[Exception] = []
     conversations = read_conversations(
         expand(files, folder),
-        reader=_reader(format, setting or [], folder),
+        reader=_reader(format, setting or []),
         on_bad=skipped.append if skip_bad else None,
         limit=limit,
     )
@@ -99,7 +98,7 @@ def rewrite(
             questions += len(found)
             rewritten += sum(one.rewritten != one.question for one in found)
             if native:
-                yield _native(with_standalone(conversation, found), native_line)
+                yield _native(with_standalone(conversation, found))
             else:
                 for one in found:
                     yield _line(evidence(conversation, one))
@@ -118,45 +117,31 @@ def _resolver(text: str, folder: Path) -> Resolver:
     return ResolverChoice(name=choice.name, settings=choice.settings, folder=folder).build()
 
 
-def _reader(name: str | None, settings: list[str], folder: Path) -> Reader | None:
+def _reader(name: str | None, settings: list[str]) -> Reader | None:
+    from replay.cli.settings import made_plugin
     from replay.core.errors import InputError, PluginError
-    from replay.core.settings.plugins import build, load
     from replay.datasets.reader import Reader
 
     if name is None:
         if settings:
             raise InputError("--set needs --format, since settings belong to one reader")
         return None
-    made = build(load("readers", name, folder), _settings(settings), folder=folder, key_path="--set")
+    made = made_plugin("readers", name, settings)
     if not isinstance(made, Reader):
         raise PluginError(f'"{name}" is not a reader')
     return made
 
 
-def _settings(given: list[str]) -> dict[str, Any]:
-    import yaml
-
+def _native(conversation: Conversation) -> bytes:
     from replay.core.errors import InputError
-
-    settings = {}
-    for one in given:
-        key, equals, value = one.partition("=")
-        if not equals:
-            raise InputError(f'--set {one}: "KEY=VALUE" is expected')
-        settings[key] = yaml.safe_load(value)
-    return settings
-
-
-def _native(conversation: Conversation, line: Any) -> bytes:
-    from replay.core.errors import InputError
+    from replay.datasets.native import native_line
 
     try:
-        found: bytes = line(conversation)
+        return native_line(conversation)
     except (TypeError, ValueError) as error:
         raise InputError(
             f'conversation "{conversation.id}" can\'t be written in the native format: {error}'
         ) from error
-    return found
 
 
 def _line(fields: dict[str, Any]) -> bytes:
@@ -166,7 +151,7 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 def _write(lines: Iterable[bytes], out: Path | None) -> None:
     """A file appears only once it is complete."""
-    from replay.core.errors import InputError
+    from replay.core.errors import writing
 
     if out is None:
         for line in lines:
@@ -175,11 +160,10 @@ def _write(lines: Iterable[bytes], out: Path | None) -> None:
         return
     unfinished = out.with_name(out.name + ".part")
     try:
-        with unfinished.open("wb") as stream:
-            stream.writelines(lines)
-        unfinished.replace(out)
-    except OSError as error:
-        raise InputError(f'"{out}" can\'t be written: {error.strerror or error}') from error
+        with writing(out):
+            with unfinished.open("wb") as stream:
+                stream.writelines(lines)
+            unfinished.replace(out)
     finally:
         with suppress(OSError):  # where it can't be removed it could not be made either
             unfinished.unlink()

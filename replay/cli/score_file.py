@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import JsonOption
-
-
-class Join(StrEnum):
-    """What rows are joined by."""
-
-    ID = "id"
-    QUESTION = "question"
-    ROW = "row"
+from replay.cli.arguments import JsonOption, echo_json
 
 
 def score_file(
@@ -27,7 +17,7 @@ def score_file(
     responses: Annotated[Path, typer.Option("--responses", metavar="FILE", help="The answers to score.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")],
     join: Annotated[
-        Join | None,
+        Literal["id", "question", "row"] | None,
         typer.Option("--join", help="Left out: by id if both files have one, by question, by row."),
     ] = None,
     column: Annotated[
@@ -83,7 +73,7 @@ def score_file(
     joined = join_tables(
         read_table(benchmark),
         read_table(responses),
-        by=join.value if join else None,
+        by=join,
         columns={field: name for field, name in given.items() if name is not None},
     )
     evaluation = evaluate(
@@ -95,13 +85,14 @@ def score_file(
     )
     write_table(out, evaluation.columns, evaluation.rows)
     if as_json:
-        content = {
-            "out": str(out),
-            "means": [one.to_json() for one in evaluation.means],
-            "left_out": dict(evaluation.left_out),
-            "notes": list(evaluation.notes),
-        }
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        echo_json(
+            {
+                "out": str(out),
+                "means": [one.to_json() for one in evaluation.means],
+                "left_out": dict(evaluation.left_out),
+                "notes": list(evaluation.notes),
+            }
+        )
         return
     print_evaluation(evaluation, Console())
     typer.echo(f"wrote {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,21 +33,11 @@ def serve(
     import asyncio
 
     from replay.cli.serving.server import serve as serve_adapter
+    from replay.cli.settings import made_plugin
     from replay.core.adapter import Adapter
-    from replay.core.errors import InputError, PluginError
-    from replay.core.settings.plugins import build, load
-    from replay.core.settings.yaml_lines import parse
+    from replay.core.errors import PluginError
 
-    settings = {}
-    for one in setting or []:
-        key, equals, value = one.partition("=")
-        if not equals:
-            raise InputError(f'--set {one}: "KEY=VALUE" is expected')
-        settings[key], _, faults = parse(value)
-        if faults:
-            raise InputError(f"--set {key}: {faults[0].message}")
-    folder = Path.cwd()
-    made = build(load("adapters", adapter, folder), settings, folder=folder, key_path="--set")
+    made = made_plugin("adapters", adapter, setting or [])
     if not isinstance(made, Adapter):
         raise PluginError(f'"{adapter}" is not an adapter')
     serving = serve_adapter(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,27 +16,11 @@ if TYPE_CHECKING:
 DURATION_S = 30.0
 
 
-class Profile(StrEnum):
-    """How users arrive."""
-
-    CLOSED = "closed"
-    CONSTANT = "constant"
-    POISSON = "poisson"
-    TRACE = "trace"
-
-
-class Draw(StrEnum):
-    """Which conversation comes next."""
-
-    ORDER = "order"
-    SHUFFLE = "shuffle"
-    SAMPLE = "sample"
-
-
 def stress(
     scenario: ScenarioArgument,
     profile: Annotated[
-        Profile | None, typer.Option("--profile", help="closed: so many users; the others: arrivals.")
+        Literal["closed", "constant", "poisson", "trace"] | None,
+        typer.Option("--profile", help="closed: so many users; the others: arrivals."),
     ] = None,
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", min=1, help="Users at a time (closed).")
@@ -91,7 +74,8 @@ def stress(
         ),
     ] = None,
     draw: Annotated[
-        Draw | None, typer.Option("--draw", help="Which conversation of the data comes next.")
+        Literal["order", "shuffle", "sample"] | None,
+        typer.Option("--draw", help="Which conversation of the data comes next."),
     ] = None,
     max_open: Annotated[
         int | None, typer.Option("--max-open", min=1, help="Conversations at a time at most, if they arrive.")
@@ -122,7 +106,7 @@ def stress(
 
     file = load_scenario(scenario)
     given = {
-        "profile": profile.value if profile else _implied_profile(file, concurrency, rate, trace),
+        "profile": profile or _implied_profile(file, concurrency, rate, trace),
         "concurrency": concurrency,
         "rate": rate,
         "trace": str(trace.resolve()) if trace else None,
@@ -132,7 +116,7 @@ def stress(
         "conversations": conversations,
         "turns": turns,
         "think": None if think is None else _think(think),
-        "draw": draw.value if draw else None,
+        "draw": draw,
         "max_open": max_open,
         "workers": workers,
         "slo": _objectives(slo) if slo else None,

@@ -22,8 +22,10 @@ Every exception this project raises on purpose, by who can mend it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -181,3 +183,17 @@ class AdapterCutOffError(AdapterError):
     ) -> None:
         super().__init__(message, retryable=retryable, status=status)
         self.partial = partial
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """
+    Within it, *path* is written.
+
+    Raises:
+        InputError: it can't be.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from replay.core.errors import DatasetError, InputError, PluginError
+from replay.core.errors import DatasetError, InputError, PluginError, writing
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
 from replay.datasets.place import Place
 
@@ -81,10 +81,8 @@ def write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, 
     writer = writers.get(path.suffix.lower())
     if writer is None:
         raise InputError(f'"{path}" doesn\'t say what to write; call it .csv, .xlsx or .jsonl')
-    try:
+    with writing(path):
         writer(path, columns, rows)
-    except OSError as error:
-        raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error
 
 
 def check_can_write(path: Path) -> None:

@@ -8,10 +8,13 @@ further block below, with the first column repeated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
+
+from replay.scorers.scorer import SHARE
 
 GAP = "  "
 NONE = "-"
@@ -55,6 +58,15 @@ class TextColumn:
         return [text + space if self.left else space + text for text, space in room]
 
 
+def column(head: str, cells: Iterable[str], *, left: bool = False) -> TextColumn:
+    return TextColumn(head=head, cells=tuple(cells), left=left)
+
+
+def depth_column(depths: Iterable[int | None]) -> TextColumn:
+    """``all`` for None."""
+    return column("depth", ("all" if depth is None else str(depth) for depth in depths))
+
+
 def fitting(width: int, put: Callable[[Layout], Sequence[Sequence[TextColumn]]]) -> Layout:
     """The layout whose tables take the fewest blocks at *width*; of several the one that says most."""
     return min(LAYOUTS, key=lambda layout: max(len(blocks(columns, width)) for columns in put(layout)))
@@ -76,15 +88,32 @@ def table_lines(columns: Sequence[TextColumn], *, width: int, total: bool) -> li
     return lines
 
 
+class Bounded(Protocol):
+    """A value with its interval."""
+
+    @property
+    def value(self) -> float | None: ...
+
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
+
+class Value(NamedTuple):
+    """One without an interval."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
 def score_cells(
-    values: Sequence[tuple[float | None, float | None, float | None]],
-    *,
-    percent: bool,
-    whole: bool,
-    signed: bool = False,
+    found: Iterable[Bounded | None], *, percent: bool, whole: bool, signed: bool = False
 ) -> tuple[str, ...]:
     """
-    Cells for (value, low, high), the values' points aligned.
+    Cells for values and their intervals, the values' points aligned.
 
     Per cent have one decimal, other scores three significant digits and no exponent; *signed* shows a
     plus too.
@@ -98,15 +127,31 @@ def score_cells(
             text = _plain(value, sign, digits=2 if whole else 3)
         return text if any(digit in text for digit in "123456789") else text.replace("-", "")
 
-    heads = [NONE if value is None else number(value) for value, _, _ in values]
+    shown = [one or Value() for one in found]
+    heads = [NONE if one.value is None else number(one.value) for one in shown]
     ranges = [
-        "" if low is None or high is None else f"[{number(low, whole)}, {number(high, whole)}]"
-        for _, low, high in values
+        ""
+        if one.low is None or one.high is None
+        else f"[{number(one.low, whole)}, {number(one.high, whole)}]"
+        for one in shown
     ]
     width = max(map(len, heads), default=0)
     return tuple(
         f"{head.rjust(width)} {between}".rstrip() for head, between in zip(heads, ranges, strict=True)
     )
+
+
+def column_head(name: str, unit: str) -> str:
+    """``latency (s)``; a share is said to be in per cent below the tables."""
+    return name if unit in (SHARE, "") else f"{name} ({unit})"
+
+
+def score_column(
+    name: str, unit: str, found: Iterable[Bounded | None], layout: Layout, *, signed: bool = False
+) -> TextColumn:
+    """A score in *unit* under its name."""
+    cells = score_cells(found, percent=unit == SHARE, whole=layout.whole, signed=signed)
+    return column(column_head(name, unit), cells, left=True)
 
 
 def _plain(value: float, sign: str, digits: int) -> str:

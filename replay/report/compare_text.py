@@ -11,10 +11,20 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 from rich.console import Console
-from rich.text import Text
 
-from replay.report.columns import NONE, Layout, TextColumn, fitting, score_cells, table_lines
-from replay.scorers.scorer import SHARE
+from replay.report.columns import (
+    NONE,
+    Bounded,
+    Layout,
+    TextColumn,
+    Value,
+    column,
+    column_head,
+    depth_column,
+    fitting,
+    score_cells,
+)
+from replay.report.printing import heading, put_lines, put_table, section
 from replay.statistics.comparison import ComparedRow, Comparison, Flip
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport
@@ -28,51 +38,39 @@ def print_comparison(report: ComparisonReport, console: Console, *, flips: int =
     for pair in report.pairs:
         heading(console, f"{pair.second} (B) minus {pair.first} (A), on the same turns")
         layout = fitting(console.width, lambda layout, pair=pair: [_columns(pair, layout)])  # type: ignore[misc]
-        put_lines(console, [*table_lines(_columns(pair, layout), width=console.width, total=False), ""])
+        put_table(console, _columns(pair, layout))
         _flips(console, pair, flips)
     notes = list(chain.from_iterable(_pair_notes(pair, report) for pair in report.pairs))
-    section(console, "Notes", [*notes, *_notes(report)])
+    section(console, "Notes", [*notes, *_notes(report)], break_words=False)
 
 
 def _columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
     rows = [(one, row) for one in pair.comparisons for row in one.rows]
-    deep = any(row.difference.depth is not None for _, row in rows)
-    columns = [TextColumn(head="score", cells=tuple(_label(one) for one, _ in rows), left=True)]
-    if deep:
-        depths = tuple("all" if r.difference.depth is None else str(r.difference.depth) for _, r in rows)
-        columns.append(TextColumn(head="depth", cells=depths))
-    columns += [
-        TextColumn(head="turns", cells=tuple(str(row.difference.turns) for _, row in rows)),
-        TextColumn(head="A", cells=_cells(pair.comparisons, lambda r: (r.first, None, None), layout, False)),
-        TextColumn(head="B", cells=_cells(pair.comparisons, lambda r: (r.second, None, None), layout, False)),
-        TextColumn(head="B - A", cells=_cells(pair.comparisons, _ends, layout, True), left=True),
-        TextColumn(head="p", cells=tuple(_p(row.test.p if row.test else None) for _, row in rows)),
-        TextColumn(head="p Holm", cells=tuple(_p(row.adjusted_p) for _, row in rows)),
+    columns = [column("score", (column_head(one.score, one.unit) for one, _ in rows), left=True)]
+    if any(row.difference.depth is not None for _, row in rows):
+        columns.append(depth_column(row.difference.depth for _, row in rows))
+    return [
+        *columns,
+        column("turns", (str(row.difference.turns) for _, row in rows)),
+        column("A", _cells(pair.comparisons, lambda row: Value(row.first), layout)),
+        column("B", _cells(pair.comparisons, lambda row: Value(row.second), layout)),
+        column("B - A", _cells(pair.comparisons, lambda row: row.difference, layout, signed=True), left=True),
+        column("p", (_p(row.test.p if row.test else None) for _, row in rows)),
+        column("p Holm", (_p(row.adjusted_p) for _, row in rows)),
     ]
-    return columns
-
-
-def _label(one: Comparison) -> str:
-    return one.score if one.unit in (SHARE, "") else f"{one.score} ({one.unit})"
-
-
-def _ends(row: ComparedRow) -> tuple[float | None, float | None, float | None]:
-    return row.difference.value, row.difference.low, row.difference.high
 
 
 def _cells(
     comparisons: Sequence[Comparison],
-    pick: Callable[[ComparedRow], tuple[float | None, float | None, float | None]],
+    pick: Callable[[ComparedRow], Bounded],
     layout: Layout,
-    signed: bool,
-) -> tuple[str, ...]:
-    return tuple(
-        cell
-        for one in comparisons
-        for cell in score_cells(
-            [pick(row) for row in one.rows], percent=one.percent, whole=layout.whole, signed=signed
-        )
-    )
+    *,
+    signed: bool = False,
+) -> list[str]:
+    cells: list[str] = []
+    for one in comparisons:
+        cells += score_cells(map(pick, one.rows), percent=one.percent, whole=layout.whole, signed=signed)
+    return cells
 
 
 def _p(p: float | None) -> str:
@@ -172,22 +170,3 @@ def _notes(report: ComparisonReport) -> list[str]:
         )
     said += [f"{name} is not compared: {why}." for name, why in report.left_out.items()]
     return said
-
-
-def heading(console: Console, text: str) -> None:
-    console.print(Text(text, style="bold"), soft_wrap=True)
-
-
-def put_lines(console: Console, lines: Sequence[str]) -> None:
-    for line in lines:
-        # Text, so that square brackets in a name or an interval are never taken for markup.
-        console.print(Text(line), soft_wrap=True)
-
-
-def section(console: Console, title: str, lines: Sequence[str]) -> None:
-    heading(console, title)
-    for line in lines:
-        wrapper = textwrap.TextWrapper(console.width, initial_indent="- ", subsequent_indent="  ")
-        wrapper.break_on_hyphens = False
-        wrapper.break_long_words = False
-        put_lines(console, wrapper.wrap(line))

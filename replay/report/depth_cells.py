@@ -1,13 +1,10 @@
-"""
-A depth table and the differences to gold as columns of cells, for a terminal and for Markdown alike.
-"""
+"""A depth table and the differences to gold as columns of cells, for a terminal and for Markdown alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from replay.report.columns import LAYOUTS, NONE, Layout, TextColumn, score_cells
-from replay.scorers.scorer import SHARE
+from replay.report.columns import LAYOUTS, NONE, Layout, TextColumn, column, depth_column, score_column
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import METHOD_NAMES
@@ -16,29 +13,25 @@ from replay.statistics.paired import PairedDifference
 
 def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS[1]) -> list[TextColumn]:
     """The depth table of *group*, depths first and all of them last."""
-    rows = group.rows
-    columns = [
-        TextColumn(head="depth", cells=tuple("all" if r.depth is None else str(r.depth) for r in rows)),
-        TextColumn(head="turns", cells=tuple(str(row.turns) for row in rows)),
-    ]
-    for name, column in table.columns.items():
-        values = [(row.scores[name].value, row.scores[name].low, row.scores[name].high) for row in rows]
-        cells = score_cells(values, percent=column.percent, whole=layout.whole)
-        columns.append(TextColumn(head=column_head(name, column.unit), cells=cells, left=True))
-    totals = [g.total for g in table.groups]
+    rows, totals = group.rows, [one.total for one in table.groups]
     shown = {
-        "invalid %": (
-            any(total.drift_checked for total in totals),
-            [_percent(row.invalid_share) for row in rows],
-        ),
-        "edited %": (any(total.edited for total in totals), [_percent(row.edited_share) for row in rows]),
-        "failed": (any(total.failed for total in totals), [str(row.failed) for row in rows]),
-        "unreached": (any(total.unreached for total in totals), [str(row.unreached) for row in rows]),
+        "invalid %": (any(t.drift_checked for t in totals), (percent(row.invalid_share) for row in rows)),
+        "edited %": (any(t.edited for t in totals), (percent(row.edited_share) for row in rows)),
+        "failed": (any(t.failed for t in totals), (str(row.failed) for row in rows)),
+        "unreached": (any(t.unreached for t in totals), (str(row.unreached) for row in rows)),
     }
-    return columns + [
-        TextColumn(head=head, cells=tuple(cells))
-        for head, (says_something, cells) in shown.items()
-        if says_something or not layout.sparse
+    return [
+        depth_column(row.depth for row in rows),
+        column("turns", (str(row.turns) for row in rows)),
+        *(
+            score_column(name, one.unit, (row.scores[name] for row in rows), layout)
+            for name, one in table.columns.items()
+        ),
+        *(
+            column(head, cells)
+            for head, (says_something, cells) in shown.items()
+            if says_something or not layout.sparse
+        ),
     ]
 
 
@@ -49,27 +42,26 @@ def gap_columns(gaps: Sequence[PairedDifference], layout: Layout = LAYOUTS[1]) -
         by_pair.setdefault((gap.second.system, gap.second.policy), {})[gap.score] = gap
     rows = list(by_pair.values())
     one_system = len({system for system, _ in by_pair}) == 1
-    names = tuple(policy if one_system else f"{system}, {policy}" for system, policy in by_pair)
-    turns = tuple(names_of(gap.total.turns for gap in row.values()) for row in rows)
-    columns = [
-        TextColumn(head="policy", cells=names, left=True),
-        TextColumn(head="turns", cells=turns),
+    names = (policy if one_system else f"{system}, {policy}" for system, policy in by_pair)
+    units = {gap.score: gap.unit for gap in reversed(gaps)}
+    return [
+        column("policy", names, left=True),
+        column("turns", (names_of(gap.total.turns for gap in row.values()) for row in rows)),
+        *(
+            score_column(
+                name,
+                units[name],
+                (row[name].total if name in row else None for row in rows),
+                layout,
+                signed=True,
+            )
+            for name in dict.fromkeys(gap.score for gap in gaps)
+        ),
     ]
-    for name in dict.fromkeys(gap.score for gap in gaps):
-        unit = next(gap.unit for gap in gaps if gap.score == name)
-        totals = [row[name].total if name in row else None for row in rows]
-        values = [(None, None, None) if t is None else (t.value, t.low, t.high) for t in totals]
-        cells = score_cells(values, percent=unit == SHARE, whole=layout.whole, signed=True)
-        columns.append(TextColumn(head=column_head(name, unit), cells=cells, left=True))
-    return columns
 
 
-def column_head(name: str, unit: str) -> str:
-    """``latency (s)``; a share is said to be in per cent below the tables."""
-    return name if unit in (SHARE, "") else f"{name} ({unit})"
-
-
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """One decimal, without the sign."""
     return NONE if share is None else f"{100 * share:.1f}"
 
 
@@ -88,8 +80,8 @@ def _seconds(duration_s: float) -> str:
 
 def scale_note(table: DepthTable) -> str:
     """Which scores are in per cent."""
-    percent = [name for name, column in table.columns.items() if column.percent]
-    return f"in per cent: {', '.join(percent)}." if percent else "no score is in per cent."
+    shares = [name for name, column in table.columns.items() if column.percent]
+    return f"in per cent: {', '.join(shares)}." if shares else "no score is in per cent."
 
 
 def interval_note(table: DepthTable) -> str:

@@ -1,6 +1,4 @@
-"""
-The report for machines.
-"""
+"""The report for machines."""
 
 from __future__ import annotations
 

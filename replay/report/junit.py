@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from replay.core.errors import InputError
+from replay.core.errors import writing
 from replay.report.assertions_text import lines_of
 from replay.scenario.assertions.findings import AssertionResult
 
@@ -57,11 +57,9 @@ def write_junit(path: Path, suites: Mapping[str, Sequence[AssertionResult]]) -> 
     Raises:
         InputError: it can't be written.
     """
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(junit_xml(suites), "utf-8")
-    except OSError as error:
-        raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error
 
 
 def _counts(results: Sequence[AssertionResult]) -> dict[str, str]:

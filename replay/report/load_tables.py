@@ -1,13 +1,11 @@
-"""
-The tables of a load report: columns of plain text.
-"""
+"""The tables of a load report: columns of plain text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from replay.report.columns import NONE, Layout, TextColumn, score_cells
-from replay.report.depth_cells import column_head
+from replay.report.columns import NONE, Layout, TextColumn, column, score_cells, score_column
+from replay.report.depth_cells import percent
 from replay.report.sparkline import MOST, sparkline
 from replay.scorers.scorer import SHARE
 from replay.statistics.load.load_cell import LoadCell
@@ -45,32 +43,24 @@ def milliseconds(duration_s: float | None) -> str:
     return NONE if duration_s is None else number(1000 * duration_s)
 
 
-def per_cent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.1f}"
-
-
-def _column(head: str, cells: Sequence[str], *, left: bool = False) -> TextColumn:
-    return TextColumn(head=head, cells=tuple(cells), left=left)
-
-
 def _without_silence(columns: Sequence[TextColumn]) -> list[TextColumn]:
-    return [column for column in columns if any(cell != NONE for cell in column.cells)]
+    return [one for one in columns if any(cell != NONE for cell in one.cells)]
 
 
 def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
     """A row for each level: what was offered, what was borne, and how far the generator kept up."""
     columns = [
-        _column("level", [level.played.name for level in levels], left=True),
-        _column("turns", [f"{level.total.turns:,}" for level in levels]),
-        _column("due/s", [number(level.rates.turns_due) for level in levels]),
-        _column("done/s", [number(level.rates.turns_answered) for level in levels]),
-        _column("conv/s", [number(level.rates.conversations_ended) for level in levels]),
-        _column("tok/s", [number(level.rates.tokens) for level in levels]),
-        _column("err %", [per_cent(level.total.error_share) for level in levels]),
-        _column("good %", [per_cent(one.goodput.share if one.goodput else None) for one in levels]),
-        _column("good/s", [number(one.goodput.per_s if one.goodput else None) for one in levels]),
-        _column("late p99", [milliseconds(one.lateness.p99_s if one.lateness else None) for one in levels]),
-        _column("goals", [_MET[level.played.met] for level in levels], left=True),
+        column("level", [level.played.name for level in levels], left=True),
+        column("turns", [f"{level.total.turns:,}" for level in levels]),
+        column("due/s", [number(level.rates.turns_due) for level in levels]),
+        column("done/s", [number(level.rates.turns_answered) for level in levels]),
+        column("conv/s", [number(level.rates.conversations_ended) for level in levels]),
+        column("tok/s", [number(level.rates.tokens) for level in levels]),
+        column("err %", [percent(level.total.error_share) for level in levels]),
+        column("good %", [percent(one.goodput.share if one.goodput else None) for one in levels]),
+        column("good/s", [number(one.goodput.per_s if one.goodput else None) for one in levels]),
+        column("late p99", [milliseconds(one.lateness.p99_s if one.lateness else None) for one in levels]),
+        column("goals", [_MET[level.played.met] for level in levels], left=True),
     ]
     return [columns[0], *_without_silence(columns[1:])]
 
@@ -86,16 +76,13 @@ def duration_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
     names = [name for name, _, _ in rows]
     shown = [name if at == 0 or names[at - 1] != name else "" for at, name in enumerate(names)]
     return [
-        _column("level", shown, left=True),
-        _column("ms", [name for _, name, _ in rows], left=True),
-        _column("count", [f"{one.count:,}" for *_, one in rows]),
-        _column("mean", [milliseconds(one.mean_s) for *_, one in rows]),
-        _column("p50", [milliseconds(one.p50_s) for *_, one in rows]),
-        _column("p90", [milliseconds(one.p90_s) for *_, one in rows]),
-        _column("p95", [milliseconds(one.p95_s) for *_, one in rows]),
-        _column("p99", [milliseconds(one.p99_s) for *_, one in rows]),
-        _column("p99.9", [milliseconds(one.p99_9_s) for *_, one in rows]),
-        _column("max", [milliseconds(one.max_s) for *_, one in rows]),
+        column("level", shown, left=True),
+        column("ms", [name for _, name, _ in rows], left=True),
+        column("count", [f"{one.count:,}" for *_, one in rows]),
+        *(
+            column(name, [milliseconds(getattr(one, f"{name.replace('.', '_')}_s")) for *_, one in rows])
+            for name in ("mean", "p50", "p90", "p95", "p99", "p99.9", "max")
+        ),
     ]
 
 
@@ -109,42 +96,38 @@ def score_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
         names = [f"{name}, {group.group.policy}" for name, group in rows]
     else:
         names = [name for name, _ in rows]
-    columns = [_column("level", names, left=True)]
+    columns = [column("level", names, left=True)]
     cells = [group.total for _, group in rows]
     columns += _score_columns(cells, summary, layout)
     for name, unit in summary.score_units.items():
         drops = [cell.score_drops.get(name) for cell in cells]
         if any(drops):
-            values = [(d.value, d.low, d.high) if d else (None, None, None) for d in drops]
-            shown = score_cells(values, percent=unit == SHARE, whole=layout.whole, signed=True)
-            columns.append(_column(f"{name} drop", shown, left=True))
+            shown = score_cells(drops, percent=unit == SHARE, whole=layout.whole, signed=True)
+            columns.append(column(f"{name} drop", shown, left=True))
     return columns
 
 
 def _score_columns(cells: Sequence[LoadCell], summary: LoadSummary, layout: Layout) -> list[TextColumn]:
-    columns = []
-    for name, unit in summary.score_units.items():
-        found = [cell.scores[name] for cell in cells]
-        values = [(one.value, one.low, one.high) for one in found]
-        shown = score_cells(values, percent=unit == SHARE, whole=layout.whole)
-        columns.append(_column(column_head(name, unit), shown, left=True))
-    return columns
+    return [
+        score_column(name, unit, (cell.scores[name] for cell in cells), layout)
+        for name, unit in summary.score_units.items()
+    ]
 
 
 def depth_columns(group: GroupLoad, summary: LoadSummary, layout: Layout) -> list[TextColumn]:
     """A row for each depth and one for all; durations in milliseconds."""
     cells = [*group.depths.values(), group.total]
     columns = [
-        _column("depth", [*map(str, group.depths), "all"]),
-        _column("turns", [f"{cell.turns:,}" for cell in cells]),
-        _column("err %", [per_cent(cell.error_share) for cell in cells]),
+        column("depth", [*map(str, group.depths), "all"]),
+        column("turns", [f"{cell.turns:,}" for cell in cells]),
+        column("err %", [percent(cell.error_share) for cell in cells]),
     ]
     shown: list[TextColumn] = []
     for head, of, places in _BY_DEPTH:
         found = [of(cell) for cell in cells]
         for place in places:
             values = [None if one is None else getattr(one, f"{place}_s") for one in found]
-            shown.append(_column(f"{head} {place}", [milliseconds(value) for value in values]))
+            shown.append(column(f"{head} {place}", [milliseconds(value) for value in values]))
     return [*columns, *_score_columns(cells, summary, layout), *_without_silence(shown)]
 
 
@@ -163,16 +146,16 @@ def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
     told = [(name, values, show) for name, values, show in curves if any(v for v in values)]
     known = [[value for value in values if value is not None] for _, values, _ in told]
     columns = [
-        _column("over time", [name for name, _, _ in told], left=True),
-        _column("lowest", [show(min(values)) for values, (*_, show) in zip(known, told, strict=True)]),
-        _column("highest", [show(max(values)) for values, (*_, show) in zip(known, told, strict=True)]),
+        column("over time", [name for name, _, _ in told], left=True),
+        column("lowest", [show(min(values)) for values, (*_, show) in zip(known, told, strict=True)]),
+        column("highest", [show(max(values)) for values, (*_, show) in zip(known, told, strict=True)]),
     ]
     if bars:
         drawn = [
             sparkline(_thinned(values), low=min(0.0, *here), high=max(here))
             for (_, values, _), here in zip(told, known, strict=True)
         ]
-        columns.append(_column("", drawn, left=True))
+        columns.append(column("", drawn, left=True))
     return columns
 
 
@@ -191,8 +174,8 @@ def error_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
     """A row for each kind of failure at each level."""
     rows = [(level.played.name, error) for level in levels for error in level.errors]
     return [
-        _column("level", [name for name, _ in rows], left=True),
-        _column("error", [error.outcome for _, error in rows], left=True),
-        _column("turns", [f"{error.turns:,}" for _, error in rows]),
-        _column("first at s", [number(error.first_s) for _, error in rows]),
+        column("level", [name for name, _ in rows], left=True),
+        column("error", [error.outcome for _, error in rows], left=True),
+        column("turns", [f"{error.turns:,}" for _, error in rows]),
+        column("first at s", [number(error.first_s) for _, error in rows]),
     ]

@@ -8,12 +8,11 @@ Terminals get sparklines; everything else gets ASCII, as far as it is ours.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.text import Text
 
-from replay.report.columns import TextColumn, fitting, table_lines
+from replay.report.columns import TextColumn, column, fitting
 from replay.report.load_tables import (
     depth_columns,
     duration_columns,
@@ -23,6 +22,7 @@ from replay.report.load_tables import (
     score_columns,
     series_columns,
 )
+from replay.report.printing import heading, put_items, put_lines, put_table, section
 from replay.report.terminal import has_person
 from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
@@ -39,7 +39,7 @@ def print_load(summary: LoadSummary, console: Console) -> None:
         return
     _table(console, _title(summary), level_columns(levels))
     if knee := _knee(summary):
-        _paragraph(console, knee)
+        put_lines(console, [*textwrap.wrap(knee, console.width), ""])
     if any(level.total.answered for level in levels):
         _table(console, "Durations of answers", duration_columns(levels))
     if summary.score_units and any(level.groups for level in levels):
@@ -50,15 +50,20 @@ def print_load(summary: LoadSummary, console: Console) -> None:
         title = f"Over time, in steps of {number(summary.series.bucket_s)} s"
         _table(console, title, series_columns(summary.series, bars=has_person(console)))
     if any(level.errors for level in levels):
-        _table(console, "Errors", error_columns(levels), blank=False)
+        _table(console, "Errors", error_columns(levels), below=())
         for level in levels:
             for error in level.errors:
                 if error.first_message:
                     message = textwrap.shorten(_printable(error.first_message), _MESSAGE_WIDTH)
-                    _item(console, f"{level.played.name}, {error.outcome}: {message}")
+                    put_items(console, [f"{level.played.name}, {error.outcome}: {message}"])
         console.print()
     _goals(levels, console)
     _notes(summary, console)
+
+
+def _table(console: Console, title: str, columns: Sequence[TextColumn], below: Sequence[str] = ("",)) -> None:
+    heading(console, title)
+    put_table(console, columns, below=below)
 
 
 def _printable(text: str) -> str:
@@ -93,23 +98,26 @@ def _depths(summary: LoadSummary, console: Console) -> None:
         console.width,
         lambda layout: (
             [depth_columns(group, summary, layout) for level in summary.levels for group in level.groups]
-            or [[TextColumn(head="", cells=())]]
+            or [[column("", ())]]
         ),
     )
     for level in summary.levels:
         for group in level.groups:
             title = f"By depth at {level.played.name}" + (f": {group.group}" if several else "")
-            _table(console, title, depth_columns(group, summary, layout), total=True)
+            heading(console, title)
+            put_table(console, depth_columns(group, summary, layout), total=True)
 
 
 def _goals(levels: Sequence[LevelSummary], console: Console) -> None:
     told = [level for level in levels if level.played.goals]
     if not told:
         return
-    _heading(console, "Goals")
-    for level in told:
-        parts = [f"{goal.goal}: {_MET[goal.met]} ({_value(goal)})" for goal in level.played.goals]
-        _item(console, f"{level.played.name}: " + "; ".join(parts))
+    items = [
+        f"{level.played.name}: "
+        + "; ".join(f"{goal.goal}: {_MET[goal.met]} ({_value(goal)})" for goal in level.played.goals)
+        for level in told
+    ]
+    section(console, "Goals", items)
     console.print()
 
 
@@ -156,39 +164,5 @@ def _notes(summary: LoadSummary, console: Console) -> None:
             f"scores of unit share in per cent; [95 % interval] from {interval}; drop: less than at the "
             "lowest level, on conversations resampled alike."
         )
-    _heading(console, "Notes on the load")
-    for line in said:
-        _item(console, line)
+    section(console, "Notes on the load", said)
     console.print()
-
-
-def _table(
-    console: Console,
-    title: str,
-    columns: Sequence[TextColumn],
-    *,
-    total: bool = False,
-    blank: bool = True,
-) -> None:
-    _heading(console, title)
-    _lines(console, [*table_lines(columns, width=console.width, total=total), *([""] if blank else [])])
-
-
-def _heading(console: Console, text: str) -> None:
-    console.print(Text(text, style="bold"))
-
-
-def _lines(console: Console, lines: Iterable[str]) -> None:
-    for line in lines:
-        # Text, so that square brackets are never taken for markup.
-        console.print(Text(line), soft_wrap=True)
-
-
-def _paragraph(console: Console, text: str) -> None:
-    _lines(console, [*textwrap.wrap(text, console.width), ""])
-
-
-def _item(console: Console, text: str) -> None:
-    wrapper = textwrap.TextWrapper(console.width, initial_indent="- ", subsequent_indent="  ")
-    wrapper.break_on_hyphens = False
-    _lines(console, wrapper.wrap(text))

@@ -13,8 +13,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from replay.report.columns import NONE, TextColumn, score_cells
-from replay.report.depth_cells import depth_columns, gap_columns, interval_note, latency_lines, scale_note
+from replay.report.columns import TextColumn, column, score_cells
+from replay.report.depth_cells import (
+    depth_columns,
+    gap_columns,
+    interval_note,
+    latency_lines,
+    percent,
+    scale_note,
+)
 from replay.report.notes import notes
 from replay.statistics.run_numbers import Report
 
@@ -99,19 +106,18 @@ def _totals(report: Report) -> list[str]:
     """One row for each system and policy: what a reviewer looks at first."""
     groups = report.table.groups
     columns = [
-        TextColumn(head="system", cells=tuple(code(g.group.system, cell=True) for g in groups), left=True),
-        TextColumn(head="policy", cells=tuple(code(g.group.policy, cell=True) for g in groups), left=True),
-        TextColumn(head="turns", cells=tuple(str(g.total.turns) for g in groups)),
+        column("system", (code(g.group.system, cell=True) for g in groups), left=True),
+        column("policy", (code(g.group.policy, cell=True) for g in groups), left=True),
+        column("turns", (str(g.total.turns) for g in groups)),
+        *(
+            column(
+                name, score_cells([g.total.scores[name] for g in groups], percent=one.percent, whole=False)
+            )
+            for name, one in report.table.columns.items()
+        ),
+        column("invalid %", (percent(g.total.invalid_share) for g in groups)),
+        column("failed", (_failures(g.total.failures) for g in groups)),
     ]
-    for name, column in report.table.columns.items():
-        scores = [g.total.scores[name] for g in groups]
-        values = [(score.value, score.low, score.high) for score in scores]
-        cells = score_cells(values, percent=column.percent, whole=False)
-        columns.append(TextColumn(head=name, cells=cells))
-    shares = [g.total.invalid_share for g in groups]
-    invalid = tuple(NONE if share is None else f"{100 * share:.1f}" for share in shares)
-    columns.append(TextColumn(head="invalid %", cells=invalid))
-    columns.append(TextColumn(head="failed", cells=tuple(_failures(g.total.failures) for g in groups)))
     return _table(columns, named=2)
 
 

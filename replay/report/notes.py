@@ -1,6 +1,4 @@
-"""
-What a reader of a depth table should know beside its numbers, in words.
-"""
+"""What a reader of a depth table should know beside its numbers, in words."""
 
 from __future__ import annotations
 

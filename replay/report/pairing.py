@@ -1,6 +1,4 @@
-"""
-Which group is compared with which.
-"""
+"""Which group is compared with which."""
 
 from __future__ import annotations
 

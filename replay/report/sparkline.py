@@ -1,6 +1,4 @@
-"""
-A row of bars as tall as the numbers they stand for, one character each.
-"""
+"""A row of bars as tall as the numbers they stand for, one character each."""
 
 from __future__ import annotations
 

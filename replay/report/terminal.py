@@ -9,15 +9,25 @@ whose interval excludes 0 is coloured. rich leaves colours out where NO_COLOR is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from replay.report.columns import LAYOUTS, NONE, TextColumn, blocks, score_cells, table_lines
-from replay.report.depth_cells import column_head, depth_columns
+from replay.report.columns import (
+    LAYOUTS,
+    NONE,
+    TextColumn,
+    Value,
+    blocks,
+    column,
+    column_head,
+    score_cells,
+    table_lines,
+)
+from replay.report.depth_cells import depth_columns
 from replay.report.notes import FEW_CONVERSATIONS
+from replay.report.printing import put_lines
 from replay.report.sparkline import can_show_bars, sparkline
 from replay.statistics.depth_table import DepthTable, GroupTable
 
@@ -26,11 +36,8 @@ _LOWER = r"-[0-9.]+ \[-[0-9.]*[1-9][0-9.]*, -[0-9.]*[1-9][0-9.]*\]"
 _HIGHER = r"\+[0-9.]+ \[\+[0-9.]*[1-9][0-9.]*, \+[0-9.]*[1-9][0-9.]*\]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scales:
-    """The lowest and highest value of each score, for all groups, so that their bars compare."""
-
-    ends: Mapping[str, tuple[float, float]]
+Scales = Mapping[str, tuple[float, float]]
+"""The lowest and highest value of each score, for all groups, so that their bars compare."""
 
 
 def has_person(console: Console) -> bool:
@@ -46,43 +53,38 @@ def scales(table: DepthTable) -> Scales:
         rows = [row for row in rows if row.conversations >= FEW_CONVERSATIONS] or rows
         values = [value for row in rows if (value := row.scores[name].value) is not None]
         ends[name] = (min(values), max(values)) if values else (0.0, 0.0)
-    return Scales(ends=ends)
+    return ends
 
 
 def print_group(group: GroupTable, table: DepthTable, console: Console, known: Scales) -> list[str]:
     """Print one group's table; returns the scores that were folded."""
     columns, folded = _fitting(group, table, console.width, known)
     lines = table_lines(columns, width=console.width, total=False)
-    if len(blocks(columns, console.width)) == 1:
-        _print_block(lines, group, console)
-    else:
-        for line in lines:
-            console.print(Text(line), soft_wrap=True)
+    is_whole = len(blocks(columns, console.width)) == 1
+    put_lines(console, _coloured_block(lines, group) if is_whole else lines)
     if folded:
-        shown = table_lines(_folded_columns(group, table, folded, known), width=console.width, total=False)
-        console.print()
-        console.print(Text(shown[0], style="bold"), soft_wrap=True)
-        for line in shown[1:]:
-            console.print(_trend(line), soft_wrap=True)
+        head, *rows = table_lines(
+            _folded_columns(group, table, folded, known), width=console.width, total=False
+        )
+        put_lines(console, ["", Text(head, style="bold"), *map(_trend, rows)])
     return folded
 
 
-def _print_block(lines: Sequence[str], group: GroupTable, console: Console) -> None:
+def _coloured_block(lines: Sequence[str], group: GroupTable) -> Iterator[Text]:
     """A whole table: heading, rule, a line for each row, and sparklines."""
     head, rule, *rows = lines
-    console.print(Text(head, style="bold"), soft_wrap=True)
-    console.print(Text(rule, style="dim"), soft_wrap=True)
+    yield Text(head, style="bold")
+    yield Text(rule, style="dim")
     for line, row in zip(rows, group.rows, strict=False):
         text = Text(line)
         if row.depth is None:
-            console.print(Text(rule, style="dim"), soft_wrap=True)
+            yield Text(rule, style="dim")
             text.stylize("bold")
         elif row.conversations < FEW_CONVERSATIONS:
             text.stylize("dim")
         text.highlight_regex(_INTERVAL, "dim")
-        console.print(text, soft_wrap=True)
-    for line in rows[len(group.rows) :]:
-        console.print(_trend(line), soft_wrap=True)
+        yield text
+    yield from map(_trend, rows[len(group.rows) :])
 
 
 def coloured_difference(line: str) -> Text:
@@ -131,14 +133,11 @@ def _with_trend(
         return list(columns)
     bars = {column_head(name, c.unit): _bars(group, name, known) for name, c in table.columns.items()}
     rows = {"depth": "trend", **bars}
-    return [
-        TextColumn(head=column.head, cells=(*column.cells, rows.get(column.head, "")), left=column.left)
-        for column in columns
-    ]
+    return [column(one.head, (*one.cells, rows.get(one.head, "")), left=one.left) for one in columns]
 
 
 def _bars(group: GroupTable, name: str, known: Scales) -> str:
-    low, high = known.ends[name]
+    low, high = known[name]
     return sparkline([row.scores[name].value for row in group.depths], low=low, high=high)
 
 
@@ -151,24 +150,18 @@ def _folded_columns(
     highest: list[str] = []
     for name in names:
         percent = table.columns[name].percent
-        total = group.total.scores[name]
-        totals += score_cells([(total.value, total.low, total.high)], percent=percent, whole=False)
+        totals += score_cells([group.total.scores[name]], percent=percent, whole=False)
         values = [(v, row.depth or 0) for row in group.depths if (v := row.scores[name].value) is not None]
         for cells, ends in ((lowest, min(values, default=None)), (highest, max(values, default=None))):
-            cells.append(NONE if ends is None else _at_depth(*ends, percent=percent))
-    heads = tuple(column_head(name, table.columns[name].unit) for name in names)
+            (cell,) = score_cells([Value(ends[0] if ends else None)], percent=percent, whole=False)
+            cells.append(f"{cell} at {ends[1]}" if ends else NONE)
     return [
-        TextColumn(head="score", cells=heads, left=True),
-        TextColumn(head="all depths", cells=tuple(totals), left=True),
-        TextColumn(head="trend", cells=tuple(_bars(group, name, known) for name in names), left=True),
-        TextColumn(head="lowest", cells=tuple(lowest), left=True),
-        TextColumn(head="highest", cells=tuple(highest), left=True),
+        column("score", (column_head(name, table.columns[name].unit) for name in names), left=True),
+        column("all depths", totals, left=True),
+        column("trend", (_bars(group, name, known) for name in names), left=True),
+        column("lowest", lowest, left=True),
+        column("highest", highest, left=True),
     ]
-
-
-def _at_depth(value: float, depth: int, *, percent: bool) -> str:
-    (cell,) = score_cells([(value, None, None)], percent=percent, whole=False)
-    return f"{cell} at {depth}"
 
 
 def _trend(line: str) -> Text:

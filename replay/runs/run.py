@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from replay.statistics.depth_table import DepthTable
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
+    from replay.statistics.run_comparison import ScoredRun
     from replay.statistics.run_numbers import Report
     from replay.statistics.score_column import ScoreColumn
 
@@ -197,6 +198,13 @@ class Run:
             remarks=(*again, *remarks(judged)),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
+
+    def scored_run(self, name: str) -> ScoredRun:
+        """What a comparison needs of the run, under *name*."""
+        from replay.statistics.run_comparison import ScoredRun
+
+        records, scores = self.scored()
+        return ScoredRun(name=name, records=records, scores=scores, signatures=self.signatures())
 
     def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
         """

@@ -148,6 +148,8 @@ class Operational:
         if self.quantile is None:
             sums, counts = resampled_sums([[value] for value in observed], clusters, weights)
             return resampled_shares(sums[:, 0], counts)
+        if not len(weights):
+            return np.empty(0)
         values = np.asarray(observed, dtype=np.float64)
         order = np.argsort(values, kind="stable")
         places = np.asarray(clusters)[order]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from replay.report.columns import TextColumn, score_cells, table_lines
+from replay.report.columns import TextColumn, Value, score_cells, table_lines
 from replay.report.text import print_report
 from replay.scorers.operational import latency
 from replay.scorers.unanswerable import unanswerable_precision
@@ -91,7 +91,7 @@ def test_a_score_that_is_not_defined_over_its_turns_has_a_dash():
 
 
 def test_signed_cells_have_no_negative_nothing():
-    cells = score_cells([(-0.0001, -0.012, 0.004), (None, None, None)], percent=True, whole=True, signed=True)
+    cells = score_cells([Value(-0.0001, -0.012, 0.004), None], percent=True, whole=True, signed=True)
 
     assert cells == ("0.0 [-1, +0]", "  -")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy
 import pytest
 from hypothesis import given, strategies as st
 
@@ -99,7 +100,6 @@ def test_quantiles(values, share, value):
     st.sampled_from([0.0, 0.07, 0.3, 0.5, 0.9, 0.95, 1.0]),
 )
 def test_quantiles_are_numpys_second_definition(values, share):
-    numpy = pytest.importorskip("numpy")
     published = numpy.quantile(values, share, method="averaged_inverted_cdf")
 
     assert quantile_of(values, share) == pytest.approx(float(published))
@@ -110,6 +110,8 @@ def test_a_quantile_is_no_mean(factory):
     assert factory().is_mean
     assert not factory(quantile=0.5).is_mean
     assert factory(quantile=0.5).combine([1.0, 2.0, 9.0]) == 2
+    without_resamples = numpy.zeros((0, 3), dtype=numpy.int64)
+    assert len(factory(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], without_resamples)) == 0
     with pytest.raises(ValueError, match="quantile: 95"):
         factory(quantile=95)
 

@@ -1,6 +1,4 @@
-"""
-A chart as a page needs it: a figure and a table for each choice of the metric switch.
-"""
+"""A chart as a page needs it: a figure and a table for each choice of the metric switch."""
 
 from __future__ import annotations
 
@@ -8,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.report.pages.figures import Bounded, Figure, Trace
+from replay.report.columns import Bounded
+from replay.report.pages.figures import Figure, Trace
 from replay.report.pages.numbers import NONE, number
 from replay.statistics.group import Group
 

@@ -1,6 +1,4 @@
-"""
-*Compare*: two or more runs on the same turns, each against the first.
-"""
+"""*Compare*: two or more runs on the same turns, each against the first."""
 
 from __future__ import annotations
 

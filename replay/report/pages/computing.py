@@ -24,7 +24,6 @@ from replay.core.errors import RunError
 from replay.report.pages.compare_view import CompareView, compare_view
 from replay.report.pages.run_numbers import RunNumbers, run_numbers
 from replay.runs.run import Run
-from replay.statistics.run_comparison import ScoredRun
 from replay.store.browsing import RunBrowser
 
 P = ParamSpec("P")
@@ -90,9 +89,5 @@ def numbers_of(folder: Path, resamples: int) -> RunNumbers:
 
 def comparisons_of(runs: Sequence[tuple[str, Path]]) -> list[CompareView]:
     """Each of *runs*, by name and folder, against the first."""
-    scored = []
-    for name, folder in runs:
-        run = Run(folder)
-        records, scores = run.scored()
-        scored.append(ScoredRun(name=name, records=records, scores=scores, signatures=run.signatures()))
+    scored = [Run(folder).scored_run(name) for name, folder in runs]
     return [compare_view(scored[0], other) for other in scored[1:]]

@@ -1,6 +1,4 @@
-"""
-One conversation, side by side: what was recorded, and what happened under each policy.
-"""
+"""One conversation, side by side: what was recorded, and what happened under each policy."""
 
 from __future__ import annotations
 

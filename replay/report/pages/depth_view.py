@@ -1,6 +1,4 @@
-"""
-*By depth*: scores, edits and latencies of each turn depth, with the number of turns underneath.
-"""
+"""*By depth*: scores, edits and latencies of each turn depth, with the number of turns underneath."""
 
 from __future__ import annotations
 

@@ -10,28 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from replay.report.columns import Bounded
 from replay.report.pages.safe_text import visible
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group
 
 Trace = dict[str, Any]
 Figure = dict[str, Any]
-
-
-class Bounded(Protocol):
-    """A value with its interval."""
-
-    @property
-    def value(self) -> float | None: ...
-
-    @property
-    def low(self) -> float | None: ...
-
-    @property
-    def high(self) -> float | None: ...
-
 
 _BY_POLICY = {"gold": 0, "pred": 1, "rewrite": 2, "replace": 3, "augment": 4, "filter": 5}
 _DASHES = ("solid", "dash", "solid", "dashdot", "longdash", "dot", "longdashdot", "solid")

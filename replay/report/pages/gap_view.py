@@ -1,12 +1,11 @@
-"""
-*Gold against reality*: what a system's own history costs, and what of it mending the questions repairs.
-"""
+"""*Gold against reality*: what a system's own history costs, and what of it mending the questions repairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replay.report.columns import Bounded
 from replay.report.pages import figures
 from replay.report.pages.charts import (
     Chart,
@@ -84,7 +83,7 @@ def _chart(gaps: Sequence[PairedDifference]) -> Chart:
     )
 
 
-def _with_ends(one: figures.Bounded, unit: str, *, always: bool = False) -> str:
+def _with_ends(one: Bounded, unit: str, *, always: bool = False) -> str:
     ends = f" [{number(one.low, unit)}, {number(one.high, unit)}]" if always or one.low is not None else ""
     return f"{number(one.value, unit, signed=True)}{ends}"
 

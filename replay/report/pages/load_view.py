@@ -1,6 +1,4 @@
-"""
-*Load*: what a stress run did over time and at each level, what it cost in quality, and what went wrong.
-"""
+"""*Load*: what a stress run did over time and at each level, what it cost in quality, and what went wrong."""
 
 from __future__ import annotations
 

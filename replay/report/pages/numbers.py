@@ -1,6 +1,4 @@
-"""
-Numbers as a page shows them.
-"""
+"""Numbers as a page shows them."""
 
 from __future__ import annotations
 

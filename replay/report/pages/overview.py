@@ -1,6 +1,4 @@
-"""
-*Overview*: what was run, the headline scores, and what a reader has to know before believing them.
-"""
+"""*Overview*: what was run, the headline scores, and what a reader has to know before believing them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Pages from templates: everything that goes in is escaped, and made harmless to look at.
-"""
+"""Pages from templates: everything that goes in is escaped, and made harmless to look at."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-The runs that a viewer shows: those that were named, or all below a folder, also those that begin later.
-"""
+"""The runs that a viewer shows: those that were named, or all below a folder, also those that begin later."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-All the numbers of a run that take long: computed at once, kept, shown on several pages.
-"""
+"""All the numbers of a run that take long: computed at once, kept, shown on several pages."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from replay.core.errors import InputError
+from replay.core.errors import writing
 from replay.report.pages import assets
 from replay.report.pages.conversation_index import ConversationIndex, Listed, ListQuery, Page
 from replay.report.pages.conversation_view import conversation_view
@@ -69,10 +69,8 @@ def write_report(
         text, written = _page(watched, resamples, limit_bytes)
     finally:
         watched.close()
-    try:
+    with writing(Path(path)):
         Path(path).write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError(f'"{path}" can\'t be written: {error.strerror}') from error
     return written
 
 

@@ -1,6 +1,4 @@
-"""
-One turn under one policy, taken apart for a reader: the edit, the mentions, the answer against gold.
-"""
+"""One turn under one policy, taken apart for a reader: the edit, the mentions, the answer against gold."""
 
 from __future__ import annotations
 

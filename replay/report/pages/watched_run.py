@@ -1,6 +1,4 @@
-"""
-A run that pages look at again and again, perhaps while it is being written.
-"""
+"""A run that pages look at again and again, perhaps while it is being written."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-``depth``: a score by depth with intervals. ``gap``: differences to gold on the same turns, by depth.
-"""
+"""``depth``: a score by depth with intervals. ``gap``: differences to gold on the same turns, by depth."""
 
 from __future__ import annotations
 

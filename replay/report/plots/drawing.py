@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from replay.core.errors import InputError, PluginError
+from replay.core.errors import InputError, PluginError, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,13 +111,10 @@ def save(figure: Figure, path: Path) -> list[str]:
         "svg": {"Date": None, "Creator": None},
         "png": {"Software": None},
     }
-    with warnings.catch_warnings(record=True) as caught, style():
+    with warnings.catch_warnings(record=True) as caught, style(), writing(path):
         warnings.simplefilter("always")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, format=kind, dpi=300, metadata=metadata[kind])
-        except OSError as error:
-            raise InputError(f'"{path}" can\'t be written: {error.strerror or error}') from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format=kind, dpi=300, metadata=metadata[kind])
     said = dict.fromkeys(str(one.message) for one in caught)
     if any("missing from" in text for text in said):
         return ["some characters of the names have no glyph in DejaVu Sans and are drawn as boxes"]

@@ -1,6 +1,4 @@
-"""
-``latency``: medians and 95th percentiles of latency and time to first token by depth.
-"""
+"""``latency``: medians and 95th percentiles of latency and time to first token by depth."""
 
 from __future__ import annotations
 

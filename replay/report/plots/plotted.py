@@ -1,6 +1,4 @@
-"""
-What a picture shows: the groups of one or more runs, each with its own look.
-"""
+"""What a picture shows: the groups of one or more runs, each with its own look."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Rated items: what people or metrics say of one turn, one answer or one dialogue.
-"""
+"""Rated items: what people or metrics say of one turn, one answer or one dialogue."""
 
 from __future__ import annotations
 

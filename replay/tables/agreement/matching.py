@@ -1,6 +1,4 @@
-"""
-Which score belongs to which rating.
-"""
+"""Which score belongs to which rating."""
 
 from __future__ import annotations
 

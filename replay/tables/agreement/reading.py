@@ -1,6 +1,4 @@
-"""
-From a file to rated items: the formats, and how each is recognized.
-"""
+"""From a file to rated items: the formats, and how each is recognized."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-What is known of the agreement between scores and people, and among the people.
-"""
+"""What is known of the agreement between scores and people, and among the people."""
 
 from __future__ import annotations
 

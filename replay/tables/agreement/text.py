@@ -6,16 +6,17 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import mean
 
 from rich.console import Console
 
-from replay.report.columns import NONE, TextColumn, table_lines
-from replay.report.compare_text import heading, put_lines, section
-from replay.statistics.correlation import Correlation
+from replay.report.columns import NONE, TextColumn, column
+from replay.report.printing import heading, put_lines, put_table, section
+from replay.statistics.correlation import COEFFICIENTS, Correlation
 from replay.statistics.interval import METHOD_NAMES, Interval
+from replay.statistics.model_agreement import PairwiseAgreement
 from replay.statistics.undefined import Undefined
 from replay.tables.agreement.study import AgreementStudy, RaterAgreement, ScoreAgreement
 
@@ -28,22 +29,22 @@ MOST_PAIRS = 6
 def print_study(study: AgreementStudy, console: Console) -> None:
     """Print *study* as wide as the console is."""
     heading(console, f"{study.scores.source} against {study.human.source}")
-    _put(console, _agreement_columns(study.agreements))
+    put_table(console, _agreement_columns(study.agreements))
     if ranked := [one for one in study.agreements if one.ranking]:
         heading(console, "Systems, best first")
         names = sorted({name for one in ranked if one.ranking for name in chain(*one.ranking.by_humans)})
         short = {name: f"S{place}" for place, name in enumerate(names, 1)}
         if len(" > ".join(names)) <= LONGEST_ORDER:
             short = {name: name for name in names}
-        _put(console, _ranking_columns(ranked, short))
+        put_table(console, _ranking_columns(ranked, short))
         put_lines(console, [f"{shown}: {name}" for name, shown in short.items() if shown != name])
     if paired := [one for one in study.agreements if 0 < len(one.pairwise) <= MOST_PAIRS]:
         heading(console, "Pairs of systems: share of passages with the same better one")
-        _put(console, _pairwise_columns(paired))
+        put_table(console, _pairwise_columns(paired))
     if study.raters:
         heading(console, "Agreement among raters")
-        _put(console, _rater_columns(study.raters))
-    section(console, "Notes", notes(study))
+        put_table(console, _rater_columns(study.raters))
+    section(console, "Notes", notes(study), break_words=False)
 
 
 def notes(study: AgreementStudy) -> list[str]:
@@ -92,16 +93,16 @@ def _undefined(found: Iterable[Correlation]) -> list[str]:
 
 
 def _agreement_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]:
-    columns = [
-        TextColumn(head="score / people", cells=tuple(one.label for one in agreements), left=True),
-        TextColumn(head="items", cells=tuple(str(len(one.scores)) for one in agreements)),
+    differences = (f"{mean(one.differences):.3g}" if one.scores else NONE for one in agreements)
+    return [
+        column("score / people", (one.label for one in agreements), left=True),
+        column("items", (str(len(one.scores)) for one in agreements)),
+        *(
+            column(name, [_correlation(one.correlations[name]) for one in agreements], left=True)
+            for name in COEFFICIENTS
+        ),
+        column("|difference|", differences),
     ]
-    for name in ("pearson", "spearman", "kendall"):
-        cells = tuple(_correlation(one.correlations[name]) for one in agreements)
-        columns.append(TextColumn(head=name, cells=cells, left=True))
-    differences = tuple(f"{mean(one.differences):.3g}" if one.scores else NONE for one in agreements)
-    columns.append(TextColumn(head="|difference|", cells=differences))
-    return columns
 
 
 def _correlation(one: Correlation) -> str:
@@ -118,19 +119,15 @@ def _ranking_columns(agreements: Sequence[ScoreAgreement], short: Mapping[str, s
     def order(places: Sequence[Sequence[str]]) -> str:
         return " > ".join(" = ".join(short[name] for name in place) for place in places)
 
-    columns = [
-        TextColumn(head="score / people", cells=tuple(one.label for one, _ in ranked), left=True),
-        TextColumn(head="same", cells=tuple("yes" if r.same else "no" for _, r in ranked), left=True),
-        TextColumn(head="pairs", cells=tuple(f"{r.agreeing}/{r.pairs}" for _, r in ranked)),
-        TextColumn(head="kendall", cells=tuple(_number(r.kendall) for _, r in ranked)),
-    ]
-    if any(one.pairwise for one, _ in ranked):
-        cells = tuple(_pooled(one) for one, _ in ranked)
-        columns.append(TextColumn(head="passages", cells=cells, left=True))
+    passages = any(one.pairwise for one, _ in ranked)
     return [
-        *columns,
-        TextColumn(head="by score", cells=tuple(order(r.by_metric) for _, r in ranked), left=True),
-        TextColumn(head="by people", cells=tuple(order(r.by_humans) for _, r in ranked), left=True),
+        column("score / people", (one.label for one, _ in ranked), left=True),
+        column("same", ("yes" if r.same else "no" for _, r in ranked), left=True),
+        column("pairs", (f"{r.agreeing}/{r.pairs}" for _, r in ranked)),
+        column("kendall", (_number(r.kendall) for _, r in ranked)),
+        *([column("passages", (_pooled(one) for one, _ in ranked), left=True)] if passages else []),
+        column("by score", (order(r.by_metric) for _, r in ranked), left=True),
+        column("by people", (order(r.by_humans) for _, r in ranked), left=True),
     ]
 
 
@@ -143,41 +140,33 @@ def _pooled(one: ScoreAgreement) -> str:
 
 def _pairwise_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]:
     rows = list(dict.fromkeys((pair.first, pair.second) for one in agreements for pair in one.pairwise))
-    columns = [TextColumn(head="systems", cells=tuple(f"{a}, {b}" for a, b in rows), left=True)]
+    columns = [column("systems", (f"{a}, {b}" for a, b in rows), left=True)]
     for one in agreements:
-        by_pair = {(pair.first, pair.second): pair for pair in one.pairwise}
-        cells = []
-        for row in rows:
-            pair = by_pair.get(row)
-            if pair is None or isinstance(pair.share, Undefined) or isinstance(pair.interval, Undefined):
-                cells.append(NONE)
-            else:
-                ends = f"[{100 * pair.interval.low:.0f}, {100 * pair.interval.high:.0f}]"
-                told_apart = pair.passages - pair.human_ties
-                cells.append(f"{100 * pair.share:.0f} % {ends} of {told_apart}")
-        columns.append(TextColumn(head=one.label, cells=tuple(cells), left=True))
+        by_pair = {(pair.first, pair.second): _share(pair) for pair in one.pairwise}
+        columns.append(column(one.label, (by_pair.get(row, NONE) for row in rows), left=True))
     return columns
 
 
-def _rater_columns(raters: Sequence[RaterAgreement]) -> list[TextColumn]:
-    def column(head: str, pick: Callable[[RaterAgreement], str]) -> TextColumn:
-        return TextColumn(head=head, cells=tuple(map(pick, raters)))
+def _share(pair: PairwiseAgreement) -> str:
+    if isinstance(pair.share, Undefined) or isinstance(pair.interval, Undefined):
+        return NONE
+    ends = f"[{100 * pair.interval.low:.0f}, {100 * pair.interval.high:.0f}]"
+    return f"{100 * pair.share:.0f} % {ends} of {pair.passages - pair.human_ties}"
 
+
+def _rater_columns(raters: Sequence[RaterAgreement]) -> list[TextColumn]:
     columns = [
-        TextColumn(head="criterion", cells=tuple(one.criterion for one in raters), left=True),
-        column("items", lambda one: str(one.items)),
-        column("alpha", lambda one: _number(one.alpha)),
-        column("kappa", lambda one: _number(one.fleiss)),
-        column("kappa over", lambda one: str(one.complete)),
+        column("criterion", (one.criterion for one in raters), left=True),
+        column("items", (str(one.items) for one in raters)),
+        column("alpha", (_number(one.alpha) for one in raters)),
+        column("kappa", (_number(one.fleiss) for one in raters)),
+        column("kappa over", (str(one.complete) for one in raters)),
     ]
     if any(one.cohen is not None for one in raters):
-        columns.append(column("Cohen's kappa", lambda one: NONE if one.cohen is None else _number(one.cohen)))
+        kappas = (NONE if one.cohen is None else _number(one.cohen) for one in raters)
+        columns.append(column("Cohen's kappa", kappas))
     return columns
 
 
 def _number(value: float | Undefined) -> str:
     return NONE if isinstance(value, Undefined) else f"{value:+.3f}"
-
-
-def _put(console: Console, columns: Sequence[TextColumn]) -> None:
-    put_lines(console, [*table_lines(columns, width=console.width, total=False), ""])

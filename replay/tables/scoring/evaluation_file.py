@@ -1,6 +1,4 @@
-"""
-From two tables to an evaluation file: what ``replay score-file`` does.
-"""
+"""From two tables to an evaluation file: what ``replay score-file`` does."""
 
 from __future__ import annotations
 

@@ -1,31 +1,26 @@
-"""
-The means of an evaluation file on a terminal.
-"""
+"""The means of an evaluation file on a terminal."""
 
 from __future__ import annotations
 
 from rich.console import Console
 
-from replay.report.columns import TextColumn, score_cells, table_lines
-from replay.report.compare_text import heading, put_lines, section
+from replay.report.columns import column, score_cells
+from replay.report.printing import put_signatures, put_table, section
 from replay.tables.scoring.evaluation_file import Evaluation
 
 
 def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     """Print means with intervals, then what is missing and why."""
     means = evaluation.means
-    cells = score_cells([(one.value, one.low, one.high) for one in means], percent=False, whole=False)
     columns = [
-        TextColumn(head="column", cells=tuple(one.name for one in means), left=True),
-        TextColumn(head="rows", cells=tuple(str(one.scored) for one in means)),
-        TextColumn(head="mean", cells=cells, left=True),
+        column("column", (one.name for one in means), left=True),
+        column("rows", (str(one.scored) for one in means)),
+        column("mean", score_cells(means, percent=False, whole=False), left=True),
     ]
     if means:
-        put_lines(console, [*table_lines(columns, width=console.width, total=False), ""])
-    section(console, "Notes", _notes(evaluation))
-    heading(console, "Signatures")
-    width = max((len(one.name) for one in means), default=0)
-    put_lines(console, [f"{one.name.ljust(width)}  {one.signature}" for one in means])
+        put_table(console, columns)
+    section(console, "Notes", _notes(evaluation), break_words=False)
+    put_signatures(console, {one.name: one.signature for one in means})
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
