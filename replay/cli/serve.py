@@ -32,7 +32,7 @@ def serve(
     """
     import asyncio
 
-    from replay.cli.serving.server import serve as serve_adapter
+    from replay.cli.serving.server import make_app, serve as serve_app
     from replay.cli.settings import made_plugin
     from replay.core.adapter import Adapter
     from replay.core.errors import PluginError
@@ -40,14 +40,11 @@ def serve(
     made = made_plugin("adapters", adapter, setting or [])
     if not isinstance(made, Adapter):
         raise PluginError(f'"{adapter}" is not an adapter')
-    serving = serve_adapter(
-        made,
+    app = make_app(made, name=adapter, delay_s=delay_s, chunk_delay_s=chunk_delay_s, capacity=capacity)
+    serving = serve_app(
+        app,
         host,
         port,
-        name=adapter,
-        delay_s=delay_s,
-        chunk_delay_s=chunk_delay_s,
-        capacity=capacity,
         ready=lambda url: typer.echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
     )
     try:

@@ -67,29 +67,32 @@ def make_app(
             raise ValueError(f"{setting} {seconds} is not a number of seconds, 0 or more")
     if capacity is not None and capacity < 1:
         raise ValueError(f"capacity {capacity} is not a positive whole number")
-    return _Server(adapter, name, delay_s, chunk_delay_s, capacity).app()
+    server = _Server(adapter, name, delay_s, chunk_delay_s, capacity)
+    app = web.Application(middlewares=[_errors_as_json], client_max_size=MAX_BODY_BYTES)
+    app.cleanup_ctx.append(server.entered)
+    app.router.add_post(COMPLETIONS, server.complete)
+    app.router.add_post(CHAT, server.chat)
+    app.router.add_get("/v1/models", server.models)
+    app.router.add_get("/health", server.health)
+    app.router.add_get("/stats", server.stats)
+    return app
 
 
 async def serve(
-    adapter: Adapter,
+    app: web.Application,
     host: str = "127.0.0.1",
     port: int = 8000,
     *,
-    name: str,
-    delay_s: float = 0.0,
-    chunk_delay_s: float = 0.0,
-    capacity: int | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """
-    Serve *adapter* until cancelled; *ready* is told the server's address once it answers.
+    Serve *app* until cancelled; *ready* is told the server's address once it answers.
 
     Port 0 takes any free port.
 
     Raises:
         InputError: nobody can listen there.
     """
-    app = make_app(adapter, name=name, delay_s=delay_s, chunk_delay_s=chunk_delay_s, capacity=capacity)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
     try:
         await runner.setup()
@@ -118,24 +121,14 @@ class _Server:
         self._chats = ChatSessions(adapter)
         self._asks: Counter[str] = Counter()
 
-    def app(self) -> web.Application:
-        app = web.Application(middlewares=[_errors_as_json], client_max_size=MAX_BODY_BYTES)
-        app.cleanup_ctx.append(self._entered)
-        app.router.add_post(COMPLETIONS, self._complete)
-        app.router.add_post(CHAT, self._chat)
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_get("/health", self._health)
-        app.router.add_get("/stats", self._stats)
-        return app
-
-    async def _entered(self, app: web.Application) -> AsyncIterator[None]:
+    async def entered(self, app: web.Application) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(opened((self._adapter,)))
             stack.push_async_callback(self._idle.close)
             stack.push_async_callback(self._chats.close)
             yield
 
-    async def _complete(self, request: web.Request) -> web.StreamResponse:
+    async def complete(self, request: web.Request) -> web.StreamResponse:
         self._asks[COMPLETIONS] += 1
         asked = read_completion(await _json_body(request))
         if self._adapter.history == "server":
@@ -162,28 +155,27 @@ class _Server:
             pass  # whoever asked is gone
         return response
 
-    async def _chat(self, request: web.Request) -> web.Response:
+    async def chat(self, request: web.Request) -> web.Response:
         self._asks[CHAT] += 1
         asked = read_question(await _json_body(request))
         # The chat's own turn first: an ask that waits for another of its chat must not take up a slot.
         async with self._chats.turn(asked) as chat, self._slots:
             await self._delay()
-            reply = await chat.session.ask(chat.request(asked.question))
-            chat.remember(asked.question, reply.text)
+            reply = await chat.ask(asked.question)
         return web.json_response({"answer": reply.text, "session_id": chat.id, "passages": passages(reply)})
 
     async def _delay(self) -> None:
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
 
-    async def _models(self, request: web.Request) -> web.Response:
+    async def models(self, request: web.Request) -> web.Response:
         model = {"id": self._name, "object": "model", "created": 0, "owned_by": "convreplay"}
         return web.json_response({"object": "list", "data": [model]})
 
-    async def _health(self, request: web.Request) -> web.Response:
+    async def health(self, request: web.Request) -> web.Response:
         return web.json_response({"status": "ok"})
 
-    async def _stats(self, request: web.Request) -> web.Response:
+    async def stats(self, request: web.Request) -> web.Response:
         asks = {path: self._asks[path] for path in (CHAT, COMPLETIONS)}
         return web.json_response({"asks": asks, "sessions": len(self._chats)})
 

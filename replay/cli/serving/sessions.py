@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
 from replay.cli.serving.request import BadRequest, ChatQuestion
-from replay.core.adapter import Adapter, ChatRequest, Session
+from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange
@@ -24,12 +24,12 @@ class _Open:
     """A session and the way to close it."""
 
     session: Session
-    stack: AsyncExitStack
+    close: Callable[[], Awaitable[None]]
 
 
 async def _open(adapter: Adapter, conversation: Conversation) -> _Open:
     stack = AsyncExitStack()
-    return _Open(await stack.enter_async_context(adapter.session(conversation)), stack)
+    return _Open(await stack.enter_async_context(adapter.session(conversation)), stack.aclose)
 
 
 class IdleSessions:
@@ -49,43 +49,37 @@ class IdleSessions:
     @asynccontextmanager
     async def borrow(self, conversation: Conversation) -> AsyncIterator[Session]:
         key = (conversation.id, conversation.passages)
-        waiting = self._idle.get(key)
-        if waiting:
-            opened = waiting.pop()
-            self._count -= 1
-            if not waiting:
-                del self._idle[key]
-        else:
-            opened = await _open(self._adapter, conversation)
+        opened = self._taken(key, -1) if key in self._idle else await _open(self._adapter, conversation)
         try:
             yield opened.session
         except AdapterError:
             await self._put_back(key, opened)  # a session may be asked again after that
             raise
         except BaseException:
-            await opened.stack.aclose()  # after half an ask nobody knows what state it is in
+            await opened.close()  # after half an ask nobody knows what state it is in
             raise
         await self._put_back(key, opened)
+
+    def _taken(self, key: Hashable, position: int) -> _Open:
+        waiting = self._idle[key]
+        opened = waiting.pop(position)
+        self._count -= 1
+        if not waiting:
+            del self._idle[key]
+        return opened
 
     async def _put_back(self, key: Hashable, opened: _Open) -> None:
         self._idle.setdefault(key, []).append(opened)
         self._idle.move_to_end(key)
         self._count += 1
-        while self._count > self._limit:
-            await self._close_oldest()
+        await self._shrink(self._limit)
+
+    async def _shrink(self, limit: int) -> None:
+        while self._count > limit:
+            await self._taken(next(iter(self._idle)), 0).close()
 
     async def close(self) -> None:
-        while self._idle:
-            await self._close_oldest()
-
-    async def _close_oldest(self) -> None:
-        key = next(iter(self._idle))
-        sessions = self._idle[key]
-        opened = sessions.pop(0)
-        self._count -= 1
-        if not sessions:
-            del self._idle[key]
-        await opened.stack.aclose()
+        await self._shrink(0)
 
 
 @dataclass(slots=True)
@@ -93,20 +87,20 @@ class Chat:
     """A conversation whose history the server keeps."""
 
     id: str
-    session: Session
-    stack: AsyncExitStack
+    opened: _Open
     accepts_history: bool
     history: tuple[Exchange, ...] = ()
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
     """Asks under way or waiting; a chat in use is not closed."""
 
-    def request(self, question: str) -> ChatRequest:
+    async def ask(self, question: str) -> ChatReply:
+        """The answer, which is remembered."""
         shown = self.history if self.accepts_history else ()
-        return ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
-
-    def remember(self, question: str, answer: str) -> None:
-        self.history = (*self.history, Exchange(question=question, answer=answer))
+        request = ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
+        reply = await self.opened.session.ask(request)
+        self.history = (*self.history, Exchange(question=question, answer=reply.text))
+        return reply
 
 
 class ChatSessions:
@@ -141,7 +135,7 @@ class ChatSessions:
 
     async def close(self) -> None:
         while self._chats:
-            await self._chats.popitem(last=False)[1].stack.aclose()
+            await self._chats.popitem(last=False)[1].opened.close()
 
     def _known(self, id: str) -> Chat:
         chat = self._chats.get(id)
@@ -156,12 +150,7 @@ class ChatSessions:
         id = uuid4().hex
         conversation = Conversation(id=asked.conversation or id, turns=(), passages=asked.passages)
         opened = await _open(self._adapter, conversation)
-        chat = Chat(
-            id=id,
-            session=opened.session,
-            stack=opened.stack,
-            accepts_history=self._adapter.history == "client",
-        )
+        chat = Chat(id=id, opened=opened, accepts_history=self._adapter.history == "client")
         self._chats[id] = chat
         return chat
 
@@ -172,4 +161,4 @@ class ChatSessions:
 
     async def _end(self, chat: Chat) -> None:
         if self._chats.pop(chat.id, None) is not None:
-            await chat.stack.aclose()
+            await chat.opened.close()

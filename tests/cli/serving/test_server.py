@@ -292,7 +292,8 @@ async def test_turns_of_one_chat_go_one_by_one() -> None:
 
 async def test_serving_ends_when_cancelled_and_tells_its_address_before() -> None:
     addresses: asyncio.Queue[str] = asyncio.Queue()
-    server = asyncio.create_task(serve(ExtractiveAdapter(), port=0, name="x", ready=addresses.put_nowait))
+    app = make_app(ExtractiveAdapter(), name="x")
+    server = asyncio.create_task(serve(app, port=0, ready=addresses.put_nowait))
     address = await addresses.get()
     assert address.startswith("http://127.0.0.1:")
     async with aiohttp.ClientSession(address) as client, client.get("/health") as response:
@@ -300,7 +301,7 @@ async def test_serving_ends_when_cancelled_and_tells_its_address_before() -> Non
 
     taken = int(address.rpartition(":")[2])
     with pytest.raises(InputError, match=f"can't listen on 127.0.0.1:{taken} .*choose another port"):
-        await serve(ExtractiveAdapter(), port=taken, name="x")
+        await serve(make_app(ExtractiveAdapter(), name="x"), port=taken)
 
     server.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -20,7 +20,7 @@ async def test_the_longest_unused_chats_end_when_there_are_too_many() -> None:
     ids = []
     for _ in range(3):
         async with chats.turn(_new_chat()) as chat:
-            chat.remember("Q?", "A.")
+            await chat.ask("Q?")
             ids.append(chat.id)
     assert (len(chats), adapter.closed) == (2, 1)
     with pytest.raises(BadRequest, match="no session"):
