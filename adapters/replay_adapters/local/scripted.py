@@ -40,6 +40,14 @@ REQUESTS_KEPT = 10_000
 
 ANY_CONVERSATION = "*"
 
+ERRORS: Mapping[str, type[AdapterError]] = {
+    "timeout": AdapterTimeoutError,
+    "connection": AdapterConnectionError,
+    "rate-limited": AdapterRateLimitedError,
+    "refused": AdapterRefusedError,
+    "bad-reply": AdapterReplyError,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedAnswer:
@@ -99,27 +107,15 @@ class ScriptedFault:
 
     def error(self) -> AdapterError:
         """The error to raise; ``hang`` has none."""
-        message = f'scripted fault "{self.kind}"'
-        if self.kind == "timeout":
-            return AdapterTimeoutError(message, retryable=bool(self.retryable))
-        if self.kind == "connection":
-            return AdapterConnectionError(message, retryable=self.retryable is not False, reached=False)
-        if self.kind == "rate-limited":
-            return AdapterRateLimitedError(
-                message,
-                retryable=self.retryable is not False,
-                reached=False,
-                retry_after_s=self.retry_after_s,
-                status=self.status or 429,
-            )
-        if self.kind == "bad-reply":
-            return AdapterReplyError(message, retryable=bool(self.retryable), status=self.status)
-        passing = self.status is not None and (self.status in (408, 409) or self.status >= 500)
-        return AdapterRefusedError(
-            message,
-            retryable=passing if self.retryable is None else self.retryable,
-            retry_after_s=self.retry_after_s,
-            status=self.status,
+        status = self.status or 429 if self.kind == "rate-limited" else self.status
+        at_the_door = self.kind in ("connection", "rate-limited")
+        passing = self.kind == "refused" and status is not None and (status in (408, 409) or status >= 500)
+        return ERRORS[self.kind](
+            f'scripted fault "{self.kind}"',
+            retryable=at_the_door or passing if self.retryable is None else self.retryable,
+            reached=not at_the_door,
+            retry_after_s=self.retry_after_s if self.kind in ("rate-limited", "refused") else None,
+            status=status if self.kind not in ("timeout", "connection") else None,
         )
 
 
