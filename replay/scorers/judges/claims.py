@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import AdapterError
@@ -39,7 +39,7 @@ NO_CANDIDATE = Unscored(reason="no claims in the answer")
 INVALID = Unscored(reason="the judge's claims can't be read as JSON")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class ClaimsJudge:
     """Recall, precision and F1 of claims, each in [0, 1]; of many turns, the mean."""
 
@@ -52,23 +52,22 @@ class ClaimsJudge:
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
 
-    _first: Prompt = field(init=False, repr=False, compare=False)
-    _again: Prompt = field(init=False, repr=False, compare=False)
+    level: ClassVar[Level] = "turn"
+    outputs: ClassVar[Sequence[Output]] = tuple(
+        Output(name=n, voting="mean") for n in ("recall", "precision", "f1")
+    )
 
     def __post_init__(self) -> None:
         if self.tries < 1:
             raise ValueError(f"tries {self.tries} is not a positive whole number")
-        again = Prompt("claims_retry", self.retry_prompt, extra=("prompt", "reply", "error"))
-        object.__setattr__(self, "_first", Prompt("claims", self.prompt, needs=("predicted", "response")))
-        object.__setattr__(self, "_again", again)
-
-    @property
-    def level(self) -> Level:
-        return "turn"
-
-    @property
-    def outputs(self) -> Sequence[Output]:
-        return tuple(Output(name=n, voting="mean") for n in ("recall", "precision", "f1"))
+        self._first = Prompt("claims", self.prompt, needs=("predicted", "response"))
+        self._again = Prompt("claims_retry", self.retry_prompt, extra=("prompt", "reply", "error"))
+        self._parameters = merged(DEFAULTS, self.parameters)
+        if self.response_format == "json_object":
+            self._parameters["response_format"] = {"type": "json_object"}
+        elif self.response_format == "json_schema":
+            named = {"name": "claims", "strict": True, "schema": dict(SCHEMA)}
+            self._parameters["response_format"] = {"type": "json_schema", "json_schema": named}
 
     @property
     def needed_parameters(self) -> Sequence[str]:
@@ -115,16 +114,6 @@ class ClaimsJudge:
             f"claims:format={self.response_format}+tries={self.tries}"
             f"|prompt={self._first.hash}+{self._again.hash}|{shown(merged(DEFAULTS, self.parameters))}"
         )
-
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        parameters = merged(DEFAULTS, self.parameters)
-        if self.response_format == "json_object":
-            parameters["response_format"] = {"type": "json_object"}
-        elif self.response_format == "json_schema":
-            named = {"name": "claims", "strict": True, "schema": dict(SCHEMA)}
-            parameters["response_format"] = {"type": "json_schema", "json_schema": named}
-        return parameters
 
     def _opinion(self, text: str, problems: Sequence[str]) -> Opinion:
         found = first_object(text, LISTS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from replay.core.errors import AdapterError
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
@@ -25,7 +25,7 @@ DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 16}
 UNREADABLE = Unscored(reason="the judge said neither yes nor no")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class CorrectnessJudge:
     """Share of answers that the judge calls correct, in [0, 1]."""
 
@@ -34,19 +34,12 @@ class CorrectnessJudge:
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
 
-    _prompt: Prompt = field(init=False, repr=False, compare=False)
+    level: ClassVar[Level] = "turn"
+    outputs: ClassVar[Sequence[Output]] = (Output(voting="majority"),)
 
     def __post_init__(self) -> None:
-        prompt = Prompt("correctness", self.prompt, needs=("predicted", "response"))
-        object.__setattr__(self, "_prompt", prompt)
-
-    @property
-    def level(self) -> Level:
-        return "turn"
-
-    @property
-    def outputs(self) -> Sequence[Output]:
-        return (Output(voting="majority"),)
+        self._prompt = Prompt("correctness", self.prompt, needs=("predicted", "response"))
+        self._parameters = merged(DEFAULTS, self.parameters)
 
     @property
     def needed_parameters(self) -> Sequence[str]:
@@ -69,10 +62,6 @@ class CorrectnessJudge:
     @property
     def signature(self) -> str:
         return f"correctness:prompt={self._prompt.hash}|{shown(self._parameters)}"
-
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return merged(DEFAULTS, self.parameters)
 
     def _question(self, case: Case) -> str:
         return self._prompt.render(case_variables(case))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from replay.core.errors import AdapterError
 from replay.scorers.fuzzy import fuzzy_ratio
@@ -29,7 +29,7 @@ UNREADABLE = Unscored(reason="the judge's verdict can't be read")
 UNREADABLE_CHECK = Unscored(reason="the judge's verification can't be read")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class FactualJudge:
     """Share of answers that match the gold answer's facts, in [0, 1]."""
 
@@ -43,26 +43,16 @@ class FactualJudge:
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
 
-    _first: Prompt = field(init=False, repr=False, compare=False)
-    _second: Prompt = field(init=False, repr=False, compare=False)
+    level: ClassVar[Level] = "turn"
+    outputs: ClassVar[Sequence[Output]] = (Output(voting="majority"),)
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold: {self.threshold:g} is not between 0 and 1")
-        answer = ("predicted", "response")
-        second = Prompt(
-            "factual_verification", self.verification_prompt, extra=("first", "fuzzy"), needs=answer
-        )
-        object.__setattr__(self, "_first", Prompt("factual", self.prompt, needs=answer))
-        object.__setattr__(self, "_second", second)
-
-    @property
-    def level(self) -> Level:
-        return "turn"
-
-    @property
-    def outputs(self) -> Sequence[Output]:
-        return (Output(voting="majority"),)
+        needs, extra = ("predicted", "response"), ("first", "fuzzy")
+        self._first = Prompt("factual", self.prompt, needs=needs)
+        self._second = Prompt("factual_verification", self.verification_prompt, extra=extra, needs=needs)
+        self._parameters = merged(DEFAULTS, self.parameters)
 
     @property
     def needed_parameters(self) -> Sequence[str]:
@@ -99,9 +89,8 @@ class FactualJudge:
         if matched and self.ask == "unmatched":
             return Opinion(values={"": 1.0}, evidence=evidence)
         try:
-            text = (
-                await ask("factual", self._first.render(case_variables(case)), parameters=self._parameters)
-            ).text
+            prompt = self._first.render(case_variables(case))
+            text = (await ask("factual", prompt, parameters=self._parameters)).text
             said = read_match(text)
             evidence["first"] = _read(text, said)
             if said is None:
@@ -124,10 +113,6 @@ class FactualJudge:
             f"factual:fuzzy>={self.threshold:g}+ask={self.ask}"
             f"|prompt={self._first.hash}+{self._second.hash}|{shown(self._parameters)}"
         )
-
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return merged(DEFAULTS, self.parameters)
 
     def _ratio(self, case: Case) -> float:
         """The best partial ratio of any gold answer in the predicted one, in [0, 1]."""

@@ -51,7 +51,7 @@ NO_ANSWER = Unscored(reason="no turn of the conversation was answered")
 NO_LOGPROBS = 'no log-probabilities in the reply; use mode "samples" or "single"'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class GEvalJudge:
     """A rating for each criterion, by default from 1 to 5, and ``mean`` where there are several."""
 
@@ -71,26 +71,25 @@ class GEvalJudge:
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over the mode's ``DEFAULTS``; one that is null isn't sent."""
 
-    _criteria: tuple[Criterion, ...] = field(init=False, repr=False, compare=False)
-    _prompt: Prompt = field(init=False, repr=False, compare=False)
-    _steps: Prompt = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is not a positive whole number")
-        criteria = chosen_criteria(self.criteria, self.criteria_file)
+        self._criteria = chosen_criteria(self.criteria, self.criteria_file)
         if self.mode == "logprobs":
-            for one in criteria:
+            for one in self._criteria:
                 if one.scale[1] > 9:
                     raise ValueError(
                         f"the scale of {one.name} ends at {one.scale[1]}; mode logprobs reads single digits, "
                         "so let it end at 9, or use mode samples or single"
                     )
         wanted = ("predicted", "response") if self.level == "turn" else ("dialogue",)
-        prompt = Prompt(f"geval_{self.level}", self.prompt, extra=("criterion",), needs=wanted)
-        steps = Prompt("geval_steps", self.steps_prompt, extra=("criterion", "level"), needs=("criterion",))
-        for name, value in (("_criteria", criteria), ("_prompt", prompt), ("_steps", steps)):
-            object.__setattr__(self, name, value)
+        extra = ("criterion", "level")
+        self._prompt = Prompt(f"geval_{self.level}", self.prompt, extra=("criterion",), needs=wanted)
+        self._steps = Prompt("geval_steps", self.steps_prompt, extra=extra, needs=("criterion",))
+        self._asks = self.samples if self.mode == "samples" else 1
+        self._parameters = merged(DEFAULTS[self.mode], self.parameters)
+        refused = {name: value for name, value in self.parameters.items() if value is None}
+        self._steps_parameters = merged(STEPS_DEFAULTS, refused)
 
     @property
     def outputs(self) -> Sequence[Output]:
@@ -160,19 +159,6 @@ class GEvalJudge:
             f"geval:mode={self.mode}|level={self.level}|criteria={names}@{short_hash(content)}"
             f"|prompt={self._prompt.hash}{generated}{n}|{shown(self._parameters)}"
         )
-
-    @property
-    def _asks(self) -> int:
-        return self.samples if self.mode == "samples" else 1
-
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return merged(DEFAULTS[self.mode], self.parameters)
-
-    @property
-    def _steps_parameters(self) -> dict[str, Any]:
-        refused = {name: value for name, value in self.parameters.items() if value is None}
-        return merged(STEPS_DEFAULTS, refused)
 
     def _fact(self, case: Case) -> str:
         return dialogue_fact(case) if self.level == "dialogue" else fact_of(case)

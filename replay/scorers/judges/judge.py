@@ -131,7 +131,7 @@ class PlannedAsk:
 
 @runtime_checkable
 class Judge(Protocol):
-    """One way of judging. Frozen settings; everything else comes with the call."""
+    """One way of judging. Settings that stay as they are; everything else comes with the call."""
 
     @property
     def level(self) -> Level: ...
