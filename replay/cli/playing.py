@@ -135,10 +135,9 @@ def show(
     from replay.report.text import print_report
 
     load = run.load_summary(resamples=resamples) if run.is_load() and not markdown else None
+    report = None
     if load is None or sum(run.outcomes().values()) < MOST_TABLED_TURNS:
         report = run.report(resamples=resamples, method=method)
-    else:
-        report = None
     if as_json:
         asserted = {"assertions": [one.to_json() for one in results]} if results else {}
         echo_json({**report_json(report, load), **asserted})
@@ -150,16 +149,8 @@ def show(
     if report is None:
         return
     if markdown:
-        from replay.report.markdown import Asserted, markdown_report
+        from replay.report.markdown import markdown_report
 
-        asserted_lines = [
-            Asserted(
-                title=one.assertion.title,
-                holds=one.holds,
-                found=[f"{finding.group}: {finding.said}" for finding in one.findings],
-            )
-            for one in results
-        ]
-        typer.echo(markdown_report(report, title=run.scenario().scenario.name, asserted=asserted_lines))
+        typer.echo(markdown_report(report, title=run.scenario().scenario.name, results=results))
     else:
         print_report(report, Console())

@@ -13,10 +13,14 @@ from replay.scenario.assertions.findings import AssertionResult
 
 def assertion_lines(results: Sequence[AssertionResult]) -> list[str]:
     """A heading, then a line for each assertion and one for each system and policy it speaks of."""
+    return [assertion_count(results), *(line for one in results for line in lines_of(one))]
+
+
+def assertion_count(results: Sequence[AssertionResult]) -> str:
+    """How many failed, or that all were kept."""
     failed = sum(not one.holds for one in results)
     of = len(results)
-    count = f"{failed} of {of} failed" if failed else f"{of} of {of} kept"
-    return [f"Assertions: {count}", *(line for one in results for line in lines_of(one))]
+    return f"Assertions: {failed} of {of} failed" if failed else f"Assertions: {of} of {of} kept"
 
 
 def lines_of(one: AssertionResult) -> Iterator[str]:

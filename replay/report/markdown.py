@@ -11,8 +11,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from replay.report.assertions_text import assertion_count
 from replay.report.columns import TextColumn, column, score_cells
 from replay.report.depth_cells import (
     depth_columns,
@@ -23,25 +23,16 @@ from replay.report.depth_cells import (
     scale_note,
 )
 from replay.report.notes import notes
+from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.run_numbers import Report
 
 MANY_ROWS = 12
 """A depth table with more rows is folded, so that a comment stays short."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asserted:
-    """An assertion as a reader of the report sees it."""
-
-    title: str
-    holds: bool
-    found: Sequence[str]
-    """What was found, a line for each system and policy."""
-
-
-def markdown_report(report: Report, *, title: str, asserted: Sequence[Asserted] = ()) -> str:
-    """*report* under a heading that names *title*; what is *asserted* comes first."""
-    lines = [f"### {code(title)}", "", *_assertions(asserted)]
+def markdown_report(report: Report, *, title: str, results: Sequence[AssertionResult] = ()) -> str:
+    """*report* under a heading that names *title*; what became of assertions comes first."""
+    lines = [f"### {code(title)}", "", *_assertions(results)]
     if not report.table.groups:
         return "\n".join([*lines, "No turn has been asked yet.", ""])
     lines += ["**All depths**", "", *_totals(report), ""]
@@ -89,16 +80,13 @@ def _visible(text: str) -> str:
     )
 
 
-def _assertions(asserted: Sequence[Asserted]) -> list[str]:
-    if not asserted:
+def _assertions(results: Sequence[AssertionResult]) -> list[str]:
+    if not results:
         return []
-    failed = sum(not one.holds for one in asserted)
-    kept = len(asserted) - failed
-    count = f"{failed} of {len(asserted)} failed" if failed else f"{kept} of {kept} kept"
-    lines = [f"**Assertions: {count}**", ""]
-    for one in sorted(asserted, key=lambda one: one.holds):
-        lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escaped(one.title)}")
-        lines += [f"  - {escaped(found)}" for found in one.found]
+    lines = [f"**{assertion_count(results)}**", ""]
+    for one in sorted(results, key=lambda one: one.holds):
+        lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escaped(one.assertion.title)}")
+        lines += [f"  - {escaped(f'{finding.group}: {finding.said}')}" for finding in one.findings]
     return [*lines, ""]
 
 

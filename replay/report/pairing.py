@@ -26,12 +26,9 @@ def pair_groups(
     Raises:
         InputError: a name is not there, or there is nothing to compare.
     """
-    for named, pick in ((systems, _system), (policies, _policy)):
-        for name, groups in zip(named or (), (first, second), strict=False):
-            _check(name, {pick(group) for group in groups}, "system" if pick is _system else "policy")
     sides = [
-        [group for group in groups if _chosen(group, place, systems, policies)]
-        for place, groups in enumerate((first, second))
+        selected(groups, systems[at : at + 1] if systems else (), policies[at : at + 1] if policies else ())
+        for at, groups in enumerate((first, second))
     ]
     lone = all(len({group.system for group in side}) == 1 for side in sides)
     pairs = [
@@ -58,9 +55,9 @@ def selected(groups: Sequence[Group], systems: Collection[str], policies: Collec
         InputError: a name is not among *groups*.
     """
     for name in systems:
-        _check(name, map(_system, groups), "system")
+        _check(name, [group.system for group in groups], "system")
     for name in policies:
-        _check(name, map(_policy, groups), "policy")
+        _check(name, [group.policy for group in groups], "policy")
     return [
         group
         for group in groups
@@ -88,14 +85,6 @@ def two_names(text: str, option: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _chosen(
-    group: Group, place: int, systems: tuple[str, str] | None, policies: tuple[str, str] | None
-) -> bool:
-    return (systems is None or group.system == systems[place]) and (
-        policies is None or group.policy == policies[place]
-    )
-
-
 def _check(name: str, known: Iterable[str], kind: str) -> None:
     names = list(dict.fromkeys(known))
     if name not in names:
@@ -106,11 +95,3 @@ def _check(name: str, known: Iterable[str], kind: str) -> None:
 
 def _listed(groups: Sequence[Group]) -> str:
     return "; ".join(map(str, groups)) or "no record"
-
-
-def _system(group: Group) -> str:
-    return group.system
-
-
-def _policy(group: Group) -> str:
-    return group.policy

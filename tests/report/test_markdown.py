@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
-from replay.report.markdown import Asserted, code, escaped, markdown_report
+from replay.report.markdown import code, escaped, markdown_report
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report
 from tests.report.sample_report import columns, report
+from tests.scenario.assertions.samples import answers, judge
 from tests.scorers.turns import turn
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report.md"
@@ -78,11 +79,9 @@ def hostile_report(name: str) -> Report:
 
 def test_the_report_is_the_one_agreed_on():
     """After a wanted change, run once with UPDATE_GOLDEN=1 and read what changed."""
-    asserted = [
-        Asserted(title="f1 at least 0.3", holds=True, found=["extractive, gold: 0.36"]),
-        Asserted(title="errors at most 0", holds=False, found=["extractive, pred: 0.04"]),
-    ]
-    found = markdown_report(report(), title="sample", asserted=asserted)
+    run = answers("+-", "++")
+    results = [judge(run, min=0.5), judge(run, min=0.9)]
+    found = markdown_report(report(), title="sample", results=results)
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(found, encoding="utf-8")
 

@@ -31,7 +31,7 @@ from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
 from replay.report.pages.run_index import RunIndex
 from replay.report.pages.run_numbers import RunNumbers
-from replay.report.pages.watched_run import Stamp, WatchedRun
+from replay.report.pages.watched_run import WatchedRun
 
 PAGE_ROWS = 50
 RESAMPLES = 1000
@@ -172,10 +172,7 @@ class Viewer:
 
         return await self._show(request, page)
 
-    async def _known(self, request: web.Request) -> WatchedRun:
-        return await self._named(request.match_info["key"])
-
-    async def _named(self, key: str) -> WatchedRun:
+    async def _known(self, key: str) -> WatchedRun:
         try:
             return await asyncio.to_thread(self._index.get, key)
         except KeyError:
@@ -184,7 +181,7 @@ class Viewer:
     async def _show(
         self, request: web.Request, page: Callable[[WatchedRun], str], *, numbers: bool = False
     ) -> web.Response:
-        watched = await self._known(request)
+        watched = await self._known(request.match_info["key"])
         if numbers:
             await self._compute_numbers(watched)
         html = await asyncio.to_thread(page, watched)
@@ -235,33 +232,32 @@ class Viewer:
 
     async def _state(self, request: web.Request) -> web.Response:
         """What a page polls: small, and 304 as long as nothing happened."""
-        watched = await self._known(request)
+        watched = await self._known(request.match_info["key"])
         if request.query.get("numbers"):
             await self._compute_numbers(watched)
 
         def state() -> dict[str, Any]:
             progress = watched.progress()
-            stamp = watched.numbers_stamp
             return {
                 "turns": progress.turns,
                 "conversations": progress.conversations,
                 "state": watched.state(progress),
-                "numbers": _stamp_text(stamp),
+                "numbers": watched.numbers_stamp,
                 "computing": watched.key in self._computing,
             }
 
-        content = await asyncio.to_thread(state)
-        response = web.json_response(content)
+        response = web.json_response(await asyncio.to_thread(state))
         tag = sha256(response.body or b"").hexdigest()[:16]  # type: ignore[arg-type]
-        response.headers.update({"ETag": f'"{tag}"', "Cache-Control": "no-cache"})
-        if request.headers.get("If-None-Match") == f'"{tag}"':
-            return web.Response(status=304, headers={"ETag": f'"{tag}"', "Cache-Control": "no-cache"})
+        headers = {"ETag": f'"{tag}"', "Cache-Control": "no-cache"}
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return web.Response(status=304, headers=headers)
+        response.headers.update(headers)
         return response
 
     async def _compare(self, request: web.Request) -> web.Response:
         keys = list(dict.fromkeys(request.query.getall("run", [])))
         runs = await asyncio.to_thread(self._index.look)
-        chosen = [await self._named(key) for key in keys]
+        chosen = [await self._known(key) for key in keys]
         views, failed = None, None
         if len(chosen) >= 2:
             stamps = await asyncio.to_thread(lambda: [one.stamp() for one in chosen])
@@ -294,10 +290,6 @@ class Viewer:
         return web.Response(text=assets.text_of(name), content_type=kind, headers=headers)
 
 
-def _stamp_text(stamp: Stamp | None) -> str:
-    return "" if stamp is None else f"{stamp.turns}.{stamp.newest}.{stamp.events}"
-
-
 def _shared(watched: WatchedRun | None, view: str) -> dict[str, Any]:
     """What every served page knows."""
     return {
@@ -305,7 +297,7 @@ def _shared(watched: WatchedRun | None, view: str) -> dict[str, Any]:
         "stamp": assets.stamp(),
         "plotly_stamp": assets.plotly().version,
         "scripts": (*assets.SCRIPTS, "live.js"),
-        "numbers_stamp": "" if watched is None else _stamp_text(watched.numbers_stamp),
+        "numbers_stamp": watched.numbers_stamp if watched else "",
         "current": view,
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import Any
@@ -19,15 +18,6 @@ from replay.store.browsing import Progress, RunBrowser
 
 QUIET_S = 15.0
 """A run that nothing was written to for so long, and that isn't finished, has stopped."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
-    """Tells one state of a run from another, as far as its numbers go."""
-
-    turns: int
-    newest: int
-    events: int
 
 
 class WatchedRun:
@@ -50,7 +40,8 @@ class WatchedRun:
         self._scorers: tuple[int, Mapping[str, Scorer[Any]]] | None = None
         self._catalogue: ConversationIndex | None = None
         self.numbers: RunNumbers | None = None
-        self.numbers_stamp: Stamp | None = None
+        self.numbers_stamp = ""
+        """Of the state of the run that the numbers are of; empty without numbers."""
         self._earliest = 0.0
 
     def close(self) -> None:
@@ -122,15 +113,16 @@ class WatchedRun:
         """One thread at a time."""
         return self._listing
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> str:
+        """Tells one state of the run from another, as far as its numbers go."""
         progress = self.progress()
-        return Stamp(turns=progress.turns, newest=progress.newest, events=progress.events)
+        return f"{progress.turns}.{progress.newest}.{progress.events}"
 
     def wants_numbers(self) -> bool:
         """Whether the numbers are missing or out of date, and it isn't too soon to compute them again."""
         return monotonic() >= self._earliest and self.numbers_stamp != self.stamp()
 
-    def keep(self, numbers: RunNumbers, stamp: Stamp, *, took_s: float) -> None:
+    def keep(self, numbers: RunNumbers, stamp: str, *, took_s: float) -> None:
         """
         Keep *numbers*, which were computed of the run as *stamp* tells it.
 

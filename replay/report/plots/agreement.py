@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from replay.core.errors import InputError
-from replay.report.plots.drawing import COLOURS, Width, new_figure, plain
+from replay.report.plots.drawing import COLOURS, WIDTHS_IN, Width, new_figure, plain
 from replay.report.plots.plotted import PlottedRun, chosen_metrics
 from replay.statistics.correlation import Correlation, CorrelationName, correlations
 from replay.statistics.group import group_of
@@ -70,7 +70,7 @@ def _scatter(run: PlottedRun, one: str, other: str, width: Width, resamples: int
     if not x:
         raise InputError(f"there is nothing to draw: no turn has both {one} and {other}")
     found = correlations(x, y, clusters=conversations, resamples=resamples, seed=seed)
-    figure = new_figure(width, 3.0 if width == "column" else 4.0)
+    figure = new_figure(WIDTHS_IN[width], 3.0 if width == "column" else 4.0)
     axes = figure.subplots()
     # Scores have few values and many turns each: the area of a mark says how many.
     counts = Counter(zip(x, y, strict=True))
@@ -116,7 +116,7 @@ def _matrix(run: PlottedRun, names: Sequence[str], width: Width) -> Figure:
             if not isinstance(value, Undefined):
                 cells[row, column] = value
     size = CELL_IN[width] * len(names)
-    figure = new_figure(width, size + 1.0)
+    figure = new_figure(WIDTHS_IN[width], size + 1.0)
     axes = figure.subplots()
     axes.grid(visible=False)
     shown = cells[1:, :-1]

@@ -73,12 +73,12 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_STYLE)
 
 
-def new_figure(width: Width, height_in: float) -> Figure:
-    """An empty figure, wide enough for *width*."""
+def new_figure(width_in: float, height_in: float) -> Figure:
+    """An empty figure, without matplotlib's global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTHS_IN[width], height_in), layout="constrained")
+    figure = Figure(figsize=(width_in, height_in), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replay.report.plots.drawing import GREY, Width, new_figure
+from replay.report.plots.drawing import GREY, WIDTHS_IN, Width, new_figure
 from replay.report.plots.plotted import Look
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def frame(panels: int, *, width: Width, entries: Sequence[str]) -> Frame:
     down = math.ceil(panels / across)
     legend_rows = math.ceil(len(entries) / _legend_columns(entries, width))
     height = down * PANEL_IN + COUNTS_IN + LEGEND_ROW_IN * legend_rows + 0.15
-    figure = new_figure(width, height)
+    figure = new_figure(WIDTHS_IN[width], height)
     grid = figure.subplots(
         down + 1,
         across,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replay.core.errors import InputError
-from replay.report.plots.drawing import COLOURS, check_can_draw, plain
+from replay.core.errors import InputError, writing
+from replay.report.plots.drawing import COLOURS, check_can_draw, new_figure, plain
 from replay.statistics.correlation import COEFFICIENTS
 from replay.statistics.interval import Interval
 from replay.statistics.undefined import Undefined
@@ -47,13 +47,11 @@ def draw_plots(study: AgreementStudy, folder: Path) -> list[Path]:
         "distributions": _panels(shown, _distributions),
         "correlations": _correlation_bars(shown),
     }
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         return [
             _save(figure, folder / f"{name}.{kind}") for name, figure in figures.items() for kind in FORMATS
         ]
-    except OSError as error:
-        raise InputError(f'"{folder}" can\'t be written: {error.strerror or error}') from error
 
 
 def _save(figure: Figure, path: Path) -> Path:
@@ -69,7 +67,7 @@ def _save(figure: Figure, path: Path) -> Path:
 def _panels(agreements: Sequence[ScoreAgreement], draw: Callable[[Axes, ScoreAgreement], None]) -> Figure:
     across = min(ACROSS, len(agreements))
     down = math.ceil(len(agreements) / across)
-    figure = _figure(4.2 * across, 3.6 * down)
+    figure = new_figure(4.2 * across, 3.6 * down)
     panels = figure.subplots(down, across, squeeze=False).flatten().tolist()
     for panel, one in zip(panels, agreements, strict=False):
         draw(panel, one)
@@ -82,11 +80,9 @@ def _panels(agreements: Sequence[ScoreAgreement], draw: Callable[[Axes, ScoreAgr
 def _scatter(panel: Axes, one: ScoreAgreement) -> None:
     panel.scatter(one.ratings, one.scores, s=14, alpha=0.4, color=_COLOURS[0], edgecolors="none")
     pearson = one.correlations["pearson"].value
-    if not isinstance(pearson, Undefined):
-        # Beside the axis, since points can lie anywhere within.
-        panel.set_xlabel(f"people (r = {pearson:.3f})")
-    else:
-        panel.set_xlabel("people")
+    # Beside the axis, since points can lie anywhere within.
+    shown = "" if isinstance(pearson, Undefined) else f" (r = {pearson:.3f})"
+    panel.set_xlabel(f"people{shown}")
     panel.set_ylabel("score")
 
 
@@ -109,7 +105,7 @@ def _distributions(panel: Axes, one: ScoreAgreement) -> None:
 
 
 def _correlation_bars(agreements: Sequence[ScoreAgreement]) -> Figure:
-    figure = _figure(max(5.0, 1.6 * len(agreements) + 2), 4.0)
+    figure = new_figure(max(5.0, 1.6 * len(agreements) + 2), 4.0)
     panel = figure.subplots()
     width = 0.8 / len(COEFFICIENTS)
     for place, (name, colour) in enumerate(zip(COEFFICIENTS, _COLOURS, strict=True)):
@@ -129,13 +125,4 @@ def _correlation_bars(agreements: Sequence[ScoreAgreement]) -> Figure:
     panel.set_ylabel("correlation with people")
     if panel.containers:
         panel.legend(fontsize=8)
-    return figure
-
-
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
     return figure
