@@ -16,16 +16,11 @@ import yaml
 
 import replay
 from replay.core.errors import RunError
+from tests.cli.command import replay_cli
 
 TALKS, TURNS = 6, 3
 RIGHT = "gold"
 WRONG = ["Ann sang 1.", *["Nobody knows."] * (TURNS - 1)]
-
-
-def replay_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
-    )
 
 
 def scenario(name: str, answers, *asserted, **changes):

@@ -21,20 +21,10 @@ from replay.cli import app
 from replay.core.settings.plugins import available
 from replay.scenario.reading import read_scenario
 from replay.scenario.shipped import find_scenario, shipped_names
+from tests.cli.command import replay_cli
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "help"
 VERBS = [command.name for command in app.registered_commands]
-
-
-def replay_cli(*arguments: str, cwd: Path, **more) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        **more,
-    )
 
 
 @pytest.fixture(scope="module")

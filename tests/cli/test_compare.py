@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 import replay
+from tests.cli.command import replay_cli
 
 TALKS, TURNS = 6, 4
-
-
-def replay_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
-    )
 
 
 def scenario(folder: Path, answers, **changes):

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.cli.command import replay_cli
+
 MAGIC = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
-
-
-def replay_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
-    )
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replay.core.errors import InputError
+from replay.report.columns import Bounded
 from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.plots.drawing import Width, plain
 from replay.report.plots.frame import Frame, dodged, draw_counts, draw_legend, frame, note_few, zero_line
 from replay.report.plots.plotted import Look, PlottedRun, chosen_metrics, looks
 from replay.scorers.scorer import SHARE
-from replay.statistics.paired import PairedDifference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 class _Point(NamedTuple):
     depth: int
     value: float
-    low: float | None
-    high: float | None
+    ends: tuple[float, float] | None
     conversations: int
+
+
+class _Row(Bounded, Protocol):
+    @property
+    def conversations(self) -> int: ...
 
 
 def depth_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width) -> Figure:
@@ -40,8 +44,7 @@ def depth_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Widt
     for axes, name in zip(made.panels, names, strict=True):
         unit = runs[0].report.table.columns[name].unit
         for look, table in tables:
-            scores = [(row.depth or 0, row.scores[name]) for row in table.depths]
-            points = _points(((d, s.value, s.low, s.high, s.conversations) for d, s in scores), unit)
+            points = _points([(row.depth, row.scores[name]) for row in table.depths], unit)
             shown += points
             _draw_line(axes, look, points)
         axes.set_ylabel(_axis(name, unit))
@@ -79,7 +82,7 @@ def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width)
         unit = runs[0].report.table.columns[name].unit
         for place, look in enumerate(drawn):
             if gap := gaps.get((name, look)):
-                points = _gap_points(gap)
+                points = _points([(row.depth, row) for row in gap.depths], gap.unit)
                 shown += points
                 _draw_bars(axes, look, points, dodged(place, len(drawn)))
         axes.set_ylabel(f"{plain(name)} minus gold{_points_of(unit)}")
@@ -90,31 +93,32 @@ def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width)
     return made.figure
 
 
-def _gap_points(gap: PairedDifference) -> list[_Point]:
-    rows = ((row.depth or 0, row.value, row.low, row.high, row.conversations) for row in gap.depths)
-    return _points(rows, gap.unit)
-
-
-def _points(
-    rows: Iterable[tuple[int, float | None, float | None, float | None, int]], unit: str
-) -> list[_Point]:
+def _points(rows: Sequence[tuple[int | None, _Row]], unit: str) -> list[_Point]:
     """Those that have a value; shares in per cent."""
     by = 100 if unit == SHARE else 1
     return [
-        _Point(depth, by * value, None if low is None else by * low, None if high is None else by * high, of)
-        for depth, value, low, high, of in rows
-        if value is not None
+        _Point(
+            depth or 0,
+            by * row.value,
+            None if row.low is None or row.high is None else (by * row.low, by * row.high),
+            row.conversations,
+        )
+        for depth, row in rows
+        if row.value is not None
     ]
+
+
+def _draw_marks(axes: Axes, look: Look, points: Sequence[_Point], beside: float = 0.0) -> None:
+    marks = look.markers([point.conversations for point in points])
+    axes.scatter([point.depth + beside for point in points], [point.value for point in points], **marks)
 
 
 def _draw_line(axes: Axes, look: Look, points: Sequence[_Point]) -> None:
     depths = [point.depth for point in points]
     axes.plot(depths, [point.value for point in points], color=look.colour, linestyle=look.dashes)
-    marks = look.markers([point.conversations for point in points])
-    axes.scatter(depths, [point.value for point in points], **marks)
-    bands = [(p.depth, p.low, p.high) for p in points if p.low is not None and p.high is not None]
-    at = [depth for depth, _, _ in bands]
-    lower, upper = [low for _, low, _ in bands], [high for _, _, high in bands]
+    _draw_marks(axes, look, points)
+    at = [point.depth for point in points if point.ends]
+    lower, upper = ([point.ends[end] for point in points if point.ends] for end in (0, 1))
     axes.fill_between(at, lower, upper, color=look.colour, alpha=0.1, linewidth=0)
     for ends in (lower, upper):
         # Bands of policies that differ little lie on each other; their edges tell them apart.
@@ -122,21 +126,10 @@ def _draw_line(axes: Axes, look: Look, points: Sequence[_Point]) -> None:
 
 
 def _draw_bars(axes: Axes, look: Look, points: Sequence[_Point], beside: float) -> None:
-    depths = [point.depth + beside for point in points]
-    ends = [
-        (depth, point.low, point.high)
-        for depth, point in zip(depths, points, strict=True)
-        if point.low is not None and point.high is not None
-    ]
-    axes.vlines(
-        [depth for depth, _, _ in ends],
-        [low for _, low, _ in ends],
-        [high for _, _, high in ends],
-        color=look.colour,
-        linewidth=0.9,
-    )
-    marks = look.markers([point.conversations for point in points])
-    axes.scatter(depths, [point.value for point in points], **marks)
+    at = [point.depth + beside for point in points if point.ends]
+    lower, upper = ([point.ends[end] for point in points if point.ends] for end in (0, 1))
+    axes.vlines(at, lower, upper, color=look.colour, linewidth=0.9)
+    _draw_marks(axes, look, points, beside)
 
 
 def _axis(name: str, unit: str) -> str:

@@ -64,7 +64,8 @@ def rating(value: Any, place: Place, field: str) -> float | None:
     Raises:
         DatasetError: it is something else.
     """
-    if value is None or (isinstance(value, str) and (not value.strip() or is_not_applicable(value))):
+    text = value.strip().lower() if isinstance(value, str) else None
+    if value is None or text in ("", "na", "none", "nan") or (text or "").startswith(("n/a", "na (")):
         return None
     try:
         number = float(value)
@@ -73,8 +74,3 @@ def rating(value: Any, place: Place, field: str) -> float | None:
     if isinstance(value, bool) or not abs(number) < float("inf"):
         raise place.error(f"is {value!r}, expected a number or N/A", field)
     return number
-
-
-def is_not_applicable(text: str) -> bool:
-    """Whether *text* says that a criterion doesn't apply."""
-    return text.strip().lower().startswith(("n/a", "na (")) or text.strip().lower() in ("na", "none", "nan")

@@ -39,9 +39,7 @@ def match_items(scores: ItemSet, human: ItemSet, level: str) -> Matched:
     if not right:
         raise InputError(f"{human.source} has no item of level {level}")
     if scores.source == human.source:  # one file with both
-        return Matched(
-            pairs=tuple(zip(left, right, strict=True)), joined_by="row", only_scores=0, only_human=0
-        )
+        return _by_row(scores, human, left, right)
     shared = [k for k in KEYS if all(k in item.keys for item in left) and all(k in i.keys for i in right)]
     shared = ["id"] if "id" in shared else shared
     if not set(shared) & {"id", "conversation"}:

@@ -10,10 +10,10 @@ rater.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from replay.core.errors import DatasetError
 from replay.datasets.tables import Table, TableRow
-from replay.tables.agreement.items import KEYS, ItemSet, RatedItem, Ratings, is_not_applicable, rating
+from replay.tables.agreement.items import KEYS, ItemSet, RatedItem, Ratings, rating
 
 _NOT_CRITERIA = (*KEYS, "rater", "group", "passage", "level", "turn")
 
@@ -84,6 +84,7 @@ def _item(row: TableRow, criteria: list[str]) -> RatedItem:
 
 
 def _ratings(row: TableRow, name: str) -> Ratings:
+    """One rating, or those of a list."""
     value = row.cells.get(name)
     return tuple(rating(one, row.place, name) for one in (value if isinstance(value, list) else [value]))
 
@@ -98,25 +99,11 @@ def _group(row: TableRow) -> str | None:
 
 
 def _holds_numbers(table: Table, name: str) -> bool:
-    values: list[Any] = []
-    for row in table.rows:
-        cell = row.cells.get(name)
-        values += cell if isinstance(cell, list) else [cell]
-    known = [value for value in values if value is not None and not _blank(value)]
-    return bool(known) and all(_is_number(value) for value in known)
-
-
-def _blank(value: Any) -> bool:
-    return isinstance(value, str) and (not value.strip() or is_not_applicable(value))
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool):
-        return False
     try:
-        return abs(float(value)) < float("inf")
-    except (TypeError, ValueError):
+        found = [one for row in table.rows for one in _ratings(row, name)]
+    except DatasetError:
         return False
+    return any(one is not None for one in found)
 
 
 def _named(keys: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any
 
@@ -181,7 +181,14 @@ def _agreement(
         for item, rated in matched.pairs
         if (value := _score(item, score, criteria)) is not None
         and (rating := rated.mean(criterion)) is not None
-        for item in [_with_facts_of(item, rated)]
+        # The system and the group may be what only the human file knows.
+        for item in [
+            replace(
+                item,
+                keys={**rated.keys, **item.keys},
+                group=rated.group if item.group is None else item.group,
+            )
+        ]
     ]
     groups: list[Hashable] = [
         (place if item.group is None else item.group) for place, (item, _, _) in enumerate(known)
@@ -219,15 +226,6 @@ def _agreement(
         if len(by_system) > 1
         else None,
         pairwise=tuple(p for p in pairwise_agreement(passages, settings.confidence) if p.passages),
-    )
-
-
-def _with_facts_of(item: RatedItem, rated: RatedItem) -> RatedItem:
-    """*item* with the system and group that only the human file knows."""
-    return RatedItem(
-        keys={**rated.keys, **item.keys},
-        ratings=item.ratings,
-        group=rated.group if item.group is None else item.group,
     )
 
 
