@@ -19,7 +19,9 @@ from replay.runs.scoring import score_into
 from replay.scorers.bertscore import IdfBertScore, bertscore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
+from replay.statistics import score_column
 from replay.store.store import DATABASE, RunStore
+from replay.store.stored import StoredScore
 
 SCORERS = ("f1", "bleu4", "heq_d", "hit_rate", "mrr", "unanswerable_f1", "latency")
 
@@ -89,14 +91,14 @@ def scored(store: RunStore, *names: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("part", [1, 4, 10, 50])
 def test_scores_are_the_same_however_many_records_are_scored_together(store, monkeypatch, part):
     at_once = scored(store, *SCORERS)
-    monkeypatch.setattr(scoring, "PART", part)
+    monkeypatch.setattr(score_column, "PART", part)
     assert scored(store, *SCORERS) == at_once
     assert len(at_once) == len(SCORERS) * len(records())
 
 
 def test_a_part_holds_whole_conversations(store, monkeypatch):
-    monkeypatch.setattr(scoring, "PART", 4)
-    parts = list(scoring._parts(store.records()))
+    monkeypatch.setattr(score_column, "PART", 4)
+    parts = list(score_column.in_parts(store.records()))
     assert [len(part) for part in parts] == [6] * 18
     plays = [(one.conversation, one.policy) for part in parts for one in part]
     changes = sum(before != after for before, after in pairwise(plays))
@@ -104,7 +106,7 @@ def test_a_part_holds_whole_conversations(store, monkeypatch):
 
 
 def test_one_scorer_replaced_by_another_leaves_nothing_of_its_own_kind_behind(store, monkeypatch):
-    monkeypatch.setattr(scoring, "PART", 4)
+    monkeypatch.setattr(score_column, "PART", 4)
     first = scored(store, "f1")
     assert scored(store, "f1") == first
     assert json.loads(dict(sqlite3.connect(store.folder / DATABASE).execute("SELECT * FROM run"))["scorers"])
@@ -113,7 +115,7 @@ def test_one_scorer_replaced_by_another_leaves_nothing_of_its_own_kind_behind(st
 def test_a_run_without_records_loses_its_old_scores(tmp_path):
     facts = {"scenario": {"folder": str(tmp_path), "text": "", "source": ""}}
     store = RunStore.create(tmp_path / "empty", facts)
-    store.add_scores("f1", [scoring.StoredScore("c", "s", "p", 1, 0.5, None)])
+    store.add_scores("f1", [StoredScore("c", "s", "p", 1, 0.5, None)])
     assert scored(store, "f1") == []
     store.close()
 

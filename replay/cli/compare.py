@@ -62,7 +62,8 @@ def compare(
     from replay.report.compare_text import print_comparison
     from replay.report.pairing import pair_groups, selected, two_names
     from replay.runs.run import Run
-    from replay.statistics.run_comparison import ComparisonSettings, comparison_report
+    from replay.statistics.comparison import ComparisonSettings
+    from replay.statistics.run_comparison import comparison_report
 
     if spread:
         show_spread(runs, by_depth=by is not None, as_json=as_json)

@@ -16,7 +16,6 @@ from replay.scenario.sections import Scenario
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_comparison import ScoredRun
-from replay.statistics.score_column import ScoreColumn
 
 
 def check_assertions(run: Run) -> list[AssertionResult]:
@@ -60,10 +59,7 @@ def _scored(run: Run) -> ScoredRun:
     if load is not None:
         places = [place for place, record in enumerate(records) if _is_measured(record, load)]
         records = [records[place] for place in places]
-        scores = {
-            name: ScoreColumn(scorer=column.scorer, observed=[column.observed[place] for place in places])
-            for name, column in scores.items()
-        }
+        scores = {name: column.at(places) for name, column in scores.items()}
     return ScoredRun(name=str(run.folder), records=records, scores=scores, signatures=run.signatures())
 
 

@@ -18,7 +18,7 @@ from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
-from replay.runs.scoring import _observed, _StoredScorer, build_scorers, score_into
+from replay.runs.scoring import _StoredScorer, build_scorers, score_into, stored_columns
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.store import DATABASE, RunStore
@@ -162,19 +162,10 @@ class Run:
 
     def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
         """All records, and the scores of each, by the scorer's label."""
-        from replay.statistics.score_column import ScoreColumn
-
         scorers = self.scorers()
         with self._opened() as store:
             records = list(store.records())
-            columns = {}
-            for label, scorer in scorers.items():
-                stored = {(s.conversation, s.system, s.policy, s.depth): s for s in store.scores(label)}
-                observed = [
-                    _observed(stored.get((r.conversation, r.system, r.policy, r.depth))) for r in records
-                ]
-                columns[label] = ScoreColumn(scorer=scorer, observed=observed)
-        return records, columns
+            return records, stored_columns(store, records, scorers)
 
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""

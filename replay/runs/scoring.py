@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import build, load
-from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
+from replay.scorers.scorer import Scorer, Unscored
+from replay.statistics.score_column import ScoreColumn, in_parts, stored_column, surveyed
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore
-
-if TYPE_CHECKING:
-    pass
-
-
-PART = 5_000
-"""Records that are scored together, at least, unless fewer are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +56,9 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     """
     kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
     scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
-    if any(isinstance(scorer, SurveyingScorer) for scorer in scorers.values()):
-        for records in _parts(store.records()):
-            scorers = {
-                label: scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
-                for label, scorer in scorers.items()
-            }
+    scorers = surveyed(scorers, store.records)
     replaced = False
-    for records in _parts(store.records()):
+    for records in in_parts(store.records()):
         observed = {label: scorer.observe(records) for label, scorer in scorers.items()}
         for label, values in observed.items():
             keep = store.add_scores if replaced else store.replace_scores
@@ -84,25 +72,22 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     store.add_event("scored", {label: scorer.signature for label, scorer in scorers.items()})
 
 
-def _parts(records: Iterator[TurnRecord]) -> Iterator[list[TurnRecord]]:
-    """Some ``PART`` records at a time, all turns of a conversation together."""
-    part: list[TurnRecord] = []
-    for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
-        part += played
-        if len(part) >= PART:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
 def _stored(record: TurnRecord, value: Any) -> StoredScore:
     unscored = value.reason if isinstance(value, Unscored) else None
     shown = None if unscored is not None else value
     return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)
 
 
-def _observed(stored: StoredScore | None) -> Any:
-    if stored is None:
-        return Unscored(reason="not scored yet")
-    return stored.value if stored.unscored is None else Unscored(reason=stored.unscored)
+def stored_columns(
+    store: RunStore, records: Sequence[TurnRecord], scorers: Mapping[str, Scorer[Any]]
+) -> dict[str, ScoreColumn]:
+    """What *scorers* observed in *records* of the run in *store*, by label."""
+    places = {(r.conversation, r.system, r.policy, r.depth): place for place, r in enumerate(records)}
+    return {
+        label: stored_column(
+            scorer,
+            len(records),
+            ((places[one[:4]], one.value, one.unscored) for one in store.scores(label) if one[:4] in places),
+        )
+        for label, scorer in scorers.items()
+    }

@@ -18,7 +18,7 @@ what the system would answer if it were asked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -26,6 +26,9 @@ from numpy.typing import NDArray
 
 S = TypeVar("S")
 Matrix = NDArray[np.float64]
+
+BLOCK = 5_000_000
+"""Entries of a matrix of weights that are held at a time."""
 
 
 def cluster_weights(clusters: int, *, resamples: int, seed: int) -> Matrix:
@@ -39,10 +42,37 @@ def cluster_weights(clusters: int, *, resamples: int, seed: int) -> Matrix:
     """
     if resamples < 0 or clusters < 0:
         raise ValueError(f"resamples ({resamples}) and clusters ({clusters}) can't be negative")
-    if clusters == 0:
-        return np.zeros((resamples, 0))
+    return np.concatenate([np.zeros((0, clusters)), *_blocks(clusters, resamples, seed)])
+
+
+class WeightBlocks:
+    """
+    The rows of ``cluster_weights``, as many at a time as memory is to hold; the same however often one looks.
+    """
+
+    def __init__(self, clusters: int, *, resamples: int, seed: int) -> None:
+        self.clusters = clusters
+        self.resamples = resamples
+        self._seed = seed
+        self._all: Matrix | None = None
+
+    def __iter__(self) -> Iterator[Matrix]:
+        if self._all is None and self.clusters * self.resamples <= BLOCK:
+            self._all = cluster_weights(self.clusters, resamples=self.resamples, seed=self._seed)
+        if self._all is not None:
+            return iter([self._all])
+        return _blocks(self.clusters, self.resamples, self._seed)
+
+
+def _blocks(clusters: int, resamples: int, seed: int) -> Iterator[Matrix]:
+    if not clusters:
+        yield np.zeros((resamples, 0))
+        return
     rng = np.random.default_rng(seed)
-    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples).astype(np.float64)
+    at_a_time = max(1, BLOCK // clusters)
+    for begin in range(0, resamples, at_a_time):
+        rows = min(at_a_time, resamples - begin)
+        yield rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=rows).astype(np.float64)
 
 
 def resampled_means(sums: Matrix, counts: Matrix, weights: Matrix) -> Matrix:

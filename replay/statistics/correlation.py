@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import cluster_weights
-from replay.statistics.interval import Interval, IntervalMethod, interval
+from replay.statistics.interval import Interval, IntervalMethod, ends_of, interval
 from replay.statistics.undefined import Undefined, defined
 
 CorrelationName = Literal["pearson", "spearman", "kendall"]
@@ -39,15 +39,15 @@ class Correlation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        ends = self.interval
+        ends = ends_of(self.interval)
         return {
             "value": defined(self.value),
-            "low": ends.low if isinstance(ends, Interval) else None,
-            "high": ends.high if isinstance(ends, Interval) else None,
+            "low": ends["low"],
+            "high": ends["high"],
             "items": self.items,
             "clusters": self.clusters,
             "undefined": self.value.reason if isinstance(self.value, Undefined) else None,
-            "no_interval": ends.reason if isinstance(ends, Undefined) else None,
+            "no_interval": ends["no_interval"],
         }
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
-from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.depth_row import COUNTS, DepthRow, depth_row
-from replay.statistics.estimate import Estimate, conversation_clusters, estimate_cells
+from replay.statistics.estimate import Estimate, estimate_cells, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.interval import METHOD_NAMES, IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
@@ -155,8 +154,7 @@ def depth_table(
     check_columns(records, scores)
     _check_depths(records, conversations)
     order = sorted(range(len(records)), key=lambda i: (records[i].conversation, records[i].depth))
-    clusters, played = conversation_clusters(records)
-    weights = cluster_weights(played, resamples=resamples, seed=seed)
+    drawn = resampling(records, resamples=resamples, seed=seed, confidence=confidence, method=method)
 
     groups = groups_in_order(map(group_of, records))
     depths = [*range(1, max(conversations.values(), default=0) + 1), None]
@@ -168,15 +166,7 @@ def depth_table(
         cells[group, None].append(index)
 
     estimates = {
-        name: estimate_cells(
-            column,
-            list(cells.values()),
-            clusters=clusters,
-            weights=weights,
-            confidence=confidence,
-            method=method,
-        )
-        for name, column in scores.items()
+        name: estimate_cells(column, list(cells.values()), drawn)[0] for name, column in scores.items()
     }
     planned = _turns_by_depth(conversations)
     rows = {
@@ -198,7 +188,7 @@ def depth_table(
             for group in groups
         ),
         columns={name: Column(signature=c.scorer.signature, unit=c.unit) for name, c in scores.items()},
-        conversations=played,
+        conversations=drawn.weights.clusters,
         resamples=resamples,
         seed=seed,
         confidence=confidence,

@@ -5,21 +5,78 @@ A score over some turns, with its interval and what was left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from replay.core.record import TurnRecord
-from replay.scorers.scorer import ResampledScorer, Unscored
-from replay.statistics.bootstrap import Matrix, cluster_bootstrap, resampled_means
-from replay.statistics.interval import Interval, IntervalMethod, interval
+from replay.scorers.scorer import ResampledScorer
+from replay.statistics.bootstrap import Matrix, WeightBlocks, cluster_bootstrap, resampled_means
+from replay.statistics.interval import IntervalMethod, ends_of, interval
 from replay.statistics.jackknife import jackknifed_values, sums_and_counts
-from replay.statistics.score_column import ScoreColumn
+from replay.statistics.score_column import Positions, ScoreColumn
 
-Cell = Sequence[int]
-"""Positions of records: those that one number of a table is about."""
+Samples = tuple[Matrix, Matrix | None]
+"""Scores in each resample and, for BCa, without each conversation; a column for each cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resampling:
+    """Whole conversations drawn with replacement, the same ones for every number of a table."""
+
+    clusters: Positions
+    """For each record, its conversation's column of *weights*."""
+    weights: WeightBlocks
+    confidence: float = 0.95
+    method: IntervalMethod = "percentile"
+
+    def samples(self, column: ScoreColumn, cells: Sequence[Positions]) -> Samples:
+        """Every record of *cells*, the positions that one number of a table is about, must have a score."""
+        resampled = np.vstack(
+            [resampled_values(column, cells, clusters=self.clusters, weights=some) for some in self.weights]
+        )
+        if self.method != "bca" or not self.weights.resamples:
+            return resampled, None
+        count = self.weights.clusters
+        return resampled, jackknifed_values(column, cells, clusters=self.clusters, count=count)
+
+    def ends(
+        self, samples: Samples, cell: int, *, conversations: int, estimate: float | None
+    ) -> dict[str, Any]:
+        """``ends_of`` the interval of one cell, whose value is *estimate*."""
+        resampled, left_out = samples
+        return ends_of(
+            interval(
+                resampled[:, cell],
+                method=self.method,
+                confidence=self.confidence,
+                conversations=conversations,
+                estimate=estimate,
+                jackknifed=None if left_out is None else left_out[:, cell],
+            )
+        )
+
+
+def resampling(
+    records: Sequence[TurnRecord],
+    *,
+    resamples: int,
+    seed: int,
+    confidence: float = 0.95,
+    method: IntervalMethod = "percentile",
+) -> Resampling:
+    """Of the conversations of the data that *records* are of, in alphabetical order."""
+    ids = sorted({record.recorded_conversation for record in records})
+    place = {conversation: position for position, conversation in enumerate(ids)}
+    return Resampling(
+        clusters=[place[record.recorded_conversation] for record in records],
+        weights=WeightBlocks(len(ids), resamples=resamples, seed=seed),
+        confidence=confidence,
+        method=method,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,74 +99,45 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "scored": self.scored,
-            "conversations": self.conversations,
-            "unscored": dict(self.unscored),
-            "no_interval": self.no_interval,
-        }
-
-
-def conversation_clusters(records: Sequence[TurnRecord]) -> tuple[list[int], int]:
-    """For each record the position of its conversation among all, in alphabetical order; and their number."""
-    ids = sorted({record.recorded_conversation for record in records})
-    place = {conversation: position for position, conversation in enumerate(ids)}
-    return [place[record.recorded_conversation] for record in records], len(ids)
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
 
 def estimate_cells(
     column: ScoreColumn,
-    cells: Sequence[Cell],
-    *,
-    clusters: Sequence[int],
-    weights: Matrix,
-    confidence: float,
-    method: IntervalMethod = "percentile",
-) -> list[Estimate]:
+    cells: Sequence[Positions],
+    drawn: Resampling,
+    value_of: Callable[[Positions], float | None] | None = None,
+) -> tuple[list[Estimate], Samples]:
     """
-    One estimate for each of *cells*.
+    One estimate for each of *cells*, positions in *column*, and what its interval was read from.
 
-    *clusters* gives, for every record, its conversation's column of *weights*.
+    *value_of* gives the score of scored positions in the place of ``column.value``.
     """
-    scored = [[index for index in cell if column.is_scored(index)] for cell in cells]
-    resampled = resampled_values(column, scored, clusters=clusters, weights=weights)
-    jackknifed = (
-        jackknifed_values(column, scored, clusters=clusters, count=weights.shape[1])
-        if method == "bca" and len(weights)
-        else None
-    )
+    is_scored = np.fromiter(map(column.is_scored, range(len(column.observed))), np.bool_)
+    places = [np.asarray(cell, dtype=np.intp) for cell in cells]
+    scored = [cell[is_scored[cell]] for cell in places]
+    clusters = np.asarray(drawn.clusters, dtype=np.intp)
+    samples = drawn.samples(column, scored)
     estimates = []
-    for position, (cell, indices) in enumerate(zip(cells, scored, strict=True)):
-        conversations = len({clusters[index] for index in indices})
-        value = column.value(indices)
-        ends = interval(
-            resampled[:, position],
-            method=method,
-            confidence=confidence,
-            conversations=conversations,
-            estimate=value,
-            jackknifed=None if jackknifed is None else jackknifed[:, position],
-        )
-        reasons = Counter(o.reason for i in cell if isinstance(o := column.observed[i], Unscored))
+    for position, (cell, known) in enumerate(zip(places, scored, strict=True)):
+        conversations = len(np.unique(clusters[known]))
+        value = (value_of or column.value)(known)
+        reasons = Counter(column.observed[index].reason for index in cell[~is_scored[cell]])
         estimates.append(
             Estimate(
                 value=value,
-                low=ends.low if isinstance(ends, Interval) else None,
-                high=ends.high if isinstance(ends, Interval) else None,
-                scored=len(indices),
+                scored=len(known),
                 conversations=conversations,
                 unscored=dict(sorted(reasons.items())),
-                no_interval=None if isinstance(ends, Interval) else ends.reason,
+                **drawn.ends(samples, position, conversations=conversations, estimate=value),
             )
         )
-    return estimates
+    return estimates, samples
 
 
 def resampled_values(
-    column: ScoreColumn, cells: Sequence[Cell], *, clusters: Sequence[int], weights: Matrix
+    column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, weights: Matrix
 ) -> Matrix:
     """
     The score of each cell in each resample, shape (resamples, cells); NaN where a resample lacks the cell.
@@ -121,7 +149,7 @@ def resampled_values(
     values = np.full((len(weights), len(cells)), np.nan)
     if isinstance(column.scorer, ResampledScorer):
         for position, cell in enumerate(cells):
-            if cell:
+            if len(cell):
                 observed, places = [column.observed[i] for i in cell], [clusters[i] for i in cell]
                 values[:, position] = column.scorer.combine_resampled(observed, places, weights)
         return values

@@ -18,7 +18,7 @@ given: a percentile interval in its place would look like what was asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,13 @@ class Interval:
 
     low: float
     high: float
+
+
+def ends_of(found: Interval | Undefined) -> dict[str, Any]:
+    """``low``, ``high`` and ``no_interval``, why there is none, for records that hold all three."""
+    if isinstance(found, Undefined):
+        return {"low": None, "high": None, "no_interval": found.reason}
+    return {"low": found.low, "high": found.high, "no_interval": None}
 
 
 def interval(

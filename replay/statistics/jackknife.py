@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.statistics.score_column import ScoreColumn
+from replay.statistics.score_column import Positions, ScoreColumn
 
 Matrix = NDArray[np.float64]
 
 
 def jackknifed_values(
-    column: ScoreColumn, cells: Sequence[Sequence[int]], *, clusters: Sequence[int], count: int
+    column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, count: int
 ) -> Matrix:
     """
     The score of each cell without each conversation, shape (*count*, cells).
@@ -28,7 +28,7 @@ def jackknifed_values(
         return jackknifed_means(*sums_and_counts(column, cells, clusters, count))
     values = np.full((count, len(cells)), np.nan)
     for position, cell in enumerate(cells):
-        if not cell:
+        if not len(cell):
             continue
         values[:, position] = column.scorer.combine([column.observed[index] for index in cell])
         for cluster in sorted({clusters[index] for index in cell}):
@@ -47,13 +47,14 @@ def jackknifed_means(sums: Matrix, counts: Matrix) -> Matrix:
 
 
 def sums_and_counts(
-    column: ScoreColumn, cells: Sequence[Sequence[int]], clusters: Sequence[int], count: int
+    column: ScoreColumn, cells: Sequence[Positions], clusters: Positions, count: int
 ) -> tuple[Matrix, Matrix]:
     """Each conversation's sum of observations and their number, in each cell: shape (*count*, cells)."""
     sums = np.zeros((count, len(cells)))
     counts = np.zeros_like(sums)
+    places = np.asarray(clusters, dtype=np.intp)
     for position, cell in enumerate(cells):
-        for index in cell:
-            sums[clusters[index], position] += float(column.observed[index])
-            counts[clusters[index], position] += 1
+        values = np.fromiter((column.observed[index] for index in cell), np.float64, len(cell))
+        sums[:, position] = np.bincount(places[cell], values, minlength=count)
+        counts[:, position] = np.bincount(places[cell], minlength=count)
     return sums, counts

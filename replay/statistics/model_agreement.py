@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import msgspec
+
 from replay.statistics.correlation import correlations
-from replay.statistics.interval import Interval
-from replay.statistics.proportion import wilson_interval
+from replay.statistics.interval import Interval, ends_of
 from replay.statistics.undefined import Undefined, defined
 
 TIE = 1e-9
@@ -39,14 +40,8 @@ class RankingAgreement:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "by_metric": [list(place) for place in self.by_metric],
-            "by_humans": [list(place) for place in self.by_humans],
-            "same": self.same,
-            "kendall": defined(self.kendall),
-            "pairs": self.pairs,
-            "agreeing": self.agreeing,
-        }
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return {**plain, "kendall": defined(self.kendall)}
 
 
 def ranking_agreement(metric: Mapping[str, float], humans: Mapping[str, float]) -> RankingAgreement:
@@ -86,10 +81,11 @@ class PairwiseAgreement:
     share: float | Undefined
     """*agreeing* among the passages without a human tie, in [0, 1]; guessing gives about a half."""
     interval: Interval | Undefined
-    """Wilson's, with passages as independent cases."""
+    """Wilson's (JASA 22, 1927), with passages as independent cases."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        ends = ends_of(self.interval)
         return {
             "first": self.first,
             "second": self.second,
@@ -98,8 +94,8 @@ class PairwiseAgreement:
             "metric_ties": self.metric_ties,
             "agreeing": self.agreeing,
             "share": defined(self.share),
-            "low": self.interval.low if isinstance(self.interval, Interval) else None,
-            "high": self.interval.high if isinstance(self.interval, Interval) else None,
+            "low": ends["low"],
+            "high": ends["high"],
         }
 
 
@@ -141,8 +137,20 @@ def _pair(
         metric_ties=sum(metric == 0 for metric, _ in told_apart),
         agreeing=agreeing,
         share=agreeing / len(told_apart) if told_apart else none,
-        interval=wilson_interval(agreeing, len(told_apart), confidence) if told_apart else none,
+        interval=_wilson(agreeing, len(told_apart), confidence) if told_apart else none,
     )
+
+
+def _wilson(cases: int, of: int, confidence: float) -> Interval:
+    """
+    Unlike p +- z sqrt(p (1 - p)/n) it has a width at 0 and 1 and keeps its coverage for small n (Brown,
+    Cai & DasGupta, *Interval estimation for a binomial proportion*, Statistical Science 16, 2001).
+    """
+    from scipy.stats import binomtest
+
+    # statsmodels' leaves 5.6e-17 in the place of 0 of 3; scipy's ends at 0 and 1 are exact.
+    ends = binomtest(cases, of).proportion_ci(confidence, method="wilson")
+    return Interval(low=float(ends.low), high=float(ends.high))
 
 
 def _better(a: float, b: float) -> int:

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
-from replay.statistics.bootstrap import Matrix, cluster_weights
-from replay.statistics.estimate import conversation_clusters, resampled_values
+from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.interval import Interval, IntervalMethod, interval
-from replay.statistics.jackknife import jackknifed_values
+from replay.statistics.interval import IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
 
 Turn = tuple[str, int]
@@ -46,15 +48,8 @@ class DifferenceRow:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; of all depths together, depth is null."""
-        return {
-            "depth": self.depth,
-            "turns": self.turns,
-            "conversations": self.conversations,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "no_interval": self.no_interval,
-        }
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,38 +77,11 @@ class PairedDifference:
         return {
             "score": self.score,
             "unit": self.unit,
-            "first": {"system": self.first.system, "policy": self.first.policy},
-            "second": {"system": self.second.system, "policy": self.second.policy},
+            "first": msgspec.to_builtins(self.first),
+            "second": msgspec.to_builtins(self.second),
             "unpaired": self.unpaired,
             "rows": [row.to_json() for row in (*self.depths, self.total)],
         }
-
-
-def paired_difference(
-    records: Sequence[TurnRecord],
-    scores: Mapping[str, ScoreColumn],
-    score: str,
-    *,
-    first: Group,
-    second: Group,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "percentile",
-) -> PairedDifference:
-    """
-    *second* minus *first* in the score called *score*, by depth and in all.
-
-    *scores* are columns over *records*. With the same records, resamples and seed the resampled
-    conversations are those of the depth table.
-
-    Raises:
-        ValueError: a column doesn't fit the records, or a turn is recorded twice for a group.
-    """
-    check_columns(records, scores)
-    clusters, conversations = conversation_clusters(records)
-    weights = cluster_weights(conversations, resamples=resamples, seed=seed)
-    return _paired(records, scores[score], score, (first, second), clusters, weights, confidence, method)
 
 
 def policy_gaps(
@@ -129,14 +97,17 @@ def policy_gaps(
     """
     For each system that has the *baseline* policy, each of its other policies minus it, in every score.
 
-    In the order of the depth table; empty if no system has both. Raises as ``paired_difference`` does.
+    *scores* are columns over *records*. In the order of the depth table; empty if no system has both. With
+    the same records, resamples and seed the resampled conversations are those of the depth table.
+
+    Raises:
+        ValueError: a column doesn't fit the records, or a turn is recorded twice for a group.
     """
     check_columns(records, scores)
-    clusters, conversations = conversation_clusters(records)
-    weights = cluster_weights(conversations, resamples=resamples, seed=seed)
+    drawn = resampling(records, resamples=resamples, seed=seed, confidence=confidence, method=method)
     groups = groups_in_order(map(group_of, records))
     return [
-        _paired(records, column, name, (first, second), clusters, weights, confidence, method)
+        _paired(records, column, name, (first, second), drawn)
         for second in groups
         if second.policy != baseline and (first := Group(second.system, baseline)) in groups
         for name, column in scores.items()
@@ -148,15 +119,10 @@ def _paired(
     column: ScoreColumn,
     score: str,
     sides: tuple[Group, Group],
-    clusters: Sequence[int],
-    weights: Matrix,
-    confidence: float,
-    method: IntervalMethod,
+    drawn: Resampling,
 ) -> PairedDifference:
     first, second = (_scored_turns(records, column, group) for group in sides)
-    rows = difference_rows(
-        column, first, second, clusters=clusters, weights=weights, confidence=confidence, method=method
-    )
+    rows = [cell.row for cell in paired_cells(column, first, second, drawn)]
     return PairedDifference(
         score=score,
         unit=column.unit,
@@ -168,79 +134,51 @@ def _paired(
     )
 
 
-def common_turns(
-    first: Mapping[Turn, int], second: Mapping[Turn, int]
-) -> list[tuple[int | None, list[Turn]]]:
-    """Each depth that both sides have a turn of, with those turns; last, under None, all of them."""
+class PairedCell(NamedTuple):
+    """The turns of one depth that both sides have, or all of them."""
+
+    row: DifferenceRow
+    first: list[int]
+    """Where the first side's turns are, and below the second's."""
+    second: list[int]
+    values: tuple[float | None, float | None]
+    """Each side's score of them; None without any."""
+    resampled: NDArray[np.float64]
+    """Second minus first in each resample."""
+
+
+def paired_cells(
+    column: ScoreColumn, first: Mapping[Turn, int], second: Mapping[Turn, int], drawn: Resampling
+) -> list[PairedCell]:
+    """
+    The depths that both sides have a turn of; last, all of them.
+
+    The sides say where in *column* their turns are, all of them scored.
+    """
     common = sorted(first.keys() & second.keys())
     depths = [*sorted({depth for _, depth in common}), None]
-    return [(depth, [turn for turn in common if depth in (turn[1], None)]) for depth in depths]
-
-
-def difference_rows(
-    column: ScoreColumn,
-    first: Mapping[Turn, int],
-    second: Mapping[Turn, int],
-    *,
-    clusters: Sequence[int],
-    weights: Matrix,
-    confidence: float,
-    method: IntervalMethod,
-) -> list[DifferenceRow]:
-    """
-    *second* minus *first* for each entry of ``common_turns``.
-
-    The sides say where in *column* their turns are, all of them scored; *clusters* gives each place's
-    conversation as a column of *weights*.
-    """
-    rows = []
-    turns = common_turns(first, second)
-    differences, left_out = _differences(column, first, second, clusters, weights, method)
-    for position, (depth, keys) in enumerate(turns):
-        before, after = (column.value([side[key] for key in keys]) for side in (first, second))
+    turns = [[turn for turn in common if depth in (turn[1], None)] for depth in depths]
+    cells = [[[side[turn] for turn in keys] for keys in turns] for side in (first, second)]
+    half = len(turns)
+    resampled, left_out = drawn.samples(column, cells[0] + cells[1])
+    differences = resampled[:, half:] - resampled[:, :half]
+    samples = differences, None if left_out is None else left_out[:, half:] - left_out[:, :half]
+    found = []
+    for position, (depth, keys) in enumerate(zip(depths, turns, strict=True)):
+        before, after = (column.value(side[position]) for side in cells)
         value = None if before is None or after is None else after - before
         conversations = len({conversation for conversation, _ in keys})
-        ends = interval(
-            differences[:, position],
-            method=method,
-            confidence=confidence,
+        row = DifferenceRow(
+            depth=depth,
+            turns=len(keys),
             conversations=conversations,
-            estimate=value,
-            jackknifed=None if left_out is None else left_out[:, position],
+            value=value,
+            **drawn.ends(samples, position, conversations=conversations, estimate=value),
         )
-        rows.append(
-            DifferenceRow(
-                depth=depth,
-                turns=len(keys),
-                conversations=conversations,
-                value=value,
-                low=ends.low if isinstance(ends, Interval) else None,
-                high=ends.high if isinstance(ends, Interval) else None,
-                no_interval=None if isinstance(ends, Interval) else ends.reason,
-            )
+        found.append(
+            PairedCell(row, cells[0][position], cells[1][position], (before, after), differences[:, position])
         )
-    return rows
-
-
-def _differences(
-    column: ScoreColumn,
-    first: Mapping[Turn, int],
-    second: Mapping[Turn, int],
-    clusters: Sequence[int],
-    weights: Matrix,
-    method: IntervalMethod,
-) -> tuple[Matrix, Matrix | None]:
-    """The rows' differences in each resample, and, for BCa, without each conversation."""
-    cells = [
-        [side[turn] for turn in turns] for side in (first, second) for _, turns in common_turns(first, second)
-    ]
-    half = len(cells) // 2
-    resampled = resampled_values(column, cells, clusters=clusters, weights=weights)
-    left_out = None
-    if method == "bca" and len(weights):
-        values = jackknifed_values(column, cells, clusters=clusters, count=weights.shape[1])
-        left_out = values[:, half:] - values[:, :half]
-    return resampled[:, half:] - resampled[:, :half], left_out
+    return found
 
 
 def _scored_turns(records: Sequence[TurnRecord], column: ScoreColumn, group: Group) -> dict[Turn, int]:

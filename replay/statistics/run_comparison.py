@@ -6,18 +6,19 @@ numbers are comparable at all, and what else differs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from replay import __version__
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
-from replay.statistics.comparison import Comparison, Side, compare_sides, corrected
+from replay.statistics.comparison import Comparison, ComparisonSettings, Side, compare_sides, corrected
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.interval import METHOD_NAMES, IntervalMethod
+from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.sign_flip import PERMUTATIONS
 
 SCHEMA = 1
 """Goes up when a key changes its meaning or goes away, not when one is added."""
@@ -42,10 +43,7 @@ class ScoredRun:
         places = [place for place, record in enumerate(self.records) if group_of(record) == group]
         return Side(
             records=[self.records[place] for place in places],
-            scores={
-                name: ScoreColumn(scorer=column.scorer, observed=[column.observed[place] for place in places])
-                for name, column in self.scores.items()
-            },
+            scores={name: column.at(places) for name, column in self.scores.items()},
         )
 
 
@@ -62,19 +60,6 @@ class ComparedPair:
     changes: Mapping[str, tuple[str, str]]
     """The parts of the signatures that differ, by what they are signatures of."""
     comparisons: tuple[Comparison, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonSettings:
-    """How differences are judged."""
-
-    by_depth: bool = False
-    flip_at: float = 0.5
-    resamples: int = 1000
-    permutations: int = PERMUTATIONS
-    seed: int = 0
-    confidence: float = 0.95
-    method: IntervalMethod = "percentile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +95,8 @@ class ComparisonReport:
             "left_out": dict(self.left_out),
             "pairs": [
                 {
-                    "first": {"system": pair.first.system, "policy": pair.first.policy},
-                    "second": {"system": pair.second.system, "policy": pair.second.policy},
+                    "first": msgspec.to_builtins(pair.first),
+                    "second": msgspec.to_builtins(pair.second),
                     "conversations": pair.conversations,
                     "only_first": pair.only_first,
                     "only_second": pair.only_second,
@@ -150,19 +135,7 @@ def comparison_report(
                 only_first=len(known[0] - known[1]),
                 only_second=len(known[1] - known[0]),
                 changes=_changes(first, second, one, other),
-                comparisons=tuple(
-                    compare_sides(
-                        *sides,
-                        names,
-                        by_depth=settings.by_depth,
-                        flip_at=settings.flip_at,
-                        resamples=settings.resamples,
-                        permutations=settings.permutations,
-                        seed=settings.seed,
-                        confidence=settings.confidence,
-                        method=settings.method,
-                    )
-                ),
+                comparisons=tuple(compare_sides(*sides, names, settings)),
             )
         )
     return ComparisonReport(
@@ -219,15 +192,4 @@ def _differing_parts(one: str, other: str) -> tuple[str, str]:
 
 def _corrected(pairs: Sequence[ComparedPair]) -> tuple[ComparedPair, ...]:
     adjusted = iter(corrected([one for pair in pairs for one in pair.comparisons]))
-    return tuple(
-        ComparedPair(
-            first=pair.first,
-            second=pair.second,
-            conversations=pair.conversations,
-            only_first=pair.only_first,
-            only_second=pair.only_second,
-            changes=pair.changes,
-            comparisons=tuple(next(adjusted) for _ in pair.comparisons),
-        )
-        for pair in pairs
-    )
+    return tuple(replace(pair, comparisons=tuple(next(adjusted) for _ in pair.comparisons)) for pair in pairs)

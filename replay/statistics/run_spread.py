@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
+import msgspec
+
 from replay.core.record import TurnRecord
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable
@@ -51,8 +53,7 @@ class SpreadRow:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "system": self.group.system,
-            "policy": self.group.policy,
+            **msgspec.to_builtins(self.group),
             "score": self.score,
             "depth": self.depth,
             "values": list(self.values),
@@ -76,12 +77,7 @@ class SameAnswers:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "system": self.group.system,
-            "policy": self.group.policy,
-            "turns": self.turns,
-            "same": self.same,
-        }
+        return {**msgspec.to_builtins(self.group), "turns": self.turns, "same": self.same}
 
 
 def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[SpreadRow]:

@@ -5,12 +5,23 @@ A scorer and what it observed, turn by turn: one column of a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from replay.core.record import TurnRecord
-from replay.scorers.scorer import MeanScorer, Scorer, Unscored, unit_of
+from replay.scorers.scorer import MeanScorer, Scorer, SurveyingScorer, Unscored, unit_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PART = 5_000
+"""Records that are observed together, at least, unless fewer are left."""
+
+Positions: TypeAlias = "Sequence[int] | NDArray[np.integer[Any]]"
+"""Of records in their sequence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +46,17 @@ class ScoreColumn:
         """Whether the record at *index* has a score."""
         return not isinstance(self.observed[index], Unscored)
 
-    def value(self, indices: Sequence[int]) -> float | None:
+    def at(self, indices: Iterable[int]) -> Self:
+        """The column over the records at *indices* only."""
+        return replace(self, observed=[self.observed[index] for index in indices])
+
+    def value(self, indices: Positions) -> float | None:
         """
         The score of the records at *indices*, which all have an observation.
 
         None if there are none, or the score isn't defined over them.
         """
-        if not indices:
+        if not len(indices):
             return None
         value = float(self.scorer.combine([self.observed[i] for i in indices]))
         return None if math.isnan(value) else value
@@ -57,21 +72,43 @@ def score_columns(
     }
 
 
-TurnKey = tuple[str, str, str, int]
-"""System, policy, conversation, depth."""
-
-
-def align_scores(
-    records: Sequence[TurnRecord], scorer: Scorer[Any], observed: Mapping[TurnKey, Any]
+def stored_column(
+    scorer: Scorer[Any], turns: int, stored: Iterable[tuple[int, Any, str | None]]
 ) -> ScoreColumn:
     """
-    Observations that were kept by turn, as a column over *records*.
+    What *scorer* observed in *turns* turns, as it was *stored*: position, observation, reason for none.
 
-    A turn that *observed* lacks is unscored with the reason ``not scored yet``.
+    A turn that *stored* lacks is unscored with the reason ``not scored yet``.
     """
-    missing = Unscored(reason="not scored yet")
-    keys = ((r.system, r.policy, r.conversation, r.depth) for r in records)
-    return ScoreColumn(scorer=scorer, observed=tuple(observed.get(key, missing) for key in keys))
+    observed: list[Any] = [Unscored(reason="not scored yet")] * turns
+    reasons: dict[str, Unscored] = {}  # one object for all turns: a load run has a million
+    for position, value, reason in stored:
+        observed[position] = value if reason is None else reasons.setdefault(reason, Unscored(reason=reason))
+    return ScoreColumn(scorer=scorer, observed=observed)
+
+
+def surveyed(
+    scorers: Mapping[str, Scorer[Any]], read: Callable[[], Iterator[TurnRecord]]
+) -> dict[str, Scorer[Any]]:
+    """*scorers*, those that have to see every record first having seen all that *read* gives."""
+    found = dict(scorers)
+    if any(isinstance(scorer, SurveyingScorer) for scorer in found.values()):
+        for records in in_parts(read()):
+            for label, scorer in found.items():
+                found[label] = scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
+    return found
+
+
+def in_parts(records: Iterable[TurnRecord]) -> Iterator[list[TurnRecord]]:
+    """Some ``PART`` records at a time, neighbours of one conversation together."""
+    part: list[TurnRecord] = []
+    for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
+        part += played
+        if len(part) >= PART:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def check_columns(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn]) -> None:
@@ -85,7 +122,7 @@ def check_columns(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColum
     for name, column in scores.items():
         if len(column.observed) != len(records):
             raise ValueError(f'score "{name}" has {len(column.observed)} values for {len(records)} turns')
-    seen = set[TurnKey]()
+    seen = set()
     for record in records:
         key = (record.system, record.policy, record.conversation, record.depth)
         if key in seen:

@@ -52,15 +52,19 @@ class NumberReader:
             for system, policy in rows
         ]
 
-    def asks(self) -> Iterator[Rows]:
+    def asks(self, due_s: tuple[float, float] | None = None) -> Iterator[Rows]:
         """
+        Of turns due in [from, to) only, where *due_s* says so:
+
         Row, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts, completion_tokens,
         token_gaps_100us (JSON), system, policy and the conversation's id in the data of each turn, by row.
         """
+        where = "" if due_s is None else " WHERE scheduled_s >= ? AND scheduled_s < ?"
         return self._batches(
             "SELECT rowid, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts,"
             " completion_tokens, token_gaps_100us, system, policy, coalesce(source, conversation)"
-            " FROM turn ORDER BY rowid"
+            f" FROM turn{where} ORDER BY rowid",
+            due_s or (),
         )
 
     def plays(self) -> Iterator[Rows]:

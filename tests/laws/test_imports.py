@@ -21,7 +21,7 @@ ROOMS = {
     "scorers": "core",
     "scorers/judges": "core core/settings core/asking scorers",
     "statistics": "core core/settings scorers",
-    "statistics/load": "core scorers statistics",
+    "statistics/load": "core statistics",
     "coreference": "core core/settings",
     "coreference/embedded": "core coreference",
     "coreference/training": "core datasets coreference coreference/embedded",

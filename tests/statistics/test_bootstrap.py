@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.statistics.bootstrap import (
+    WeightBlocks,
     cluster_bootstrap,
     cluster_weights,
     percentile_interval,
@@ -30,6 +31,16 @@ def test_another_seed_draws_other_clusters():
 def test_negative_sizes_are_refused():
     with pytest.raises(ValueError, match="negative"):
         cluster_weights(3, resamples=-1, seed=0)
+
+
+@pytest.mark.parametrize(("block", "looks"), [(70, 5), (330, 1)])
+def test_weights_in_blocks_are_the_weights_at_once_at_every_look(monkeypatch, block, looks):
+    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", block)
+    blocks = WeightBlocks(10, resamples=33, seed=9)
+
+    for _ in range(2):
+        assert len(list(blocks)) == looks
+        assert np.array_equal(np.vstack(list(blocks)), cluster_weights(10, resamples=33, seed=9))
 
 
 def test_a_resample_without_observations_has_no_mean():

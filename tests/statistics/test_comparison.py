@@ -6,10 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from replay.scorers.token_f1 import f1
-from replay.statistics.comparison import Side, compare_sides, corrected
+from replay.statistics.comparison import ComparisonSettings, Side, compare_sides, corrected
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
+
+
+def compared(first, second, scores=("f1",), *, by_depth=True, **settings):
+    return compare_sides(first, second, scores, ComparisonSettings(by_depth=by_depth, **settings))
 
 
 def side(by_conversation, scorers=None, **changes):
@@ -29,7 +33,7 @@ SECOND = side(
 
 def test_a_comparison_by_hand():
     """Of c1 and c2 four turns are common: 1/4 against 4/4, differences 1 and 2, p = 2/4."""
-    (found,) = compare_sides(FIRST, SECOND, ["f1"])
+    (found,) = compared(FIRST, SECOND)
     total = found.total
 
     assert (total.first, total.second, total.difference.value) == (0.25, 1.0, 0.75)
@@ -44,21 +48,21 @@ def test_a_comparison_by_hand():
 
 
 def test_turns_that_flipped_are_told_with_both_answers():
-    (found,) = compare_sides(FIRST, SECOND, ["f1"])
+    (found,) = compared(FIRST, SECOND)
 
     assert found.flips is not None
     assert [(flip.conversation, flip.depth, flip.first, flip.second) for flip in found.flips] == [
         ("c1", 2, 0, 1), ("c2", 1, 0, 1), ("c2", 2, 0, 1)
     ]  # fmt: skip
     assert (found.flips[0].first_answer, found.flips[0].second_answer) == ("Rome", "Paris")
-    (none,) = compare_sides(FIRST, SECOND, ["f1"], flip_at=0.0)
+    (none,) = compared(FIRST, SECOND, flip_at=0.0)
     assert none.flips == ()
 
 
 def test_the_same_question_with_other_gold_answers_is_not_the_same_turn():
     changed = [replace(r, gold_answers=("Bern",)) if r.depth == 2 else r for r in SECOND.records]
     second = Side(records=changed, scores=score_columns(changed, {"f1": f1()}))
-    (found,) = compare_sides(FIRST, second, ["f1"])
+    (found,) = compared(FIRST, second)
 
     assert (found.unlike, found.total.difference.turns, found.one_sided) == (2, 2, 3)
 
@@ -69,13 +73,11 @@ def test_the_order_of_records_does_not_matter(method):
         Side(records=list(s.records)[::-1], scores=score_columns(list(s.records)[::-1], {"f1": f1()}))
         for s in (FIRST, SECOND)
     )
-    assert compare_sides(first, second, ["f1"], method=method) == compare_sides(
-        FIRST, SECOND, ["f1"], method=method
-    )
+    assert compared(first, second, method=method) == compared(FIRST, SECOND, method=method)
 
 
 def test_the_other_way_round_the_sign_changes_and_the_p_value_stays():
-    (there,), (back,) = compare_sides(FIRST, SECOND, ["f1"]), compare_sides(SECOND, FIRST, ["f1"])
+    (there,), (back,) = compared(FIRST, SECOND), compared(SECOND, FIRST)
 
     assert back.total.difference.value == -there.total.difference.value
     assert back.total.test == there.total.test
@@ -85,8 +87,8 @@ def test_holm_counts_every_row_that_is_shown():
     both = {"f1": f1(), "long": LongestAnswer()}
     first = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"]}, both)
     second = side({"c1": ["Paris", "Paris"], "c2": ["Paris", "Paris"]}, both)
-    shallow = corrected(compare_sides(first, second, ["f1", "long"], by_depth=False))
-    deep = corrected(compare_sides(first, second, ["f1", "long"]))
+    shallow = corrected(compared(first, second, ["f1", "long"], by_depth=False))
+    deep = corrected(compared(first, second, ["f1", "long"]))
 
     assert [len(one.rows) for one in shallow] == [1, 1]
     assert shallow[0].total.adjusted_p == min(1, 2 * 0.5)
@@ -97,8 +99,20 @@ def test_holm_counts_every_row_that_is_shown():
     json.dumps([one.to_json() for one in deep], allow_nan=False)
 
 
+def test_holm_by_hand():
+    """Sorted .005, .01, .03, .04 times 4, 3, 2, 1 gives .02, .03, .06, .04, and never falls."""
+    (found,) = compared(FIRST, SECOND)
+    row = found.total
+    rows = [replace(row, test=p and replace(row.test, p=p)) for p in (0.01, None, 0.04, 0.03, 0.005)]
+    (adjusted,) = corrected([replace(found, rows=tuple(rows))])
+
+    assert [one.adjusted_p for one in adjusted.rows] == [
+        pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06), pytest.approx(0.02)
+    ]  # fmt: skip
+
+
 def test_sides_without_a_common_turn_have_no_difference_and_no_p_value():
-    (found,) = corrected(compare_sides(side({"c1": ["Paris"]}), side({"c2": ["Paris"]}), ["f1"]))
+    (found,) = corrected(compared(side({"c1": ["Paris"]}), side({"c2": ["Paris"]})))
 
     assert (found.total.first, found.total.test, found.total.adjusted_p) == (None, None, None)
     assert found.one_sided == 2

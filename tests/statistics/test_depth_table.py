@@ -11,7 +11,7 @@ from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import DepthTable, depth_table
-from replay.statistics.score_column import ScoreColumn, align_scores, score_columns
+from replay.statistics.score_column import ScoreColumn, score_columns, stored_column
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 from tests.statistics.spread import LongestAnswer
 
@@ -226,10 +226,9 @@ def test_a_column_must_fit_the_records():
 
 
 def test_kept_scores_are_put_beside_their_records():
-    kept = {("s", "pred", "c1", 2): 1.0, ("s", "gold", "c1", 1): 0.5}
-    column = align_scores([turn(depth=1), turn(depth=2)], em(), kept)
+    column = stored_column(em(), 3, [(2, None, "skipped"), (1, 1.0, None)])
 
-    assert column.observed == (Unscored(reason="not scored yet"), 1.0)
+    assert column.observed == [Unscored(reason="not scored yet"), 1.0, Unscored(reason="skipped")]
 
 
 def test_policies_come_in_their_usual_order_and_others_after_them():

@@ -51,6 +51,20 @@ def test_passages_by_hand():
     json.dumps(found.to_json(), allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    ("cases", "of", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_the_interval_is_wilsons_on_published_examples(cases, of, low, high):
+    """Newcombe, Statistics in Medicine 17, 1998, table I, method 3."""
+    means = {("a", f"p{n}"): (1.0 if n < cases else -1.0, 1.0) for n in range(of)}
+    (found,) = pairwise_agreement(means | {("b", f"p{n}"): (0.0, 0.0) for n in range(of)})
+
+    assert (found.agreeing, found.passages) == (cases, of)
+    assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=5e-5)
+    assert cases or found.interval.low == 0
+
+
 def test_only_passages_that_both_systems_have_count():
     means = {("a", "p1"): (1.0, 1.0), ("b", "p1"): (0.0, 0.0), ("a", "p2"): (1.0, 1.0)}
 

@@ -21,15 +21,9 @@ from replay.report.pages.charts import (
 from replay.report.pages.figures import Trace, banded, layout
 from replay.report.pages.numbers import number, p_value, unit_name
 from replay.report.pairing import pair_groups
-from replay.statistics.comparison import Comparison, Flip
+from replay.statistics.comparison import Comparison, ComparisonSettings, Flip
 from replay.statistics.group import Group
-from replay.statistics.run_comparison import (
-    ComparedPair,
-    ComparisonReport,
-    ComparisonSettings,
-    ScoredRun,
-    comparison_report,
-)
+from replay.statistics.run_comparison import ComparedPair, ComparisonReport, ScoredRun, comparison_report
 
 MOST_FLIPS = 100
 

@@ -7,9 +7,9 @@ The statistics know nothing of databases, histograms and objectives; this brings
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import chain, compress
 from typing import Any
 
 import msgspec
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from replay.play.load.histogram import DurationHistogram
 from replay.play.load.objectives import ask_limits_s, parse_objectives
-from replay.runs.stress.score_numbers import places_of, score_cells
 from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
-from replay.statistics.load.load_cell import Tally
+from replay.statistics.load.load_cell import AnswerTimes, LoadCell, Tally, load_cell
 from replay.statistics.load.load_level import LevelPlayed
-from replay.statistics.load.load_summary import FirstErrors, LoadSummary, Scoring, load_summary
+from replay.statistics.load.load_scores import Cell, CellScores, cell_scores
+from replay.statistics.load.load_summary import FirstErrors, LoadSummary, load_summary
+from replay.statistics.score_column import stored_column
 from replay.store import schema
 from replay.store.numbers import NumberReader, Rows
 from replay.store.store import RunStore
@@ -69,28 +70,22 @@ def read_load_summary(
     levels = msgspec.convert(store.events("level"), list[LevelPlayed])
     with NumberReader(store.folder) as reader:
         read = _Columns(reader, levels)
-        scorings: dict[str, Scoring] = {
-            label: partial(
-                score_cells,
-                reader,
-                label,
-                scorer,
-                rows=read.rows,
-                asks=read.asks,
-                resamples=resamples,
-                seed=seed,
-            )
-            for label, scorer in scorers.items()
-        }
+        asks = read.asks(_conversations(reader, read.rows))
+
+        def scored(label: str, cells: Sequence[Cell], firsts: Sequence[int | None]) -> CellScores:
+            stored = _stored_scores(reader, label, read.rows)
+            column = stored_column(scorers[label], len(asks), stored)
+            return cell_scores(column, asks, cells, firsts, resamples=resamples, seed=seed)
+
         return load_summary(
-            read.asks,
+            asks,
             levels,
             load=load,
             histogram=DurationHistogram,
-            tallies=_tallies(store, levels, read.asks.groups),
+            tallies=_tallies(store, levels, asks.groups),
             limits_s=ask_limits_s(parse_objectives(load.get("slo") or {})),
             first_errors=read.first_errors,
-            scorings=scorings,
+            scorings={label: partial(scored, label) for label in scorers},
             score_units={label: unit_of(scorer) for label, scorer in scorers.items()},
             skipped=read.skipped,
             resamples=resamples,
@@ -98,12 +93,45 @@ def read_load_summary(
         )
 
 
-class _Columns:
-    """The asks of a run, read batch by batch."""
+def read_window(store: RunStore, level: int, due_s: tuple[float, float]) -> tuple[LoadCell, AnswerTimes]:
+    """
+    What came of the turns that were due in [from, to) of a *level* that is over.
 
-    def __init__(self, reader: NumberReader, levels: Sequence[LevelPlayed]) -> None:
+    Raises:
+        RunError: the database can't be read.
+    """
+    begin_s, end_s = due_s
+    window = LevelPlayed(
+        index=level,
+        name="",
+        value=None,
+        began_s=begin_s,
+        measured_from_s=begin_s,
+        measured_to_s=end_s,
+        ended_s=end_s,
+    )
+    with NumberReader(store.folder) as reader:
+        asks = _Columns(reader, [window], due_s).asks()
+    chosen = np.arange(len(asks))
+    tallies, gaps = _tallies(store, [window], asks.groups), list(asks.gaps.values())
+    return (
+        load_cell(asks, chosen, tallies=tallies, gaps=gaps, histogram=DurationHistogram),
+        AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps, histogram=DurationHistogram),
+    )
+
+
+class _Columns:
+    """The asks of a run, or those due in a part of it, read batch by batch."""
+
+    def __init__(
+        self,
+        reader: NumberReader,
+        levels: Sequence[LevelPlayed],
+        due_s: tuple[float, float] | None = None,
+    ) -> None:
         self._levels = levels
         found = groups_in_order(Group(*pair) for pair in reader.groups())
+        self._found = tuple(found)
         self._groups = {
             (schema.to_bytes(group.system), schema.to_bytes(group.policy)): place
             for place, group in enumerate(found)
@@ -113,23 +141,26 @@ class _Columns:
         self._decoder = msgspec.json.Decoder(list[int])
         self._first_rows: dict[tuple[int, str], tuple[float, int]] = {}
         self.skipped = 0
-        batches = [self._batch(rows) for rows in reader.asks()]
-        columns = {
+        batches = [self._batch(rows) for rows in reader.asks(due_s)]
+        self._columns = {
             name: np.concatenate([np.empty(0, kind), *(batch.pop(name) for batch in batches)])
             for name, kind in _KINDS.items()
         }
-        self.rows: NDArray[np.int64] = columns.pop("row")
+        self.rows: NDArray[np.int64] = self._columns.pop("row")
         """The row of each ask in the table of turns, rising."""
-        self.asks = Asks(
-            **columns,
-            conversation=_conversations(reader, self.rows),
-            groups=tuple(found),
-            recorded_count=len(self._recorded),
-            gaps=self._gaps(),
-        )
         self.first_errors: FirstErrors = {
             key: (due_s, reader.error(row)) for key, (due_s, row) in self._first_rows.items()
         }
+
+    def asks(self, conversation: NDArray[np.int32] | None = None) -> Asks:
+        """*conversation* says which conversation each belongs to, where that is asked for."""
+        return Asks(
+            **self._columns,
+            conversation=np.zeros(len(self.rows), dtype=np.int32) if conversation is None else conversation,
+            groups=self._found,
+            recorded_count=len(self._recorded),
+            gaps=self._gaps(),
+        )
 
     def _batch(self, rows: Rows) -> dict[str, NDArray[Any]]:
         asked = [row for row in rows if row[4] is not None]
@@ -237,9 +268,34 @@ def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.
             if who != before:
                 before, number = who, number + 1
             found.append(number)
-        places, known = places_of(rows, np.array([row for row, *_ in batch]))
+        places, known = _places_of(rows, batch)
         numbers[places] = np.array(found, dtype=np.int32)[known]
     return numbers
+
+
+def _stored_scores(
+    reader: NumberReader, label: str, rows: NDArray[np.int64]
+) -> Iterator[tuple[int, Any, str | None]]:
+    """What the scorer called *label* observed in the turns in *rows*, as ``stored_column`` takes it."""
+    # Scores repeat; equal ones are one object, so that a turn's takes a pointer.
+    text = lru_cache(schema.to_text)
+    value = lru_cache(maxsize=10_000)(lambda stored: schema.from_json(schema.to_text(stored), object))
+    for batch in reader.scores(label):
+        places, known = _places_of(rows, batch)
+        for place, (_, observed, reason) in zip(places.tolist(), compress(batch, known), strict=True):
+            if reason is None:
+                yield place, value(observed), None
+            else:
+                yield place, None, text(reason)
+
+
+def _places_of(rows: NDArray[np.int64], batch: Rows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Where the rows of *batch* stand in *rows*, for those that are there at all; and which are."""
+    wanted = np.array([row for row, *_ in batch])
+    places = np.searchsorted(rows, wanted)
+    known = places < len(rows)
+    known[known] = rows[places[known]] == wanted[known]
+    return places[known], known
 
 
 def _tallies(store: RunStore, levels: Sequence[LevelPlayed], groups: Sequence[Group]) -> list[Tally]:

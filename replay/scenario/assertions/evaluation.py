@@ -11,7 +11,7 @@ What can't be evaluated fails, with the reason: a check that silently didn't run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -21,9 +21,8 @@ from replay.scenario.assertions.depth_range import DepthRange
 from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
 from replay.scenario.assertions.section import Assertion
-from replay.statistics.bootstrap import Matrix, cluster_weights
-from replay.statistics.comparison import Side, compare_sides
-from replay.statistics.estimate import conversation_clusters, estimate_cells
+from replay.statistics.comparison import ComparisonSettings, Side, compare_sides
+from replay.statistics.estimate import Resampling, estimate_cells, resampling
 from replay.statistics.group import Group, group_of
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import ScoreColumn
@@ -93,11 +92,10 @@ class _Held:
         self.sampling = sampling
 
     @cached_property
-    def drawn(self) -> tuple[list[int], Matrix]:
-        """Each record's conversation, and the resampled conversations: those of the depth table."""
-        clusters, count = conversation_clusters(self.run.records)
+    def drawn(self) -> Resampling:
+        """The resampled conversations are those of the depth table."""
         sampling = self.sampling
-        return clusters, cluster_weights(count, resamples=sampling.resamples, seed=sampling.seed)
+        return resampling(self.run.records, resamples=sampling.resamples, seed=sampling.seed)
 
     def finding(self, one: Assertion, group: Group) -> Finding:
         try:
@@ -110,8 +108,7 @@ class _Held:
     def bounded(self, one: Assertion, group: Group) -> Finding:
         column = _column(self.run, one.metric)
         cell = _cell(self.run, column, one.depth, group)
-        clusters, weights = self.drawn
-        (found,) = estimate_cells(column, [cell], clusters=clusters, weights=weights, confidence=0.95)
+        ((found,), _) = estimate_cells(column, [cell], self.drawn)
         if found.value is None:
             raise _NotEvaluatedError(f"{one.metric} is not defined over these turns")
         below = one.min is not None and found.value < one.min
@@ -140,9 +137,8 @@ class _Held:
             _side(self.run, one.metric, column, one.depth, group),
         )
         sampling = self.sampling
-        (found,) = compare_sides(
-            *sides, [one.metric], by_depth=False, resamples=sampling.resamples, seed=sampling.seed
-        )
+        settings = ComparisonSettings(resamples=sampling.resamples, seed=sampling.seed)
+        (found,) = compare_sides(*sides, [one.metric], settings)
         row = found.total
         change = row.difference
         if change.value is None or row.test is None:
@@ -238,6 +234,4 @@ def _cell(run: ScoredRun, column: ScoreColumn, depths: DepthRange, group: Group)
 
 def _side(run: ScoredRun, metric: str, column: ScoreColumn, depths: DepthRange, group: Group) -> Side:
     cell = _cell(run, column, depths, group)
-    observed = [column.observed[i] for i in cell]
-    scores: Mapping[str, ScoreColumn] = {metric: ScoreColumn(scorer=column.scorer, observed=observed)}
-    return Side(records=[run.records[i] for i in cell], scores=scores)
+    return Side(records=[run.records[i] for i in cell], scores={metric: column.at(cell)})

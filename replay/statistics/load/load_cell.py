@@ -5,7 +5,7 @@ What came of the measured asks of a level, or of one system, policy and depth in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from replay.core.record import TOKEN_GAP_S
 from replay.statistics.estimate import Estimate
-from replay.statistics.load.asks import OUTCOMES, Asks, Floats
+from replay.statistics.load.asks import OUTCOMES, Asks
 from replay.statistics.load.percentiles import (
-    Histogram,
+    CountedDurations,
+    Durations,
+    KeptDurations,
     Percentiles,
-    counted_percentiles,
-    histogram_percentiles,
     percentiles,
 )
 
 
-class GrowingHistogram(Histogram, Protocol):
+class GrowingHistogram(Durations, Protocol):
     """A histogram that durations can be added to."""
 
     def record_all(self, durations_s: NDArray[np.floating[Any]]) -> None: ...
@@ -87,6 +87,41 @@ class LoadCell:
         return self.failed / self.turns if self.turns else None
 
 
+class AnswerTimes:
+    """Of the answers among the asks at the positions *chosen*; *tallies* and *gaps* as for ``load_cell``."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        chosen: NDArray[np.intp],
+        *,
+        tallies: Sequence[Tally],
+        gaps: Iterable[Mapping[int, int]],
+        histogram: Callable[[], GrowingHistogram],
+    ) -> None:
+        self._answers = picked_asks(asks, chosen[asks.answered[chosen]])
+        self._tallies = tallies
+        self._gaps = gaps
+        self._histogram = histogram
+
+    def of(self, measure: str) -> Durations:
+        """``latency``, ``response``, ``ttft``, ``itl`` (between tokens) or ``tpot`` (per token)."""
+        if measure == "itl":
+            counted: Counter[int] = Counter()
+            for one in self._gaps:
+                counted.update(one)
+            return CountedDurations(counted, TOKEN_GAP_S)
+        kept = KeptDurations(getattr(self._answers, f"{measure}_s"))
+        kept_apart = [tally.durations[measure] for tally in self._tallies if measure in tally.durations]
+        if not kept_apart:
+            return kept
+        whole = self._histogram()
+        whole.record_all(kept.known_s)
+        for histogram in kept_apart:
+            whole.merge(histogram)
+        return whole
+
+
 def load_cell(
     asks: Asks,
     chosen: NDArray[np.intp],
@@ -94,6 +129,8 @@ def load_cell(
     tallies: Sequence[Tally] = (),
     gaps: Sequence[Mapping[int, int]] = (),
     histogram: Callable[[], GrowingHistogram],
+    scores: Mapping[str, Estimate] | None = None,
+    score_drops: Mapping[str, Estimate] | None = None,
 ) -> LoadCell:
     """
     The asks at the positions *chosen*, with *tallies* and the *gaps* between pieces that belong to them.
@@ -104,33 +141,20 @@ def load_cell(
     outcomes = Counter({OUTCOMES[code]: int(n) for code, n in enumerate(np.bincount(outcome)) if n})
     for tally in tallies:
         outcomes.update(tally.outcomes)
-    answers = chosen[asks.answered[chosen]]
-    picked = picked_asks(asks, answers)
-
-    def summed(name: str, durations_s: Floats) -> Percentiles | None:
-        kept_apart = [tally.durations[name] for tally in tallies if name in tally.durations]
-        if not kept_apart:
-            return percentiles(durations_s)
-        whole = histogram()
-        whole.record_all(durations_s)
-        for one in kept_apart:
-            whole.merge(one)
-        return histogram_percentiles(whole)
-
+    times = AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps, histogram=histogram)
     tallied = sum(tally.turns for tally in tallies)
-    counted: Counter[int] = Counter()
-    for one in gaps:
-        counted.update(one)
     return LoadCell(
         turns=len(chosen) + tallied,
         outcomes=dict(sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))),
         tallied=tallied,
         retried=int((asks.attempts[chosen] > 1).sum()),
-        latency=summed("latency", picked.latency_s),
-        response=summed("response", picked.response_s),
-        ttft=summed("ttft", picked.ttft_s),
-        inter_token=counted_percentiles(counted, TOKEN_GAP_S),
-        time_per_token=percentiles(picked.tpot_s),
+        latency=percentiles(times.of("latency")),
+        response=percentiles(times.of("response")),
+        ttft=percentiles(times.of("ttft")),
+        inter_token=percentiles(times.of("itl")),
+        time_per_token=percentiles(times.of("tpot")),
+        scores=scores or {},
+        score_drops=score_drops or {},
     )
 
 

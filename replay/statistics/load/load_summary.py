@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from replay.statistics.estimate import Estimate
 from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder
 from replay.statistics.load.load_cell import GrowingHistogram, LoadCell, Tally, load_cell
 from replay.statistics.load.load_level import (
@@ -30,13 +31,16 @@ from replay.statistics.load.load_level import (
 )
 from replay.statistics.load.load_scores import Cell, CellScores
 from replay.statistics.load.load_warnings import level_warnings
-from replay.statistics.load.percentiles import percentiles
+from replay.statistics.load.percentiles import KeptDurations, percentiles
 from replay.statistics.load.time_series import TimeSeries, time_series
 
 FirstErrors = Mapping[tuple[int, str], tuple[float, str | None]]
 """By level and outcome: when the first ask that failed so was due, and what was said of it."""
 Scoring = Callable[[Sequence[Cell], Sequence[int | None]], CellScores]
 """The score of each cell, and how much less it is than that of the cell named beside it."""
+
+CellKey = tuple[int, int, int | None]
+"""Level, group and depth; None for all depths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,63 +106,50 @@ def load_summary(
     goals that each ask can be held against, by measure. *resamples* and *seed* are those that *scorings*
     use, and are only reported.
     """
+    cells = _cells(asks, len(levels), tallies)
+    scores = _scores(cells, levels, scorings or {})
+
+    def cell(chosen: Cell, *key: int | None) -> LoadCell:
+        """Of a level, of a group in it, or of one depth of that."""
+        return load_cell(
+            asks,
+            chosen,
+            tallies=[t for t in tallies if _is_within((t.level, t.group, t.depth), key)],
+            gaps=[counts for at, counts in asks.gaps.items() if _is_within(at, key)],
+            histogram=histogram,
+            **scores.get(key, {}),
+        )
+
     summaries = []
-    cells: list[tuple[Cell, int, int, int | None]] = []
     turns = ConversationOrder(asks)
     for position, level in enumerate(levels):
         of_level = np.flatnonzero(asks.level == position)
         chosen = of_level[asks.measured[of_level]]
-        own = [tally for tally in tallies if tally.level == position]
-        total = load_cell(
-            asks,
-            chosen,
-            tallies=own,
-            gaps=[counts for (at, _, _), counts in asks.gaps.items() if at == position],
-            histogram=histogram,
-        )
+        total = cell(chosen, position, None, None)
         groups = []
         for number, group in enumerate(asks.groups):
-            of_group = chosen[asks.group[chosen] == number]
-            tallied = [tally for tally in own if tally.group == number]
-            if not len(of_group) and not tallied:
-                continue
-            cells.append((of_group, position, number, None))
-            by_depth = {}
-            for depth in sorted({*np.unique(asks.depth[of_group]).tolist(), *(t.depth for t in tallied)}):
-                of_depth = of_group[asks.depth[of_group] == depth]
-                cells.append((of_depth, position, number, depth))
-                by_depth[depth] = load_cell(
-                    asks,
-                    of_depth,
-                    tallies=[tally for tally in tallied if tally.depth == depth],
-                    gaps=[asks.gaps.get((position, number, depth), {})],
-                    histogram=histogram,
-                )
-            of_all = load_cell(
-                asks,
-                of_group,
-                tallies=tallied,
-                gaps=[
-                    counts for (at, who, _), counts in asks.gaps.items() if (at, who) == (position, number)
-                ],
-                histogram=histogram,
-            )
-            groups.append(GroupLoad(group=group, total=of_all, depths=by_depth))
+            depths = {key[2]: cell(one, *key) for key, one in cells.items() if key[:2] == (position, number)}
+            if depths:
+                whole = depths.pop(None)
+                by_depth = {depth: one for depth, one in depths.items() if depth is not None}
+                groups.append(GroupLoad(group=group, total=whole, depths=by_depth))
         summary = LevelSummary(
             played=level,
             warm_up_turns=len(of_level) - len(chosen),
-            rates=rates(asks, level, chosen, turns.last, own),
+            rates=rates(
+                asks, level, chosen, turns.last, [tally for tally in tallies if tally.level == position]
+            ),
             tokens_from=tokens_from(asks, chosen),
             total=total,
             groups=tuple(groups),
             goodput=goodput(asks, chosen, limits_s, level),
             errors=_errors(total, position, first_errors or {}),
-            lateness=percentiles(generator_lateness(asks, chosen, turns.before_done_s, level)),
+            lateness=percentiles(KeptDurations(generator_lateness(asks, chosen, turns.before_done_s, level))),
         )
         summaries.append(replace(summary, warnings=level_warnings(summary)))
     return LoadSummary(
         load=load,
-        levels=tuple(_with_scores(summaries, cells, scorings or {}, asks)),
+        levels=tuple(summaries),
         knee=_knee(levels),
         series=time_series(asks),
         outside=int((asks.level == OUTSIDE).sum()),
@@ -169,6 +160,47 @@ def load_summary(
     )
 
 
+def _cells(asks: Asks, levels: int, tallies: Sequence[Tally]) -> dict[CellKey, Cell]:
+    """The measured asks of each level and group, and of each depth of it."""
+    found: dict[CellKey, Cell] = {}
+    for position in range(levels):
+        chosen = np.flatnonzero((asks.level == position) & asks.measured)
+        for number in range(len(asks.groups)):
+            of_group = chosen[asks.group[chosen] == number]
+            tallied = {t.depth for t in tallies if (t.level, t.group) == (position, number)}
+            if len(of_group) or tallied:
+                found[position, number, None] = of_group
+            for depth in sorted({*np.unique(asks.depth[of_group]).tolist(), *tallied}):
+                found[position, number, depth] = of_group[asks.depth[of_group] == depth]
+    return found
+
+
+def _is_within(one: tuple[int, int, int], key: Sequence[int | None]) -> bool:
+    return all(wanted is None or at == wanted for at, wanted in zip(one, key, strict=True))
+
+
+def _scores(
+    cells: Mapping[CellKey, Cell], levels: Sequence[LevelPlayed], scorings: Mapping[str, Scoring]
+) -> dict[Sequence[int | None], dict[str, dict[str, Estimate]]]:
+    """``scores`` and ``score_drops`` of each cell; the latter against the lowest level's same cell."""
+    if not scorings or not cells:
+        return {}
+    places = {key: place for place, key in enumerate(cells)}
+    # The lowest, played first of several alike.
+    lowest = min(range(len(levels)), key=lambda position: levels[position].value or 0.0)
+    firsts = [None if key[0] == lowest else places.get((lowest, *key[1:])) for key in cells]
+    found = {name: scoring(list(cells.values()), firsts) for name, scoring in scorings.items()}
+    return {
+        key: {
+            "scores": {name: one.estimates[place] for name, one in found.items()},
+            "score_drops": {
+                name: drop for name, one in found.items() if (drop := one.drops[place]) is not None
+            },
+        }
+        for key, place in places.items()
+    }
+
+
 def _errors(total: LoadCell, position: int, first_errors: FirstErrors) -> tuple[ErrorKind, ...]:
     found = []
     for outcome, turns in total.outcomes.items():
@@ -176,54 +208,6 @@ def _errors(total: LoadCell, position: int, first_errors: FirstErrors) -> tuple[
             first_s, message = first_errors.get((position, outcome), (None, None))
             found.append(ErrorKind(outcome=outcome, turns=turns, first_s=first_s, first_message=message))
     return tuple(found)
-
-
-def _with_scores(
-    summaries: Sequence[LevelSummary],
-    cells: Sequence[tuple[Cell, int, int, int | None]],
-    scorings: Mapping[str, Scoring],
-    asks: Asks,
-) -> list[LevelSummary]:
-    """Each cell with its scores, and those compared with the first level that has the same cell's group."""
-    if not scorings or not cells:
-        return list(summaries)
-    place = {(position, number, depth): at for at, (_, position, number, depth) in enumerate(cells)}
-    lowest = _lowest(summaries)
-    firsts = [
-        None if position == lowest else place.get((lowest, number, depth))
-        for _, position, number, depth in cells
-    ]
-    chosen = [cell for cell, *_ in cells]
-    found = {name: scoring(chosen, firsts) for name, scoring in scorings.items()}
-
-    def scored(cell: LoadCell, at: int) -> LoadCell:
-        drops = {name: drop for name, one in found.items() if (drop := one.drops[at]) is not None}
-        return replace(
-            cell, scores={name: one.estimates[at] for name, one in found.items()}, score_drops=drops
-        )
-
-    numbers = {group: number for number, group in enumerate(asks.groups)}
-    whole = []
-    for position, summary in enumerate(summaries):
-        groups = tuple(
-            replace(
-                group,
-                total=scored(group.total, place[position, numbers[group.group], None]),
-                depths={
-                    depth: scored(cell, place[position, numbers[group.group], depth])
-                    for depth, cell in group.depths.items()
-                },
-            )
-            for group in summary.groups
-        )
-        whole.append(replace(summary, groups=groups))
-    return whole
-
-
-def _lowest(summaries: Sequence[LevelSummary]) -> int:
-    """The position of the level that quality is compared with: the lowest, played first of several alike."""
-    values = [(s.played.value if s.played.value is not None else 0.0, at) for at, s in enumerate(summaries)]
-    return min(values)[1]
 
 
 def _knee(levels: Sequence[LevelPlayed]) -> Knee | None:

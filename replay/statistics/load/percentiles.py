@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
-class Histogram(Protocol):
-    """Durations counted in buckets, as ``replay.play.load.histogram`` does."""
+class Durations(Protocol):
+    """Durations in whatever form they were kept; ``replay.play.load.histogram`` counts them in buckets."""
 
     @property
     def count(self) -> int: ...
 
-    def quantiles(self, shares: Sequence[float]) -> list[float] | None: ...
+    def quantiles(self, shares: Sequence[float]) -> list[float] | None:
+        """In seconds; None if there is no duration."""
+        ...
 
     def mean_s(self) -> float | None: ...
 
@@ -43,48 +45,61 @@ class Percentiles:
     """False where some come from a histogram: within 0.1 % then."""
 
 
-def percentiles(durations_s: NDArray[np.floating[Any]]) -> Percentiles | None:
-    """Of *durations_s*, NaN left out; None if nothing is left. As ``numpy.quantile`` interpolates."""
-    known = durations_s[~np.isnan(durations_s)]
-    if not len(known):
-        return None
-    values = np.quantile(known, [*SHARES, 1.0]).tolist()
-    return _named(len(known), float(known.mean(dtype=np.float64)), values, exact=True)
+class KeptDurations:
+    """One by one, NaN left out. As ``numpy.quantile`` interpolates."""
+
+    def __init__(self, durations_s: NDArray[np.floating[Any]]) -> None:
+        self.known_s = durations_s[~np.isnan(durations_s)]
+
+    @property
+    def count(self) -> int:
+        return len(self.known_s)
+
+    def quantiles(self, shares: Sequence[float]) -> list[float] | None:
+        found: list[float] = np.quantile(self.known_s, shares).tolist() if self.count else []
+        return found or None
+
+    def mean_s(self) -> float | None:
+        return float(self.known_s.mean(dtype=np.float64)) if self.count else None
 
 
-def histogram_percentiles(histogram: Histogram) -> Percentiles | None:
-    """Of what *histogram* has counted; None if nothing."""
-    values, mean_s = histogram.quantiles([*SHARES, 1.0]), histogram.mean_s()
+class CountedDurations:
+    """Whole numbers of *unit_s* seconds that were seen as often as *counts* says; interpolated alike."""
+
+    def __init__(self, counts: Mapping[int, int], unit_s: float) -> None:
+        self._durations = np.array(sorted(counts), dtype=np.int64)
+        self._times = np.array([counts[one] for one in self._durations.tolist()], dtype=np.int64)
+        self._unit_s = unit_s
+
+    @property
+    def count(self) -> int:
+        return int(self._times.sum())
+
+    def quantiles(self, shares: Sequence[float]) -> list[float] | None:
+        if not self.count:
+            return None
+        ends = np.cumsum(self._times)
+        places = np.array(shares) * (self.count - 1)
+        below = np.floor(places).astype(np.int64)
+        low = self._durations[np.searchsorted(ends, below, side="right")]
+        above = np.minimum(below + 1, self.count - 1)
+        high = self._durations[np.searchsorted(ends, above, side="right")]
+        values: list[float] = ((low + (high - low) * (places - below)) * self._unit_s).tolist()
+        return values
+
+    def mean_s(self) -> float | None:
+        total = (self._durations * self._times).sum()
+        return float(total / self.count * self._unit_s) if self.count else None
+
+
+def percentiles(durations: Durations) -> Percentiles | None:
+    """Of *durations*; None if there are none."""
+    values, mean_s = durations.quantiles([*SHARES, 1.0]), durations.mean_s()
     if values is None or mean_s is None:
         return None
-    return _named(histogram.count, mean_s, values, exact=False)
-
-
-def counted_percentiles(counts: Mapping[int, int], unit_s: float) -> Percentiles | None:
-    """Of whole numbers of *unit_s* seconds that were seen as often as *counts* says; None if none was."""
-    if not counts:
-        return None
-    durations = np.array(sorted(counts), dtype=np.int64)
-    times = np.array([counts[duration] for duration in durations.tolist()], dtype=np.int64)
-    ends = np.cumsum(times)
-    total = int(ends[-1])
-    places = np.array([*SHARES, 1.0]) * (total - 1)
-    below = np.floor(places).astype(np.int64)
-    low = durations[np.searchsorted(ends, below, side="right")]
-    high = durations[np.searchsorted(ends, np.minimum(below + 1, total - 1), side="right")]
-    values = (low + (high - low) * (places - below)) * unit_s
-    return _named(total, float((durations * times).sum() / total * unit_s), values.tolist(), exact=True)
-
-
-def asks_needed(share: float) -> int:
-    """How many asks a percentile takes to mean something: ten that lie beyond it."""
-    return math.ceil(round(10 / (1 - share), 6))
-
-
-def _named(count: int, mean_s: float, values: Sequence[float], *, exact: bool) -> Percentiles:
     p50, p90, p95, p99, p99_9, longest = values
     return Percentiles(
-        count=count,
+        count=durations.count,
         mean_s=mean_s,
         p50_s=p50,
         p90_s=p90,
@@ -92,5 +107,10 @@ def _named(count: int, mean_s: float, values: Sequence[float], *, exact: bool) -
         p99_s=p99,
         p99_9_s=p99_9,
         max_s=longest,
-        exact=exact,
+        exact=isinstance(durations, KeptDurations | CountedDurations),
     )
+
+
+def asks_needed(share: float) -> int:
+    """How many asks a percentile takes to mean something: ten that lie beyond it."""
+    return math.ceil(round(10 / (1 - share), 6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs, WireTimes
@@ -46,7 +47,7 @@ async def test_a_reply_comes_back_as_it_was_without_its_times(tmp_path):
         return await VoterAsk(asker, 1, voter, 0)("step", "Right? \ud83d", parameters={})
 
     assert await asked() == reply
-    assert await asked() == replace(reply, times=None)
+    assert await asked() == msgspec.structs.replace(reply, times=None)
 
 
 def test_everything_that_moves_a_reply_is_in_its_key():

@@ -11,13 +11,8 @@ import pytest
 from replay.play.load.histogram import ERROR, DurationHistogram
 from replay.runs.stress.numbers import read_load_summary
 from replay.scorers.bleu4 import Bleu4
-from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import f1
-from replay.statistics.bootstrap import cluster_weights
-from replay.statistics.estimate import estimate_cells
-from replay.statistics.load.load_scores import as_observed, mean_scores, other_scores, weight_blocks
-from replay.statistics.load.percentiles import counted_percentiles
-from replay.statistics.score_column import ScoreColumn
+from replay.statistics.load.percentiles import CountedDurations, percentiles
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
@@ -85,7 +80,7 @@ def test_times_between_tokens_are_exact_though_only_counted(tmp_path):
 @pytest.mark.parametrize("count", [1, 2, 5, 1000])
 def test_counted_durations_have_the_percentiles_of_the_list(count):
     durations = np.random.default_rng(count).integers(0, 50, count)
-    found = counted_percentiles(Counter(durations.tolist()), 0.5)
+    found = percentiles(CountedDurations(Counter(durations.tolist()), 0.5))
     assert values(found) == pytest.approx(np.quantile(durations * 0.5, SHARES))
 
 
@@ -448,55 +443,27 @@ def test_turns_that_no_scorer_looked_at_are_unscored(tmp_path):
         assert (found[name].value, found[name].unscored) == (None, {"not scored yet": 2})
 
 
-def some_observations():
-    rng = np.random.default_rng(5)
-    recorded = rng.integers(0, 12, 300)
-    values = [Unscored(reason="no gold answer") if v < 0.1 else float(v) for v in rng.random(300).tolist()]
-    cells = [np.flatnonzero(rng.random(300) < share) for share in (0.5, 0.1, 0.0)]
-    return recorded, values, cells
-
-
-def test_means_are_those_of_the_depth_table_with_the_same_intervals():
-    recorded, observed, cells = some_observations()
-    ours = mean_scores(
-        as_observed(observed), cells, [None] * 3, recorded=recorded, recorded_count=12, resamples=200, seed=4
-    )
-    theirs = estimate_cells(
-        ScoreColumn(scorer=f1(), observed=observed),
-        [cell.tolist() for cell in cells],
-        clusters=recorded.tolist(),
-        weights=cluster_weights(12, resamples=200, seed=4),
-        confidence=0.95,
-    )
-    for mine, other in zip(ours.estimates, theirs, strict=True):
-        assert (mine.value, mine.low, mine.high) == pytest.approx((other.value, other.low, other.high))
-        assert (mine.scored, mine.conversations, mine.unscored, mine.no_interval) == (
-            other.scored, other.conversations, other.unscored, other.no_interval
-        )  # fmt: skip
-
-
-def test_a_score_that_is_no_mean_is_combined_from_its_statistics():
-    recorded, _, cells = some_observations()
+def test_a_score_that_is_no_mean_is_combined_from_its_statistics(tmp_path):
     scorer = Bleu4()
     records = [
-        ask(n, answer=f"the harbour of glass {n % 7}", gold=("the harbour of glass 3",)) for n in range(300)
-    ]
+        ask(n / 15, answer=f"the harbour of glass {n % 7}", gold=("the harbour of glass 3",),
+            conversation=f"c{n}", source=f"c{n % 12}")
+        for n in range(300)
+    ]  # fmt: skip
     observed = list(scorer.observe(records))
-    found = other_scores(
-        scorer, observed, cells, [None, 0, 0], recorded=recorded, recorded_count=12, resamples=50, seed=1
+    scores = [
+        StoredScore(one.conversation, "s", "pred", 1, value, None)
+        for one, value in zip(records, observed, strict=True)
+    ]
+    levels = [level(0, 0.0, 10.0), level(1, 10.0, 20.0, value=2.0)]
+    folder = write_run(tmp_path / "run", records, levels, scores={"bleu4": scores})
+    first, second = (
+        one.groups[0].total for one in summary_of(folder, {"bleu4": scorer}, resamples=50).levels
     )
-    assert found.estimates[0].value == scorer.combine([observed[i] for i in cells[0]])
-    assert found.drops[1].value == pytest.approx(found.estimates[0].value - found.estimates[1].value)
-    assert found.drops[1].low <= found.drops[1].value <= found.drops[1].high
-    assert found.drops[0] is None
-    assert found.drops[2].value is None
-
-
-def test_weights_in_blocks_are_the_weights_at_once(monkeypatch):
-    monkeypatch.setattr("replay.statistics.load.load_scores._BLOCK", 70)
-    blocks = list(weight_blocks(10, 33, 9))
-    assert len(blocks) == 5
-    assert np.array_equal(np.vstack(blocks), cluster_weights(10, resamples=33, seed=9))
+    assert first.scores["bleu4"].value == scorer.combine(observed[:150])
+    drop = second.score_drops["bleu4"]
+    assert drop.value == pytest.approx(first.scores["bleu4"].value - second.scores["bleu4"].value)
+    assert drop.low <= drop.value <= drop.high
 
 
 def test_a_summary_is_plain_json(tmp_path):
