@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -54,11 +53,6 @@ def words(text: str, tokens: Tokens, stemmer: bool = False) -> list[str]:
 def words_signature(tokens: Tokens, stemmer: bool) -> str:
     """Which words are compared: ``plain``, ``squad+stem``, ..."""
     return f"{tokens}{'+stem' if stemmer else ''}"
-
-
-def word_runs(some: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    """How often each run of *n* neighbouring words stands in *some*."""
-    return Counter(zip(*(some[start:] for start in range(n)), strict=False))
 
 
 def declines(text: str, patterns: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.bertscore_model import DIGITS, BertScores, Pair, bert_model
 from replay.scorers.neural_extra import check_batch_size, model_name, model_place
-from replay.scorers.reference_score import ReferenceScore, best_pair
+from replay.scorers.reference_score import ReferenceScore, best_pair, declined_score, texts_of
 from replay.scorers.scorer import Unscored
 
 Part = Literal["precision", "recall", "f1"]
@@ -168,12 +168,13 @@ class IdfBertScore:
         return replace(self, references={**(self.references or {}), **self._turns(records)})
 
     def _turns(self, records: Sequence[TurnRecord]) -> dict[tuple[str, int], tuple[str, ...]]:
-        found = [(record, self.plain.compared(record)) for record in records]
-        return {
-            (record.recorded_conversation, record.depth): texts[1]
-            for record, texts in found
-            if isinstance(texts, tuple)
-        }
+        plain = self.plain
+        turns: dict[tuple[str, int], tuple[str, ...]] = {}
+        for record in records:
+            texts = texts_of(record, plain.declining, plain.answerable_only)
+            if not isinstance(texts, Unscored) and declined_score(*texts, plain.declining) is None:
+                turns[record.recorded_conversation, record.depth] = texts[1]
+        return turns
 
     def _idf_references(self, records: Sequence[TurnRecord]) -> list[str]:
         """The references of each turn once, however often and by whatever it was played."""

@@ -132,7 +132,8 @@ class BertModel:
 
     def _weights(self, references: Sequence[str] | None) -> Mapping[int, float]:
         if references is not None:
-            texts = [encodable(text) for text in references]
+            # Blank ones hold nothing to weigh, and bert-score can't read them with transformers 5.
+            texts = [encodable(text) for text in references if text.strip()]
             weights: Mapping[int, float] = self._parts.get_idf_dict(texts, self._tokenizer, nthreads=0)
             return weights
         flat: defaultdict[int, float] = defaultdict(lambda: 1.0)

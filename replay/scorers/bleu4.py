@@ -23,7 +23,7 @@ from replay.scorers.scorer import Unscored
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.bleu import BLEU, BLEUScore
 
 Tokenize = Literal["13a", "intl", "zh", "char", "none"]
 Smooth = Literal["exp", "floor", "add-k", "none"]
@@ -59,8 +59,7 @@ class Bleu4:
 
     def _counts(self, text: str, references: Sequence[str]) -> list[int]:
         answer = CANNOT_ANSWER if declines(text, self.declining) else text
-        # Read as one sentence; smoothing and effective order don't touch the counts.
-        found = _bleu(self.tokenize, self.lowercase).sentence_score(answer, list(references))
+        found = sentence_counts(answer, references, self.tokenize, self.lowercase)
         return [*map(int, found.counts), *map(int, found.totals), found.sys_len, found.ref_len]
 
     def combine(self, observed: Iterable[Sequence[int]]) -> float:
@@ -98,6 +97,14 @@ class Bleu4:
         return (
             f"bleu4:sacrebleu|case:{case}|eff:{effective}|tok:{self.tokenize}|smooth:{self.smooth}{questions}"
         )
+
+
+def sentence_counts(
+    answer: str, references: Sequence[str], tokenize: Tokenize, lowercase: bool = False
+) -> BLEUScore:
+    """The answer's runs of 1 to 4 words, those that a reference has too, and both lengths, by sacreBLEU."""
+    # Smoothing and effective order don't touch the counts.
+    return _bleu(tokenize, lowercase).sentence_score(answer, list(references))
 
 
 @lru_cache(maxsize=8)

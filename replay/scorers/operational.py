@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from replay.core.record import TurnRecord
 from replay.scorers.reference_score import mean, why_unanswered
-from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 
 if TYPE_CHECKING:
@@ -145,9 +144,7 @@ class Operational:
     ) -> NDArray[np.float64]:
         import numpy as np
 
-        if self.quantile is None:
-            sums, counts = resampled_sums([[value] for value in observed], clusters, weights)
-            return resampled_shares(sums[:, 0], counts)
+        assert self.quantile is not None  # means are resampled without asking their scorers
         if not len(weights):
             return np.empty(0)
         values = np.asarray(observed, dtype=np.float64)

@@ -22,8 +22,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, quac_references
-from replay.scorers.reference_score import ReferenceScore, each, mean
+from replay.scorers.answer_text import DECLINING_PATTERNS
+from replay.scorers.reference_score import ReferenceScore, Texts, each, mean
 from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import token_f1
@@ -62,9 +62,17 @@ def human_f1(references: Sequence[str]) -> float:
     )
 
 
-def _disagreement(min_human_f1: float, references: Sequence[str]) -> Unscored | None:
-    disagree = human_f1(references) < min_human_f1
-    return Unscored(reason=f"human F1 below {min_human_f1:g}") if disagree else None
+def _scores(
+    min_human_f1: float, held_against_people: bool, texts: Sequence[Texts], declining: Sequence[str]
+) -> list[float | Unscored]:
+    scores: list[float | Unscored] = []
+    for (_, references), f1 in zip(texts, each(leave_one_out_f1)(texts, declining), strict=True):
+        people = human_f1(references)
+        if isinstance(f1, Unscored) or people < min_human_f1:
+            scores.append(Unscored(reason=f"human F1 below {min_human_f1:g}"))
+        else:
+            scores.append(float(f1 >= people) if held_against_people else f1)
+    return scores
 
 
 def _leave_one_out(
@@ -75,8 +83,7 @@ def _leave_one_out(
     return ReferenceScore(
         name=name,
         settings=f"squad+leave-one-out|min-human:{min_human_f1:g}",
-        score=each(leave_one_out_f1),
-        left_out=partial(_disagreement, min_human_f1),
+        score=partial(_scores, min_human_f1, name != "quac_f1"),
         answerable_only=answerable_only,
         declining=declining,
     )
@@ -91,39 +98,22 @@ def quac_f1(
     return _leave_one_out("quac_f1", min_human_f1, answerable_only, declining)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EquivalentQuestions:
-    """Share of questions answered at least as well as by people, in [0, 1]."""
-
-    f1: ReferenceScore
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        return [
-            found
-            if isinstance(found, Unscored)
-            else float(found >= human_f1(quac_references(record.gold_answers, self.f1.declining)))
-            for record, found in zip(records, self.f1.observe(records), strict=True)
-        ]
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        return self.f1.signature
-
-
 def heq_q(
     min_human_f1: float = MIN_HUMAN_F1,
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
-) -> EquivalentQuestions:
-    """The scorer ``heq_q``."""
-    return EquivalentQuestions(f1=_leave_one_out("heq_q", min_human_f1, answerable_only, declining))
+) -> ReferenceScore:
+    """The scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1]."""
+    return _leave_one_out("heq_q", min_human_f1, answerable_only, declining)
+
+
+def heq_d(
+    min_human_f1: float = MIN_HUMAN_F1,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+) -> EquivalentDialogs:
+    """The scorer ``heq_d``: share of dialogs answered at least as well as by people throughout."""
+    return EquivalentDialogs(questions=_leave_one_out("heq_d", min_human_f1, answerable_only, declining))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +126,7 @@ class EquivalentDialogs:
     and as bad if they were not answered.
     """
 
-    questions: EquivalentQuestions
+    questions: ReferenceScore
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[str | int] | Unscored]:
         """Conversation, depth, and 1 if the answer is at least as good as people's, else 0."""
@@ -177,13 +167,3 @@ class EquivalentDialogs:
     @property
     def signature(self) -> str:
         return self.questions.signature
-
-
-def heq_d(
-    min_human_f1: float = MIN_HUMAN_F1,
-    answerable_only: bool = False,
-    declining: tuple[str, ...] = DECLINING_PATTERNS,
-) -> EquivalentDialogs:
-    """The scorer ``heq_d``."""
-    f1 = _leave_one_out("heq_d", min_human_f1, answerable_only, declining)
-    return EquivalentDialogs(questions=EquivalentQuestions(f1=f1))

@@ -24,7 +24,10 @@ from replay.scorers.neural_extra import check_neural
 from replay.scorers.scorer import SHARE, Unscored
 
 Texts = tuple[str, tuple[str, ...]]
-"""An answer, and one or more references; none of them declines."""
+"""An answer, and the references that QuAC's rule leaves; any of them may decline."""
+
+TextsScores = Callable[[Sequence[Texts], Sequence[str]], Sequence[float | Unscored]]
+"""Takes texts and the patterns of those that decline; gives a number for each, or why there is none."""
 
 AnswerScore = Callable[[str, Sequence[str]], float]
 """Takes an answer and its references; gives a number."""
@@ -32,28 +35,19 @@ AnswerScore = Callable[[str, Sequence[str]], float]
 PairScores = Callable[[Sequence[tuple[str, str]]], Sequence[float | Unscored]]
 """Takes pairs of an answer and a reference; gives a number for each, or why there is none."""
 
-TextsScores = Callable[[Sequence[Texts]], Sequence[float | Unscored]]
-"""Takes answers with their references, one or more of them; gives a number for each, or why there is none."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceScore:
-    """
-    The mean over turns of what a formula gives for the answer and its references.
-
-    Where the answer or the references decline, words aren't compared: 1 if both do, 0 if only one.
-    """
+    """The mean over turns of what a formula gives for the answer and its references."""
 
     name: str
     settings: str
     """What the signature says between the name and how declining is recognized."""
     score: TextsScores
-    """``each`` or ``best_pair`` of a formula. It travels to other processes, so no lambda."""
+    """``each`` or ``best_pair`` of a formula, as a rule. It travels to other processes, so no lambda."""
     unit: str = SHARE
     needs: tuple[str, ...] = ()
     """Modules of the extra ``neural`` that *score* imports."""
-    left_out: Callable[[Sequence[str]], Unscored | None] | None = None
-    """Why a question with these references has no score; None if it has."""
     answerable_only: bool = False
     """Leave out questions whose references decline."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
@@ -76,23 +70,9 @@ class ReferenceScore:
         Raises:
             PluginError: the metric needs an extra or a model that is not to be had.
         """
-        compared = [self.compared(record) for record in records]
-        texts = [one for one in compared if isinstance(one, tuple)]
-        scores = iter(self.score(texts) if texts else ())
-        return [next(scores) if isinstance(one, tuple) else one for one in compared]
-
-    def compared(self, record: TurnRecord) -> Texts | float | Unscored:
-        """The texts to compare; or the score, where one side declines; or why there is none."""
-        texts = texts_of(record, self.declining, self.answerable_only)
-        if isinstance(texts, Unscored):
-            return texts
-        answer, references = texts
-        if self.left_out is not None and (why := self.left_out(references)) is not None:
-            return why
-        answer_declines, references_decline = declines(answer, self.declining), references == (CANNOT_ANSWER,)
-        if answer_declines or references_decline:
-            return float(answer_declines and references_decline)
-        return texts
+        found = [texts_of(record, self.declining, self.answerable_only) for record in records]
+        scores = iter(self.score([one for one in found if not isinstance(one, Unscored)], self.declining))
+        return [one if isinstance(one, Unscored) else next(scores) for one in found]
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
@@ -103,38 +83,55 @@ class ReferenceScore:
 
 
 def each(score: AnswerScore) -> TextsScores:
-    """*score* of every answer against its references."""
+    """*score* of every answer against its references, unless one side declines."""
     return partial(_each, score)
 
 
-def _each(score: AnswerScore, texts: Sequence[Texts]) -> list[float]:
-    return [score(answer, references) for answer, references in texts]
+def _each(score: AnswerScore, texts: Sequence[Texts], declining: Sequence[str]) -> list[float]:
+    return [
+        score(answer, references)
+        if (decided := declined_score(answer, references, declining)) is None
+        else decided
+        for answer, references in texts
+    ]
 
 
 def best_pair(score: PairScores) -> TextsScores:
     """
-    *score* of the best pair of every answer and a reference, all pairs at once.
+    *score* of the best pair of every answer and a reference, unless one side declines; all pairs at once.
 
     An answer none of whose pairs has a score has none, for the first one's reason.
     """
     return partial(_best_pairs, score)
 
 
-def _best_pairs(score: PairScores, texts: Sequence[Texts]) -> list[float | Unscored]:
-    scores = iter(score([(answer, reference) for answer, references in texts for reference in references]))
+def _best_pairs(
+    score: PairScores, texts: Sequence[Texts], declining: Sequence[str]
+) -> list[float | Unscored]:
+    decided = [declined_score(answer, references, declining) for answer, references in texts]
+    pairs = [
+        (answer, reference)
+        for (answer, references), known in zip(texts, decided, strict=True)
+        if known is None
+        for reference in references
+    ]
+    scores = iter(score(pairs) if pairs else ())  # or a model would be loaded for nothing
     best: list[float | Unscored] = []
-    for _, references in texts:
-        found = list(islice(scores, len(references)))
-        numbers = [one for one in found if not isinstance(one, Unscored)]
-        best.append(max(numbers) if numbers else found[0])
+    for (_, references), known in zip(texts, decided, strict=True):
+        found = list(islice(scores, len(references))) if known is None else [known]
+        best.append(max((one for one in found if not isinstance(one, Unscored)), default=found[0]))
     return best
 
 
-def texts_of(
-    record: TurnRecord, declining: Sequence[str], answerable_only: bool = False
-) -> tuple[str, tuple[str, ...]] | Unscored:
+def declined_score(answer: str, references: Sequence[str], declining: Sequence[str]) -> float | None:
+    """Where one side declines words aren't compared: 1 if both do, 0 if only one; None if neither does."""
+    answer_declines, references_decline = declines(answer, declining), references == (CANNOT_ANSWER,)
+    return float(answer_declines and references_decline) if answer_declines or references_decline else None
+
+
+def texts_of(record: TurnRecord, declining: Sequence[str], answerable_only: bool = False) -> Texts | Unscored:
     """
-    The answer and the references that QuAC's rule leaves, any of which may decline; or why it has no score.
+    The texts to compare, or why the record has no score.
 
     With *answerable_only* a question that counts as unanswerable has none either.
     """

@@ -8,10 +8,11 @@ and words are told apart in any script.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, word_runs, words, words_signature
+from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, words, words_signature
 from replay.scorers.reference_score import ReferenceScore, each
 
 
@@ -33,9 +34,13 @@ def runs_f1(
 def _f1(predicted: Sequence[str], gold: Sequence[str], n: int) -> float:
     if predicted == gold:
         return 1.0
-    found, wanted = word_runs(predicted, n), word_runs(gold, n)
+    found, wanted = _runs(predicted, n), _runs(gold, n)
     total = found.total() + wanted.total()
     return 2 * (found & wanted).total() / total if total else 0.0
+
+
+def _runs(some: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(some[start:] for start in range(n)), strict=False))
 
 
 def _rouge_n(

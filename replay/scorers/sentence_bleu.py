@@ -10,13 +10,12 @@ that papers report.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
-from replay.scorers.answer_text import DECLINING_PATTERNS, word_runs
+from replay.scorers.answer_text import DECLINING_PATTERNS
+from replay.scorers.bleu4 import ORDERS, sentence_counts
 from replay.scorers.reference_score import ReferenceScore, each
 
-ORDERS = 4
 EPSILON = 0.1
 """What method 1 puts for a count of zero."""
 
@@ -31,23 +30,17 @@ def smoothed_bleu(answer: str, references: Sequence[str]) -> float:
     ``smoothed_bleu("the cat sat on the mat", ["the cat sat on a mat"])``: 5/6, 3/5, 2/4 and 1/3, no
     penalty, 0.5373.
     """
-    predicted, gold = answer.split(), [reference.split() for reference in references]
-    if not predicted:
-        return float(not all(gold))
-    logarithms = []
-    for n in range(1, ORDERS + 1):
-        found = word_runs(predicted, n)
-        most = Counter[tuple[str, ...]]()
-        for one in gold:
-            most |= word_runs(one, n)
-        matches, total = (found & most).total(), max(1, found.total())
-        if n == 1 and not matches:
-            return 0.0
-        logarithms.append(math.log((matches or EPSILON) / total) / ORDERS)
-    # The reference nearest in length, the shorter of two.
-    length = min((len(one) for one in gold), key=lambda length: (abs(length - len(predicted)), length))
-    penalty = min(0.0, 1 - length / len(predicted))
-    return math.exp(penalty + math.fsum(logarithms))
+    if not answer.split():
+        return float(any(not reference.split() for reference in references))
+    found = sentence_counts(answer, references, "none")
+    if not found.counts[0]:
+        return 0.0
+    precisions = [
+        (matches or EPSILON) / max(1, total)
+        for matches, total in zip(found.counts, found.totals, strict=True)
+    ]
+    penalty = min(0.0, 1 - found.ref_len / found.sys_len)
+    return math.exp(penalty + math.fsum(math.log(one) / ORDERS for one in precisions))
 
 
 def sentence_bleu(

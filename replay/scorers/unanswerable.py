@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, declines
-from replay.scorers.reference_score import mean, questions_signature, texts_of
+from replay.scorers.reference_score import ReferenceScore, Texts, questions_signature, texts_of
 from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Measure = Literal["precision", "recall", "f1"]
-
-
-def _declined(records: Sequence[TurnRecord], declining: Sequence[str]) -> list[tuple[bool, bool] | Unscored]:
-    """Whether the answer declines, and whether the references do."""
-    found = [texts_of(record, declining) for record in records]
-    return [
-        one if isinstance(one, Unscored) else (declines(one[0], declining), one[1] == (CANNOT_ANSWER,))
-        for one in found
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +52,13 @@ class UnanswerableDetection:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
         """Two 0 or 1: the answer declines, the references decline."""
-        found = _declined(records, self.declining)
-        return [one if isinstance(one, Unscored) else [*map(int, one)] for one in found]
+        found = [texts_of(record, self.declining) for record in records]
+        return [
+            one
+            if isinstance(one, Unscored)
+            else [int(declines(one[0], self.declining)), int(one[1] == (CANNOT_ANSWER,))]
+            for one in found
+        ]
 
     def combine(self, observed: Iterable[Sequence[int]]) -> float:
         pairs = list(observed)
@@ -94,36 +90,6 @@ class UnanswerableDetection:
         return f"unanswerable_{self.measure}:quac{questions_signature(self.declining)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnanswerableShare:
-    """Share of turns whose answer, or whose references, decline, in [0, 1]."""
-
-    side: Literal["answer", "gold"]
-    declining: tuple[str, ...] = DECLINING_PATTERNS
-    """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
-
-    def __post_init__(self) -> None:
-        check_patterns(self.declining)
-
-    @property
-    def is_mean(self) -> bool:
-        return True
-
-    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        """Over the same turns on both sides: those with an answer and a reference."""
-        side = 0 if self.side == "answer" else 1
-        found = _declined(records, self.declining)
-        return [one if isinstance(one, Unscored) else float(one[side]) for one in found]
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
-
-    @property
-    def signature(self) -> str:
-        name = "unanswerable_share" if self.side == "answer" else "unanswerable_gold_share"
-        return f"{name}:quac{questions_signature(self.declining)}"
-
-
 def unanswerable_precision(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
     """The scorer ``unanswerable_precision``: of the turns declined, the share that had to be."""
     return UnanswerableDetection(measure="precision", declining=declining)
@@ -139,11 +105,23 @@ def unanswerable_f1(declining: tuple[str, ...] = DECLINING_PATTERNS) -> Unanswer
     return UnanswerableDetection(measure="f1", declining=declining)
 
 
-def unanswerable_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableShare:
+def unanswerable_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
     """The scorer ``unanswerable_share``: how often the system declines."""
-    return UnanswerableShare(side="answer", declining=declining)
+    return ReferenceScore(
+        name="unanswerable_share", settings="quac", score=_answer_declines, declining=declining
+    )
 
 
-def unanswerable_gold_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableShare:
+def _answer_declines(texts: Sequence[Texts], declining: Sequence[str]) -> list[float]:
+    return [float(declines(answer, declining)) for answer, _ in texts]
+
+
+def unanswerable_gold_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
     """The scorer ``unanswerable_gold_share``: how often the references do, on the same turns."""
-    return UnanswerableShare(side="gold", declining=declining)
+    return ReferenceScore(
+        name="unanswerable_gold_share", settings="quac", score=_references_decline, declining=declining
+    )
+
+
+def _references_decline(texts: Sequence[Texts], declining: Sequence[str]) -> list[float]:
+    return [float(references == (CANNOT_ANSWER,)) for _, references in texts]

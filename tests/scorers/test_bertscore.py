@@ -139,6 +139,14 @@ def test_idf_is_of_the_turns_however_often_they_were_played(tiny_model):
     assert scorer.observe([*turns, *again])[: len(turns)] == scorer.observe(turns)
 
 
+def test_a_blank_reference_weighs_nothing(tiny_model):
+    scorer = bertscore(model=tiny_model, num_layers=2, idf=True)
+    turns = [turn(answer, gold, depth=depth) for depth, (answer, gold) in enumerate(TEXTS, 1)]
+
+    found = scorer.observe([*turns, turn("a cat", " ", depth=9)])
+    assert found == [*scorer.observe(turns), 0.0]
+
+
 def test_words_that_stand_in_every_reference_weigh_nothing(tiny_model):
     observed = bertscore(model=tiny_model, num_layers=2, idf=True).observe([turn("a cat", "a cat")])
 

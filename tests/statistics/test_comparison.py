@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -103,7 +104,9 @@ def test_holm_by_hand():
     """Sorted .005, .01, .03, .04 times 4, 3, 2, 1 gives .02, .03, .06, .04, and never falls."""
     (found,) = compared(FIRST, SECOND)
     row = found.total
-    rows = [replace(row, test=p and replace(row.test, p=p)) for p in (0.01, None, 0.04, 0.03, 0.005)]
+    rows = [
+        replace(row, test=p and dataclasses.replace(row.test, p=p)) for p in (0.01, None, 0.04, 0.03, 0.005)
+    ]
     (adjusted,) = corrected([replace(found, rows=tuple(rows))])
 
     assert [one.adjusted_p for one in adjusted.rows] == [
