@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -125,27 +125,43 @@ def check_variables(value: Any, setting: str, *, more: Sequence[str] = ()) -> No
         ValueError: a template in *value* uses a variable that there is none of.
     """
     from jinja2 import TemplateSyntaxError
-    from jinja2.meta import find_undeclared_variables
 
-    if isinstance(value, str):
+    known = (*_variables(), *more)
+    for place, text in _texts(value, setting):
         try:
-            used = find_undeclared_variables(_environment().parse(value))
+            used = variables_in(text)
         except (TemplateSyntaxError, RecursionError) as error:
-            raise ValueError(f'{setting}: template "{value[:60]}": {error}') from error
+            raise ValueError(f'{place}: template "{text[:60]}": {error}') from error
         for name in sorted(used - set(_environment().globals)):
-            known = (*_variables(), *more)
             if name not in known:
                 close = get_close_matches(name, known, n=1)
                 meant = f'; did you mean "{close[0]}"?' if close else ""
-                raise ValueError(
-                    f'{setting}: there is no variable "{name}"{meant} (known: {", ".join(known)})'
-                )
+                raise ValueError(f'{place}: there is no variable "{name}"{meant} (known: {", ".join(known)})')
+
+
+def variables_in(value: Any) -> set[str]:
+    """
+    The names that the templates in *value* use.
+
+    Raises:
+        TemplateSyntaxError: a text is not a template.
+    """
+    from jinja2.meta import find_undeclared_variables
+
+    names = (find_undeclared_variables(_environment().parse(text)) for _, text in _texts(value, ""))
+    return set().union(*names)
+
+
+def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """All texts in *value*, each with its place."""
+    if isinstance(value, str):
+        yield place, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            check_variables(item, f"{setting}.{key}", more=more)
+            yield from _texts(item, f"{place}.{key}")
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         for number, item in enumerate(value):
-            check_variables(item, f"{setting}[{number}]", more=more)
+            yield from _texts(item, f"{place}[{number}]")
 
 
 @cache

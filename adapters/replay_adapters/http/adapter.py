@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Self
 from uuid import uuid4
 
@@ -23,7 +24,6 @@ from replay import (
     HistoryKeeper,
     Template,
     TextTemplate,
-    WireTimes,
     template_variables,
 )
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, StreamEnd
@@ -184,27 +184,23 @@ class HttpAdapter:
                 self._keep_session_id(session, reply, events.values)
                 found = self._events.answer(reply, events, self._passages)
             elif self._poller is not None:
-                polled = await self._poller.done(
-                    reply, url, variables, lambda at: self._send(session, "GET", at)
-                )
-                reply = polled.reply
-                found = self._read(session, reply, [polled.submitted, polled.value], polled.times)
+                get = partial(self._send, session, "GET")
+                reply, values = await self._poller.done(reply, url, variables, get)
+                found = self._read(session, reply, values)
             else:
-                found = self._read(session, reply, [reply.json()], reply.times)
+                found = self._read(session, reply, [reply.json()])
         except AdapterError as error:
             error.raw = reply.raw if error.raw is None else error.raw
             raise
         return replace(found, raw=reply.raw) if request.keep_raw else found
 
-    def _read(
-        self, session: HttpSession, reply: HttpReply, values: Sequence[Any], times: WireTimes
-    ) -> ChatReply:
+    def _read(self, session: HttpSession, reply: HttpReply, values: Sequence[Any]) -> ChatReply:
         """The answer in *reply*, the last one of those that hold *values*."""
         self._keep_session_id(session, reply, values)
         return ChatReply(
             text=self._answer.text(reply, values[-1]),
             passages=self._passages.passages(reply, values[-1]),
-            times=times,
+            times=reply.times,
         )
 
     async def _send(

@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate, WireTimes
+from msgspec.structs import replace
+
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate
 from replay_adapters.http.redaction import retry_after_s
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
@@ -45,19 +47,6 @@ class Poll:
     """Between polls; longer where a reply has a ``Retry-After``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Polled:
-    """What became of a job."""
-
-    submitted: Any
-    """The JSON of the reply to its submission."""
-    reply: HttpReply
-    """The one with the answer."""
-    value: Any
-    """Its JSON."""
-    times: WireTimes
-
-
 class Poller:
     """Waits for the jobs of one system."""
 
@@ -78,9 +67,10 @@ class Poller:
 
     async def done(
         self, submitted: HttpReply, address: str, variables: Mapping[str, Any], get: Get
-    ) -> Polled:
+    ) -> tuple[HttpReply, list[Any]]:
         """
-        The reply of the job that *submitted* tells of, which was sent to *address*, when it is done.
+        The reply with the answer to *submitted*, a job that was sent to *address*, as if it were the reply
+        to the job itself; and the JSON of the submission's reply and of this one.
 
         *get* fetches an address with all that the system wants to see in a request.
 
@@ -96,8 +86,7 @@ class Poller:
                 url = self._address(submitted, first, address, variables)
             reply = await self._next(url, get, _after(reply))
             value = reply.json()
-        times = WireTimes(sent=submitted.times.sent, first_byte=reply.times.first_byte, done=reply.times.done)
-        return Polled(submitted=first, reply=reply, value=value, times=times)
+        return replace(reply, sent=submitted.sent), [first, value]
 
     def _is_done(self, reply: HttpReply, value: Any) -> bool:
         """
