@@ -7,19 +7,16 @@ watches a run that is being written, must not wait for that.
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.core.conversation import Conversation
-from replay.core.errors import RunError
 from replay.core.record import TurnRecord
 from replay.store import schema
-from replay.store.store import DATABASE, RunStore
-from replay.store.stored import StoredVerdict
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredVerdict, stored_score, stored_verdict
 
 
 class OutcomeRow(NamedTuple):
@@ -97,29 +94,20 @@ class Progress:
 
 
 class RunBrowser:
-    """A run's database open for reading; calls from several threads wait for each other."""
+    """A run's database open for reading; several threads may call it."""
 
     def __init__(self, folder: Path) -> None:
         """
         Raises:
             RunError: there is no run in *folder*, or it comes from another version.
         """
-        self.folder = folder
-        self.path = folder / DATABASE
-        RunStore(folder).close()  # complains of what is no run, in the store's words
-        self._connection = schema.connect(str(self.path))
-        self._turns = threading.RLock()
-
-    def close(self) -> None:
-        with self._turns:
-            self._connection.close()
+        self._store = RunStore(folder)
+        self.path = self._store.path
+        self.close = self._store.close
+        self.fact = self._store.fact
 
     def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
-        with self._turns:
-            try:
-                return self._connection.execute(sql, tuple(values)).fetchall()
-            except sqlite3.DatabaseError as error:
-                raise RunError(f'"{self.path}" can\'t be read: {error}') from error
+        return list(self._store.rows(sql, values))
 
     def version(self) -> int:
         """Another number whenever another connection has written something."""
@@ -137,11 +125,6 @@ class RunBrowser:
             events=events or 0,
             finished=bool(self.fact("finished")),
         )
-
-    def fact(self, key: str) -> Any:
-        """What the run says of *key*; None when nothing."""
-        rows = self._rows("SELECT value FROM run WHERE key = ?", [key])
-        return schema.from_json(rows[0][0], object) if rows else None
 
     def events(self) -> list[tuple[str, str]]:
         """When what kind of event happened, oldest first."""
@@ -248,16 +231,14 @@ class RunBrowser:
     ) -> list[TurnScore]:
         """The observations of one conversation's turns, for these scorers, systems and policies."""
         sql = (
-            "SELECT scorer, system, policy, depth, value, unscored FROM score WHERE scorer = ?"
+            f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
             " AND system = ? AND policy = ? AND conversation = CAST(? AS TEXT) ORDER BY depth"
         )
-        found = []
+        found: list[TurnScore] = []
         for system, policy in groups:
             for scorer in scorers:
-                for row in self._rows(sql, [scorer, system, policy, schema.to_bytes(conversation)]):
-                    score = TurnScore(*row)
-                    value = None if score.value is None else schema.from_json(score.value, object)
-                    found.append(score._replace(value=value))
+                rows = self._rows(sql, [scorer, system, policy, schema.to_bytes(conversation)])
+                found += [TurnScore(scorer, *stored_score(row)[1:]) for row in rows]
         return found
 
     def verdicts(
@@ -269,10 +250,9 @@ class RunBrowser:
             f"SELECT {columns} FROM verdict WHERE judge = ? AND system = ? AND policy = ?"
             " AND conversation = CAST(? AS TEXT) ORDER BY depth"
         )
-        found = []
+        found: list[StoredVerdict] = []
         for system, policy in groups:
             for judge in judges:
-                for row in self._rows(sql, [judge, system, policy, schema.to_bytes(conversation)]):
-                    verdict = StoredVerdict(*row)
-                    found.append(verdict._replace(data=schema.from_json(verdict.data, object)))
+                rows = self._rows(sql, [judge, system, policy, schema.to_bytes(conversation)])
+                found += map(stored_verdict, rows)
         return found

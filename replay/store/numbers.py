@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from replay.core.errors import RunError
-from replay.store import schema
+from replay.store import database, schema
 from replay.store.store import DATABASE
 
 BATCH = 10_000
@@ -24,7 +24,7 @@ class NumberReader:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / DATABASE
-        self._connection = schema.connect(str(self._path))
+        self._connection = database.connect(self._path)
         self._connection.text_factory = bytes
 
     def __enter__(self) -> Self:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -289,12 +288,3 @@ def _row_timing(v: Mapping[str, Any]) -> Timing:
 def conversation_row(position: int, conversation: Conversation) -> tuple[Any, ...]:
     """Values for the four columns of ``conversation``."""
     return position, to_bytes(conversation.id), len(conversation.turns), to_json(conversation)
-
-
-def connect(path: str) -> sqlite3.Connection:
-    """A connection that any one thread at a time may use."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
-    connection.text_factory = to_text
-    # Called by SQLite, so that the writer's thread compresses and not the event loop's.
-    connection.create_function("deflated", 1, zlib.compress, deterministic=True)
-    return connection

@@ -8,12 +8,10 @@ SQLite in WAL mode. A record is durable against a killed process once ``write`` 
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -22,10 +20,10 @@ from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
-from replay.store import schema
+from replay.store import database, schema
 from replay.store.lock import hold, let_go
 from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
-from replay.store.stored import StoredScore, StoredTally, StoredVerdict
+from replay.store.stored import StoredScore, StoredTally, StoredVerdict, stored_score, stored_verdict
 from replay.store.superseding import SELECT_SUPERSEDED, Span, Superseded, supersede, superseded
 from replay.store.writer import Statement, Writer
 
@@ -50,39 +48,21 @@ class RunStore:
             RunError: there is no run, another process writes it, or its version is not ours.
         """
         self.folder = folder
-        path = folder / DATABASE
-        if not path.is_file():
+        self.path = folder / DATABASE
+        if not self.path.is_file():
             raise RunError(f'there is no run in "{folder}" (no {DATABASE}); `replay run` makes one')
         self._lock = hold(folder) if write else None
         self._reading = threading.RLock()
         self._judged_by: tuple[list[str], ...] | None = None
-        self._connection = schema.connect(str(path))
         try:
-            self._check_version(path)
+            self._connection = database.connect_checked(self.path)
         except BaseException:
-            self._connection.close()
             let_go(self._lock)
             raise
         synchronous = "FULL" if durability == "power" else "NORMAL"
-        self._writer = Writer(str(path), synchronous=synchronous) if write else None
+        self._writer = Writer(self.path, synchronous=synchronous) if write else None
         if write and keyed:
             self.add_turn_key()
-
-    def _check_version(self, path: Path) -> None:
-        try:
-            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        except sqlite3.OperationalError as error:
-            raise RunError(
-                f'"{path}" can\'t be opened: {error}. SQLite has to write beside it even to read: where '
-                "nobody can write, copy the run's folder to somewhere else first"
-            ) from error
-        except sqlite3.DatabaseError as error:
-            raise RunError(f'"{path}" is not a run\'s database: {error}') from error
-        if version != schema.VERSION:
-            raise RunError(
-                f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
-                "use the convreplay that wrote it, or a newer one"
-            )
 
     @classmethod
     def create(
@@ -102,23 +82,7 @@ class RunStore:
         Raises:
             RunError: the folder exists or can't be made.
         """
-        try:
-            folder.mkdir(parents=True)
-        except OSError as error:
-            raise RunError(f"the run's folder \"{folder}\" can't be made: {error.strerror}") from error
-        unfinished = folder / f"{DATABASE}.unfinished"
-        try:
-            with closing(schema.connect(str(unfinished))) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
-                tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
-                connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
-                rows = [(key, schema.to_json(value)) for key, value in facts.items()]
-                connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
-            # A program that is killed before this leaves no run, rather than half of one.
-            unfinished.rename(folder / DATABASE)
-        except (sqlite3.Error, OSError) as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise RunError(f"the run's database \"{folder / DATABASE}\" can't be made: {error}") from error
+        database.make(folder / DATABASE, facts, has_turn_key=has_turn_key)
         return cls(folder, write=True, durability=durability, keyed=has_turn_key)
 
     def close(self) -> None:
@@ -137,36 +101,35 @@ class RunStore:
 
     # Reading -----------------------------------------------------------------------------------------
 
-    def _rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
-        """Rows of a query, a thousand at a time, so that other threads get the connection between."""
-        with self._reading, self._readable():
-            cursor = self._connection.execute(sql, tuple(values))
-        while True:
-            with self._reading, self._readable():
-                rows = cursor.fetchmany(1000)
-            if not rows:
-                return
-            yield from rows
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        """
+        Rows of a query, a thousand at a time, so that other threads get the connection between.
 
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
+        Raises:
+            RunError: the database can't be read.
+        """
         try:
-            yield
+            with self._reading:
+                cursor = self._connection.execute(sql, tuple(values))
+            while True:
+                with self._reading:
+                    rows = cursor.fetchmany(1000)
+                if not rows:
+                    return
+                yield from rows
         except sqlite3.DatabaseError as error:
-            path = self.folder / DATABASE
-            raise RunError(
-                f'"{path}" can\'t be read: {error}; it is damaged, or from another version of convreplay'
-            ) from error
+            cause = f"{error}; it is damaged, or from another version of convreplay"
+            raise RunError(f'"{self.path}" can\'t be read: {cause}') from error
 
     def fact(self, key: str) -> Any:
         """What the run table says of *key*; None when nothing."""
-        for (value,) in self._rows("SELECT value FROM run WHERE key = ?", [key]):
+        for (value,) in self.rows("SELECT value FROM run WHERE key = ?", [key]):
             return schema.from_json(value, object)
         return None
 
     def conversation_lengths(self) -> dict[str, int]:
         """Turns of each conversation, in the order of the data."""
-        return dict(self._rows("SELECT id, turns FROM conversation ORDER BY position"))
+        return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
 
     def conversations(self) -> Iterator[Conversation]:
         """The conversations, as the data set had them when the run met them, in order."""
@@ -174,7 +137,7 @@ class RunStore:
 
     def conversation_texts(self) -> Iterator[str]:
         """The same, as the JSON that is stored."""
-        for (data,) in self._rows("SELECT data FROM conversation ORDER BY position"):
+        for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):
             yield data
 
     def records(self) -> Iterator[TurnRecord]:
@@ -183,56 +146,48 @@ class RunStore:
             " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
             " ORDER BY c.position, t.source IS NOT NULL, t.conversation, t.system, t.policy, t.depth"
         )
-        return map(schema.row_record, self._rows(schema.SELECT_RECORDS + order))
+        return map(schema.row_record, self.rows(schema.SELECT_RECORDS + order))
 
     def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
         """One conversation as played by one system under one policy, by depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
         values = [schema.to_bytes(conversation), system, policy]
-        return tuple(map(schema.row_record, self._rows(schema.SELECT_RECORDS + where, values)))
+        return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
 
     def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
         """Records whose turn was due from *from_s* until before *to_s*, seconds since the engine started."""
         where = " WHERE t.scheduled_s >= ? AND t.scheduled_s < ?"
-        return map(schema.row_record, self._rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
+        return map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
 
     def outcomes(self) -> dict[str, int]:
         """How many turns came to which outcome, tallied ones included."""
-        counts = Counter(dict(self._rows("SELECT outcome, count(*) FROM turn GROUP BY outcome")))
+        counts = Counter(dict(self.rows("SELECT outcome, count(*) FROM turn GROUP BY outcome")))
         for tally in self.tallies():
             counts.update(tally.data["outcomes"])
         return dict(sorted(counts.items()))
 
     def count_records(self) -> int:
-        (count,) = next(self._rows("SELECT count(*) FROM turn"))
+        (count,) = next(self.rows("SELECT count(*) FROM turn"))
         return int(count)
 
     def superseded(self) -> Iterator[Superseded]:
         """Turns as they were before they were asked again, in the order in which they gave way."""
-        return map(superseded, self._rows(SELECT_SUPERSEDED))
+        return map(superseded, self.rows(SELECT_SUPERSEDED))
 
     def count_superseded(self) -> tuple[int, int]:
         """How many turns were asked again, and how many earlier answers and failures are kept."""
         again = "SELECT 1 FROM superseded GROUP BY conversation, system, policy, depth"
-        ((turns, attempts),) = self._rows(
-            f"SELECT (SELECT count(*) FROM ({again})), count(*) FROM superseded"
-        )
+        ((turns, attempts),) = self.rows(f"SELECT (SELECT count(*) FROM ({again})), count(*) FROM superseded")
         return turns, attempts
 
     def raw_replies(self) -> Iterator[RawReply]:
         """Replies as they came, as far as they were kept, in the order of the asks."""
-        return map(raw_reply, self._rows(SELECT_RAW))
+        return map(raw_reply, self.rows(SELECT_RAW))
 
     def scores(self, scorer: str) -> Iterator[StoredScore]:
         """All observations of one scorer."""
-        columns = "conversation, system, policy, depth, value, unscored"
-        for row in self._rows(f"SELECT {columns} FROM score WHERE scorer = ?", [scorer]):
-            stored = StoredScore(*row)
-            yield (
-                stored
-                if stored.value is None
-                else stored._replace(value=schema.from_json(stored.value, object))
-            )
+        sql = f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
+        return map(stored_score, self.rows(sql, [scorer]))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
         """All verdicts of one judge, by conversation, system, policy and depth."""
@@ -242,20 +197,17 @@ class RunStore:
             " JOIN conversation c ON c.id = coalesce(t.source, t.conversation) WHERE v.judge = ?"
             " ORDER BY c.position, t.source IS NOT NULL, v.conversation, v.system, v.policy, v.depth"
         )
-        for row in self._rows(f"SELECT {columns}{order}", [judge]):
-            stored = StoredVerdict(*row)
-            yield stored._replace(data=schema.from_json(stored.data, object))
+        return map(stored_verdict, self.rows(f"SELECT {columns}{order}", [judge]))
 
     def tallies(self) -> Iterator[StoredTally]:
         """What a load run counted without keeping it turn by turn."""
         columns = ", ".join(StoredTally._fields)
-        for row in self._rows(f"SELECT {columns} FROM tally ORDER BY level, system, policy, depth"):
-            stored = StoredTally(*row)
-            yield stored._replace(data=schema.from_json(stored.data, object))
+        rows = self.rows(f"SELECT {columns} FROM tally ORDER BY level, system, policy, depth")
+        return (StoredTally._make([*key, schema.from_json(data, object)]) for *key, data in rows)
 
     def events(self, kind: str) -> list[Any]:
         """The data of all events of one kind, oldest first."""
-        rows = self._rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
+        rows = self.rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
         return [schema.from_json(data, object) for (data,) in rows]
 
     # Writing -----------------------------------------------------------------------------------------
@@ -322,7 +274,7 @@ class RunStore:
 
     def _supersede(self, span: Span, reason: str) -> list[Statement]:
         if self._judged_by is None:  # nothing is scored while turns are asked
-            names = (self._rows(f"SELECT DISTINCT {c} FROM {t}") for c, t in _JUDGED_IN)
+            names = (self.rows(f"SELECT DISTINCT {c} FROM {t}") for c, t in _JUDGED_IN)
             self._judged_by = tuple([name for (name,) in rows] for rows in names)
         scorers, judges = self._judged_by
         return supersede(span, at=_now(), reason=reason, scorers=scorers, judges=judges)

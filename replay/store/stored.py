@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from replay.store import schema
 
 
 class StoredScore(NamedTuple):
@@ -40,3 +43,15 @@ class StoredTally(NamedTuple):
     depth: int
     data: Any
     """``turns``, ``outcomes`` by name, and the encoded histograms ``latency``, ``response``, ``ttft``."""
+
+
+def stored_score(row: Sequence[Any]) -> StoredScore:
+    """What a row with the score's columns holds."""
+    *key, value, unscored = row
+    return StoredScore._make([*key, None if value is None else schema.from_json(value, object), unscored])
+
+
+def stored_verdict(row: Sequence[Any]) -> StoredVerdict:
+    """What a row with the verdict's columns holds."""
+    *key, data = row
+    return StoredVerdict._make([*key, schema.from_json(data, object)])

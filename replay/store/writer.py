@@ -16,11 +16,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from replay.core.errors import RunError
-from replay.store.schema import Row, connect, insert_records
+from replay.store.database import connect
+from replay.store.schema import Row, insert_records
 
 CHECKPOINT_PAGES = 4000
 
@@ -49,7 +51,7 @@ _Item = Statement | _Records
 class Writer:
     """Takes statements from the event loop's thread, and from others, in order."""
 
-    def __init__(self, path: str, *, synchronous: str) -> None:
+    def __init__(self, path: Path, *, synchronous: str) -> None:
         self._path = path
         self._synchronous = synchronous
         self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()

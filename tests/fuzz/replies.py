@@ -20,6 +20,7 @@ from replay import Adapter, AdapterError, ChatReply, ChatRequest, Conversation
 from replay.core.record import TurnRecord
 from replay.core.settings.plugins import build, load
 from replay.store import schema
+from replay.store.database import connect
 from tests.adapters.servers import answering, completion, delta, event
 from tests.fuzz.inputs import as_json
 from tests.fuzz.targets import ODD
@@ -232,7 +233,7 @@ def _check(reply: ChatReply) -> None:
         gold_passages=(), passages=reply.passages, usage=reply.usage, cost_usd=reply.cost_usd, attempts=1,
         timing=None,
     )  # fmt: skip
-    connection = schema.connect(":memory:")
+    connection = connect(Path(":memory:"))
     try:
         connection.executescript(schema.TABLES)
         schema.insert_records(connection, [schema.record_row(record)])

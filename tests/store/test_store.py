@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -13,6 +14,7 @@ from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import RunError
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.store import schema
+from replay.store.database import connect
 from replay.store.store import DATABASE, RunStore
 from replay.store.stored import StoredScore
 
@@ -86,7 +88,7 @@ texts = st.text(st.characters(codec=None), max_size=30)  # lone surrogates and N
 def test_any_text_survives_the_way_through_a_row(text, other):
     """A server can send lone surrogates as JSON escapes, and a data set can hold NUL."""
     sent = record(answer=text, asked=other, gold_answers=(text, other))
-    connection = schema.connect(":memory:")
+    connection = connect(Path(":memory:"))
     connection.executescript(schema.TABLES)
     schema.insert_records(connection, [schema.record_row(sent)])
     (row,) = connection.execute(schema.SELECT_RECORDS)

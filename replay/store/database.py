@@ -1,0 +1,82 @@
+"""Makes and opens the SQLite file of a run; in WAL mode, so that it can be read while it is written."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from replay.core.errors import RunError
+from replay.store import schema
+
+
+def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
+    """
+    Make the folder of *path*, and there the database with *facts* in its table ``run``.
+
+    Raises:
+        RunError: the folder exists, or can't be made.
+    """
+    try:
+        path.parent.mkdir(parents=True)
+    except OSError as error:
+        raise RunError(f"the run's folder \"{path.parent}\" can't be made: {error.strerror}") from error
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        with closing(connect(unfinished)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
+            connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
+            rows = [(key, schema.to_json(value)) for key, value in facts.items()]
+            connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
+        # A program that is killed before this leaves no run, rather than half of one.
+        unfinished.rename(path)
+    except (sqlite3.Error, OSError) as error:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise RunError(f"the run's database \"{path}\" can't be made: {error}") from error
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that any one thread at a time may use."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+    connection.text_factory = schema.to_text
+    # Called by SQLite, so that the writer's thread compresses and not the event loop's.
+    connection.create_function("deflated", 1, zlib.compress, deterministic=True)
+    return connection
+
+
+def connect_checked(path: Path) -> sqlite3.Connection:
+    """
+    The same, to a database that is known to be there and to have our tables.
+
+    Raises:
+        RunError: it can't be opened, is none, or is of another version.
+    """
+    connection = connect(path)
+    try:
+        _check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError as error:
+        raise RunError(
+            f'"{path}" can\'t be opened: {error}. SQLite has to write beside it even to read: where '
+            "nobody can write, copy the run's folder to somewhere else first"
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise RunError(f'"{path}" is not a run\'s database: {error}') from error
+    if version != schema.VERSION:
+        raise RunError(
+            f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
+            "use the convreplay that wrote it, or a newer one"
+        )
