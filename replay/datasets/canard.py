@@ -21,9 +21,9 @@ import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_items
 from replay.datasets.answer_passages import AnswerPassages
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_list
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.typed_json import decode
@@ -105,7 +105,7 @@ def rewrites(path: Path) -> Mapping[str, str]:
         DatasetError: the file or a row of it can't be read.
     """
     found = {}
-    for _, row in json_items.rows(path, _Row):
+    for _, row in rows_of_list(path, _Row):
         if isinstance(row, DatasetError):
             raise row
         if row.Rewrite:
@@ -135,7 +135,7 @@ def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[Place, _Row | D
     """Rows by dialog; a row so bad that it tells no dialog stands alone, by its item number."""
     decoder, owner = msgspec.json.Decoder(_Row), msgspec.json.Decoder(_Owner)
     found: dict[str | int, list[tuple[Place, _Row | DatasetError]]] = {}
-    for place, raw in json_items.rows(path, msgspec.Raw):
+    for place, raw in rows_of_list(path, msgspec.Raw):
         assert isinstance(raw, msgspec.Raw)
         dialog: str | int | None = place.item
         row: _Row | DatasetError

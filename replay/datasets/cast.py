@@ -20,8 +20,8 @@ import msgspec
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_items
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_list
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -90,7 +90,7 @@ class CastReader:
                 metadata={"topic": topic.number},
             )
 
-        yield from conversations(json_items.rows(path, _Topic), build)
+        yield from conversations(rows_of_list(path, _Topic), build)
 
     def _turn(self, topic: _Topic, index: int, place: Place) -> Turn:
         turn = topic.turn[index]

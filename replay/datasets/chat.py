@@ -30,8 +30,8 @@ import msgspec
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets import json_lines
 from replay.datasets.json_outline import outline
+from replay.datasets.json_rows import rows_of_lines
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.timestamps import with_timestamps
@@ -107,7 +107,7 @@ class ChatReader:
         row_type = msgspec.defstruct(
             "_NamedLog", [("name", str | int | None, None)], bases=(_Log,), rename={"name": name}
         )
-        yield from conversations(json_lines.rows(path, row_type), self._build)
+        yield from conversations(rows_of_lines(path, row_type), self._build)
 
     def _build(self, log: Any, place: Place) -> Conversation:
         if log.name is None and self.id_field is not None:

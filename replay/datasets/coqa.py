@@ -15,8 +15,8 @@ import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_items
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_list
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -53,7 +53,7 @@ class CoqaReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """One conversation a story. Raises a ``DatasetError`` if the file can't be read."""
-        yield from conversations(json_items.rows(path, _Story, key="data"), _build)
+        yield from conversations(rows_of_list(path, _Story, key="data"), _build)
 
 
 def _build(row: _Story, place: Place) -> Conversation:

@@ -12,12 +12,12 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, not_utf8, open_data
+from replay.datasets.csv_rows import csv_rows
+from replay.datasets.data_file import BYTE_ORDER_MARK
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -80,30 +80,15 @@ class CsvReader:
             DatasetError: the file can't be opened, has no usable header, or from some row on is no
                 UTF-8 or no CSV, after which no row can be trusted.
         """
-        with open_data(path) as stream:
-            yield from conversations(_runs(self._rows(stream, path)), _build)
+        yield from conversations(_runs(self._rows(path)), _build)
 
     def _delimiter(self, path: Path) -> str:
         return self.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
 
-    def _rows(self, stream: BinaryIO, path: Path) -> Iterator[tuple[Place, _Row | DatasetError]]:
-        # Strict, since a broken quote otherwise swallows the rows after it without a word.
-        table = csv.reader(_text(stream, path), delimiter=self._delimiter(path), strict=True)
+    def _rows(self, path: Path) -> Iterator[tuple[Place, _Row | DatasetError]]:
         header: list[str] = []
         indices: Mapping[str, Sequence[int]] = {}
-        while True:
-            place = Place(path=path, line=table.line_num + 1)
-            try:
-                cells = next(table)
-            except StopIteration:
-                break
-            except csv.Error as error:
-                raise place.error(
-                    f"is not valid CSV: {error}; the rest of the file is not read (is a quote missing, or is "
-                    "the delimiter another one?)"
-                ) from error
-            if not any(cell.strip() for cell in cells):
-                continue
+        for place, cells in csv_rows(path, self._delimiter(path)):
             if not header:
                 header = [cell.strip() for cell in cells]
                 indices = self._indices(header, place)
@@ -143,20 +128,6 @@ def _index(column: str, header: Sequence[str], name: str, place: Place) -> int:
             name,
         )
     return header.index(column)
-
-
-def _text(stream: BinaryIO, path: Path) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
-        place = Place(path=path, line=number)
-        if number == 1:
-            check_is_plain(line, path)
-            line = line.removeprefix(BYTE_ORDER_MARK)
-        if b"\0" in line:
-            raise place.error("found a NUL byte; the file was cut off, or is not UTF-8")
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise place.error(not_utf8(line[error.start])) from error
 
 
 @dataclass(slots=True)

@@ -65,17 +65,6 @@ def check_is_plain(head: bytes, path: Path) -> None:
             raise DatasetError(message, path=str(path))
 
 
-def read_head(path: Path, size: int) -> bytes:
-    """
-    The first *size* bytes of *path*, fewer if it is shorter.
-
-    Raises:
-        DatasetError: as ``open_data``.
-    """
-    with open_data(path) as stream:
-        return stream.read(size)
-
-
 def read_whole(path: Path) -> bytes:
     """
     All of *path*, without a byte order mark. For formats that are one JSON value.
@@ -89,20 +78,12 @@ def read_whole(path: Path) -> bytes:
     data = data.removeprefix(BYTE_ORDER_MARK)
     if not data.strip():
         raise DatasetError("is empty; check that it was written or downloaded completely", path=str(path))
-    check_is_utf8(data, path)
-    return data
-
-
-def check_is_utf8(data: bytes, path: Path) -> None:
-    """
-    Raises:
-        DatasetError: *data*, all of the file, is not UTF-8; names line and byte.
-    """
     try:
         data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DatasetError(not_utf8(data[error.start]), path=str(path), line=line) from error
+    return data
 
 
 def not_utf8(byte: int) -> str:

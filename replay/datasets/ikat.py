@@ -16,8 +16,8 @@ import msgspec
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_items
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_list
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -52,7 +52,7 @@ class IkatReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """One conversation a topic. Raises a ``DatasetError`` if the file can't be read."""
-        yield from conversations(json_items.rows(path, _Topic), _build)
+        yield from conversations(rows_of_list(path, _Topic), _build)
 
 
 def _build(topic: _Topic, place: Place) -> Conversation:

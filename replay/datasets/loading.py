@@ -10,7 +10,7 @@ from pathlib import Path
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.core.settings.plugins import available, load
-from replay.datasets.data_file import check_is_plain, is_folder, missing, read_head
+from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
 from replay.datasets.place import Place
 from replay.datasets.reader import Reader
 from replay.datasets.soundness import check
@@ -151,7 +151,8 @@ def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
         raise DatasetError(
             f"is a pipe or device, whose format can't be told beforehand; {_name_it(readers)}", path=str(path)
         )
-    head = read_head(path, HEAD_BYTES)
+    with open_data(path) as stream:
+        head = stream.read(HEAD_BYTES)
     check_is_plain(head, path)
     if not head.strip():
         raise DatasetError("is empty; check that it was written or downloaded completely", path=str(path))

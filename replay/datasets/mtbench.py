@@ -15,8 +15,8 @@ import msgspec
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_lines
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_lines
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -40,7 +40,7 @@ class MtBenchReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
-        yield from conversations(json_lines.rows(path, _Question), _build)
+        yield from conversations(rows_of_lines(path, _Question), _build)
 
 
 def _build(row: _Question, place: Place) -> Conversation:

@@ -18,8 +18,8 @@ import msgspec
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_lines
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_lines
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.timestamps import Timestamp, check, with_timestamps
@@ -70,7 +70,7 @@ class NativeReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
-        yield from conversations(json_lines.rows(path, _Conversation), _build)
+        yield from conversations(rows_of_lines(path, _Conversation), _build)
 
 
 def _build(row: _Conversation, place: Place) -> Conversation:

@@ -17,9 +17,9 @@ import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.errors import DatasetError
-from replay.datasets import json_items
 from replay.datasets.canard import rewrites
 from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_list
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -84,7 +84,7 @@ class QuacReader:
 
 
 def _paragraphs(path: Path) -> Iterator[tuple[Place, tuple[_Article, _Paragraph] | DatasetError]]:
-    for place, article in json_items.rows(path, _Article, key="data"):
+    for place, article in rows_of_list(path, _Article, key="data"):
         if isinstance(article, DatasetError):
             yield place, article
         else:

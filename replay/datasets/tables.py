@@ -10,13 +10,14 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from replay.core.errors import DatasetError, InputError, PluginError, writing
-from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
+from replay.datasets.csv_rows import csv_rows
+from replay.datasets.data_file import open_data, read_whole
 from replay.datasets.place import Place
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx")
@@ -55,9 +56,10 @@ def read_table(path: Path) -> Table:
     """
     suffix = path.suffix.lower()
     if suffix == ".xlsx":
-        rows = list(_spreadsheet_rows(path))
+        rows = list(_rows_below_header(_spreadsheet_rows(path), path, may_be_short=True))
     elif suffix in (".csv", ".tsv"):
-        rows = list(_csv_rows(path, "\t" if suffix == ".tsv" else ","))
+        found = csv_rows(path, "\t" if suffix == ".tsv" else ",")
+        rows = list(_rows_below_header(found, path, may_be_short=False))
     elif suffix in (".json", ".jsonl"):
         rows = list(_json_rows(path))
     else:
@@ -100,33 +102,29 @@ def check_can_write(path: Path) -> None:
         _openpyxl()
 
 
-def _csv_rows(path: Path, delimiter: str) -> Iterator[TableRow]:
-    text = _text(path)
-    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+def _rows_below_header(
+    found: Iterable[tuple[Place, Sequence[Any]]], path: Path, *, may_be_short: bool
+) -> Iterator[TableRow]:
     header: list[str] = []
-    while True:
-        place = Place(path=path, line=table.line_num + 1)
-        try:
-            cells = next(table)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            raise place.error(f"is not valid CSV: {error}") from error
-        if not any(cell.strip() for cell in cells):
+    for place, cells in found:
+        filled = [cell if str(cell).strip() else None for cell in cells]
+        if all(cell is None for cell in filled):
             continue
         if not header:
-            header = _header(cells, place)
-        elif len(cells) != len(header):
+            header = _header(["" if cell is None else str(cell) for cell in filled], place)
+        elif may_be_short and any(cell is not None for cell in filled[len(header) :]):
+            raise place.error(f"has a cell right of the {len(header)} columns of the header")
+        elif not may_be_short and len(cells) != len(header):
             raise place.error(f"has {len(cells)} cells, expected {len(header)} as in the header")
         else:
-            filled = {name: cell if cell.strip() else None for name, cell in zip(header, cells, strict=True)}
-            yield TableRow(place=place, cells=filled)
+            filled += [None] * (len(header) - len(filled))
+            yield TableRow(place=place, cells=dict(zip(header, filled, strict=False)))
     if not header:
         raise DatasetError("is empty; expected a header and rows", path=str(path))
 
 
 def _json_rows(path: Path) -> Iterator[TableRow]:
-    text = _text(path)
+    text = read_whole(path).decode()
     if text.lstrip().startswith("["):
         try:
             values = json.loads(text)
@@ -150,7 +148,7 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
         raise DatasetError("is empty; expected rows", path=str(path))
 
 
-def _spreadsheet_rows(path: Path) -> Iterator[TableRow]:
+def _spreadsheet_rows(path: Path) -> Iterator[tuple[Place, Sequence[Any]]]:
     openpyxl = _openpyxl()
     with open_data(path) as stream:
         data = stream.read()
@@ -164,24 +162,11 @@ def _spreadsheet_rows(path: Path) -> Iterator[TableRow]:
         openpyxl.utils.exceptions.InvalidFileException,
     ) as error:
         raise DatasetError(f"is no spreadsheet that can be read: {error}", path=str(path)) from error
-    header: list[str] = []
     try:
         for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
-            place = Place(path=path, line=number)
-            filled = [cell if str(cell).strip() else None for cell in cells]
-            if all(cell is None for cell in filled):
-                continue
-            if not header:
-                header = _header(["" if cell is None else str(cell) for cell in filled], place)
-            elif any(cell is not None for cell in filled[len(header) :]):
-                raise place.error(f"has a cell right of the {len(header)} columns of the header")
-            else:
-                filled += [None] * (len(header) - len(filled))
-                yield TableRow(place=place, cells=dict(zip(header, filled, strict=False)))
+            yield Place(path=path, line=number), cells
     finally:
         book.close()
-    if not header:
-        raise DatasetError("is empty; expected a header and rows", path=str(path))
 
 
 def _header(cells: Sequence[str], place: Place) -> list[str]:
@@ -192,16 +177,6 @@ def _header(cells: Sequence[str], place: Place) -> list[str]:
         if names.count(name) > 1:
             raise place.error(f'the header has {names.count(name)} columns "{name}"')
     return names
-
-
-def _text(path: Path) -> str:
-    data = read_whole(path)
-    check_is_plain(data[:8], path)
-    try:
-        return data.removeprefix(BYTE_ORDER_MARK).decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Place(path=path, line=line).error("is not UTF-8; save the file as UTF-8") from error
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

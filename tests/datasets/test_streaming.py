@@ -52,7 +52,7 @@ class TestStreaming:
             opened.append(open_data(path))
             return opened[-1]
 
-        monkeypatch.setattr("replay.datasets.json_lines.open_data", watched)
+        monkeypatch.setattr("replay.datasets.json_rows.open_data", watched)
 
         found = read_conversations([path], reader=None, on_bad=None, limit=None)
         next(found)
@@ -79,7 +79,7 @@ class TestStreaming:
         assert peak < path.stat().st_size / 4
 
     def test_a_line_too_long_to_be_one_conversation_is_passed_over(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("replay.datasets.json_lines.LONGEST_LINE_BYTES", 100)
+        monkeypatch.setattr("replay.datasets.json_rows.LONGEST_LINE_BYTES", 100)
         path = tmp_path / "a.jsonl"
         line = b'{"id": "%s", "turns": [{"question": "Who?"}]}'
         path.write_bytes(line % (b"a" * 500) + b"\n" + line % b"b" + b"\n" + line % (b"c" * 100))

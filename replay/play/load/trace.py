@@ -34,7 +34,7 @@ import msgspec
 
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets import json_lines
+from replay.datasets import json_rows
 from replay.datasets.data_file import not_utf8
 from replay.datasets.place import Place
 from replay.datasets.timestamps import seconds_of
@@ -94,7 +94,7 @@ def _rows(path: Path) -> Iterator[tuple[Place, _Row]]:
     """The file's lines, each with its fields."""
     is_json: bool | None = None
     header: list[str] = []
-    for place, line in json_lines.lines(path):
+    for place, line in json_rows.lines(path):
         if isinstance(line, DatasetError):
             raise line
         if is_json is None:
