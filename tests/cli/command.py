@@ -14,6 +14,6 @@ def replay_cli(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedP
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         **more,
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from replay.datasets.native import NativeReader
+from tests.cli.command import replay_cli
 
 TALK = {
     "id": "talk",
@@ -23,13 +23,7 @@ TALK = {
 
 
 def rewrite(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", "rewrite", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return replay_cli("rewrite", *arguments, cwd=folder)
 
 
 @pytest.fixture
@@ -108,6 +102,7 @@ def test_formats_and_their_settings(data):
         (["talk.jsonl", "--format", "natve"], 'did you mean "native"?'),
         (["talk.jsonl", "--set", "a=1"], "--set needs --format"),
         (["talk.jsonl", "--format", "native", "--set", "a"], '"KEY=VALUE" is expected'),
+        (["talk.jsonl", "--format", "native", "--set", "a=["], "--set a: not valid YAML"),
         (["talk.jsonl", "--out", "gone/new.jsonl"], "can't be written"),
     ],
 )
@@ -161,8 +156,7 @@ drift: {nlp_workers: 0}
     )
 
     def replay(*arguments):
-        command = [sys.executable, "-m", "replay", *arguments]
-        done = subprocess.run(command, cwd=data, capture_output=True, text=True, timeout=120)
+        done = replay_cli(*arguments, cwd=data)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -12,19 +12,14 @@ import yaml
 
 from replay.play.load.section import LoadSection
 from replay.runs.run import Run, newest_run
+from tests.cli.command import replay_cli
 from tests.runs.stress.scenes import NOWHERE, scenario, talk
 
 QUICK = ("--turns", "6")
 
 
 def stress(*arguments: str, cwd: Path, verb: str = "stress") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", verb, *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return replay_cli(verb, *arguments, cwd=cwd)
 
 
 def newest(folder: Path) -> Run:
