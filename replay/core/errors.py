@@ -99,7 +99,7 @@ class PluginNotFoundError(PluginError):
 
 
 class ResolverError(ReplayError):
-    """The coreference resolver failed; the run stops, since drift can't be judged without it."""
+    """The coreference resolver failed; the run stops, since drift can't be detected without it."""
 
 
 class RewriteError(ReplayError):

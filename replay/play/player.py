@@ -99,7 +99,7 @@ class Player:
         Without a *pacer* each turn is due as soon as it is planned.
 
         Raises:
-            ResolverError: drift could not be judged.
+            ResolverError: drift could not be detected.
             RunStoppedError: a system refuses our key, or fails again and again.
         """
         conversation = play.conversation

@@ -35,7 +35,7 @@ class RewriteRequest:
     readings: tuple[Reading, ...]
     """What its mentions refer to in the recorded history."""
     published: str | None = None
-    """The question as the published rule rewrites it, where drift is judged by that rule."""
+    """The question as the published rule rewrites it, where drift is detected by that rule."""
 
     @property
     def question(self) -> str:

@@ -11,7 +11,7 @@ princeton-nlp/EvalConvQA), for scripts that read those.
   Found`` and ``Filtered`` (turn ids).
 
 The names' parts are the program's: the model's name is the system's here, the option the policy's
-label; *entities* is ``skipent`` where drift was judged by the published rule, which leaves capitalised
+label; *entities* is ``skipent`` where drift was detected by the published rule, which leaves capitalised
 mentions out, else ``keptent``; *start* and *end* are the range of dialogs. Where we know more than the
 program: ``Rewritten`` holds what ``augment`` asked too, and ``Not Found`` the turns whose rewriting
 failed, which were asked as recorded as well. As there, an invalid question is listed as rewritten or

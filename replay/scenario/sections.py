@@ -61,7 +61,7 @@ class SemanticSection(Section):
 
 
 class DriftSection(Section):
-    """How drift is judged."""
+    """How drift is detected."""
 
     resolver: str = "embedded"
     settings: dict[str, Any] = Field(default_factory=dict)
