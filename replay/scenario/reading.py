@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +75,7 @@ def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
 
 def located(faults: list[Fault], lines: Lines) -> list[Fault]:
     """*faults* with their lines, in file order."""
-    with_lines = [
-        fault if fault.line else Fault(path=fault.path, message=fault.message, line=lines.of(fault.path))
-        for fault in faults
-    ]
+    with_lines = [replace(fault, line=fault.line or lines.of(fault.path)) for fault in faults]
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
 

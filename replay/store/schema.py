@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.drift_evidence import Drift
-from replay.core.record import Edit, Outcome, Timing, TurnRecord, Usage
+from replay.core.record import Timing, TurnRecord, Usage
 
 T = TypeVar("T")
 
@@ -132,18 +132,21 @@ TURN_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS turn_key ON turn (conversation, sy
 """A load run gets it at its end: kept up to date turn by turn it costs as much as the turns do."""
 
 _TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
+_LISTS = ("gold_answers", "gold_passages", "passages")
+_TOKENS = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")
+_TIMES = ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s")
 RECORD_COLUMNS = (
     *_TEXTS,
-    *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd"),
-    *("drift", "valid", "gold_answers", "gold_passages", "passages", "prompt_tokens", "completion_tokens"),
-    "cached_prompt_tokens",
-    *("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s", "token_gaps_100us"),
+    *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd", "drift", "valid"),
+    *_LISTS,
+    *_TOKENS,
+    *_TIMES,
+    "token_gaps_100us",
 )
 _INSERT = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES"
 _INSERT_TEXTS = f"{_INSERT} ({', '.join('?' for _ in RECORD_COLUMNS)})"
 _INSERT_BYTES = f"{_INSERT} ({', '.join('CAST(? AS TEXT)' if c in _TEXTS else '?' for c in RECORD_COLUMNS)})"
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
-_NO_TIMING = (None,) * 6
 _NOTHING = "[]"
 
 
@@ -223,66 +226,37 @@ def record_row(record: TurnRecord) -> Row:
         None if usage is None else usage.prompt_tokens,
         None if usage is None else usage.completion_tokens,
         None if usage is None else usage.cached_prompt_tokens,
-        *(_NO_TIMING if timing is None else _timing_row(timing)),
-    )
-
-
-def _timing_row(timing: Timing) -> Row:
-    gaps = timing.token_gaps_100us
-    return (
-        timing.scheduled_s,
-        timing.sent_s,
-        timing.first_byte_s,
-        timing.first_token_s,
-        timing.done_s,
-        to_json(gaps) if gaps else None,
+        None if timing is None else timing.scheduled_s,
+        None if timing is None else timing.sent_s,
+        None if timing is None else timing.first_byte_s,
+        None if timing is None else timing.first_token_s,
+        None if timing is None else timing.done_s,
+        to_json(timing.token_gaps_100us) if timing and timing.token_gaps_100us else None,
     )
 
 
 def row_record(row: Sequence[Any]) -> TurnRecord:
     """The record of a row from ``SELECT_RECORDS``."""
     v = dict(zip(RECORD_COLUMNS, row, strict=True))
-    tokens = {name: v[name] for name in ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")}
+    tokens = {name: v.pop(name) for name in _TOKENS}
+    times = {name: v.pop(name) for name in _TIMES}
+    drift, gaps, _ = v.pop("drift"), v.pop("token_gaps_100us"), v.pop("valid")
+    gold_answers, gold_passages, passages = (v.pop(name) for name in _LISTS)
     return TurnRecord(
-        system=v["system"],
-        policy=v["policy"],
-        conversation=v["conversation"],
-        depth=v["depth"],
-        turn=v["turn"],
-        recorded=v["recorded"],
-        asked=v["asked"],
-        edit=cast(Edit, v["edit"]),
-        edit_note=v["edit_note"],
-        drift=None if v["drift"] is None else from_json(v["drift"], Drift),
-        outcome=cast(Outcome, v["outcome"]),
-        answer=v["answer"],
-        error=v["error"],
-        gold_answers=_texts(v["gold_answers"]),
-        gold_passages=_texts(v["gold_passages"]),
-        passages=() if v["passages"] == _NOTHING else from_json(v["passages"], tuple[Passage, ...]),
+        **v,
+        drift=None if drift is None else from_json(drift, Drift),
+        gold_answers=_texts(gold_answers),
+        gold_passages=_texts(gold_passages),
+        passages=() if passages == _NOTHING else from_json(passages, tuple[Passage, ...]),
         usage=None if set(tokens.values()) == {None} else Usage(**tokens),
-        cost_usd=v["cost_usd"],
-        attempts=v["attempts"],
-        timing=None if v["done_s"] is None else _row_timing(v),
-        source=v["source"],
-        partial=v["partial"],
+        timing=None
+        if times["done_s"] is None
+        else Timing(**times, token_gaps_100us=() if gaps is None else from_json(gaps, tuple[int, ...])),
     )
 
 
 def _texts(stored: str) -> tuple[str, ...]:
     return () if stored == _NOTHING else from_json(stored, tuple[str, ...])
-
-
-def _row_timing(v: Mapping[str, Any]) -> Timing:
-    gaps = v["token_gaps_100us"]
-    return Timing(
-        scheduled_s=v["scheduled_s"],
-        sent_s=v["sent_s"],
-        done_s=v["done_s"],
-        first_byte_s=v["first_byte_s"],
-        first_token_s=v["first_token_s"],
-        token_gaps_100us=() if gaps is None else from_json(gaps, tuple[int, ...]),
-    )
 
 
 def conversation_row(position: int, conversation: Conversation) -> tuple[Any, ...]:
