@@ -39,7 +39,6 @@ AFTER_FAILURE_S = 15.0
 """Until numbers that could not be computed are tried again."""
 _log = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Viewer:
@@ -278,16 +277,15 @@ class Viewer:
 
     async def _asset(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         if name == "plotly.js":
-            return web.Response(
-                body=assets.plotly().script, content_type="text/javascript", charset="utf-8", headers=headers
-            )
-        known = {path.name for path in assets.FOLDER.iterdir()}
-        if name not in known:
+            body = assets.plotly().script
+        elif name in {path.name for path in assets.FOLDER.iterdir()}:
+            body = assets.text_of(name).encode()
+        else:
             raise web.HTTPNotFound(reason="there is no such file")
-        kind = _TYPES[Path(name).suffix]
-        return web.Response(text=assets.text_of(name), content_type=kind, headers=headers)
+        kind = "text/css" if name.endswith(".css") else "text/javascript"
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return web.Response(body=body, content_type=kind, charset="utf-8", headers=headers)
 
 
 def _shared(watched: WatchedRun | None, view: str) -> dict[str, Any]:
