@@ -43,6 +43,7 @@ from replay.coreference import drift_hard, drift_strict
 from replay.coreference.clusters import read_all
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
 from replay.coreference.embedded.candidates import split_title
+from replay.coreference.embedded.mention_features import KINDS
 from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
@@ -51,7 +52,6 @@ from replay.coreference.training.human_readings import RightReading, right_readi
 from replay.coreference.words import content_words, words
 
 CLAUSE_RECALL = 0.6
-KINDS = ("all", "he", "she", "they", "it", "this", "this-noun", "the-noun")
 RESOLVERS = ("copy", "title", "rules", "embedded", "fastcoref")
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 Read = Callable[[Document, int], tuple[Reading, ...]]
@@ -79,7 +79,7 @@ def is_right(reading: Reading, right: RightReading, rewritten: str) -> bool:
 
 def score_mentions(examples: Sequence[Example], read: Sequence[Sequence[Reading]]) -> dict[str, Counter[str]]:
     """Counts by kind: mentions, resolved, predicted, right, left, left-too."""
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in ("all", *KINDS)}
     for example, readings in zip(examples, read, strict=True):
         question = example.document.question
         mentions = find_mentions(question)
@@ -154,24 +154,13 @@ def f_score(right: int, predicted: int, resolved: int) -> tuple[float, float, fl
 
 def agreement(truths: Sequence[bool], flags: Sequence[bool]) -> tuple[float, float, float]:
     """Precision, recall and F of *flags*, in per cent."""
-    return f_score(
-        sum(truth and flag for truth, flag in zip(truths, flags, strict=True)), sum(flags), sum(truths)
-    )
-
-
-def title_reader(document: Document) -> tuple[Reading, ...]:
-    """The baseline that reads every pronoun as the title."""
-    title = split_title(document.title)[0]
-    return tuple(
-        Reading(mention=mention, antecedent=title, source="title")
-        for mention in find_mentions(document.question)
-        if mention.kind in PRONOUN_KINDS
-    )
+    both = sum(truth and flag for truth, flag in zip(truths, flags, strict=True))
+    return f_score(both, sum(flags), sum(truths))
 
 
 def reader(name: str) -> Read:
     """
-    A resolver of ``RESOLVERS`` as a function.
+    A resolver of ``RESOLVERS`` as a function; "title" reads every pronoun as the title.
 
     Raises:
         Exception: whatever the large models raise where they can't be had.
@@ -179,7 +168,11 @@ def reader(name: str) -> Read:
     if name == "copy":
         return lambda document, fold: ()
     if name == "title":
-        return lambda document, fold: title_reader(document)
+        return lambda document, fold: tuple(
+            Reading(mention=mention, antecedent=split_title(document.title)[0], source="title")
+            for mention in find_mentions(document.question)
+            if mention.kind in PRONOUN_KINDS
+        )
     resolver: object = RulesResolver() if name == "rules" else EmbeddedResolver()
     if name == "fastcoref":
         from replay.coreference.fastcoref import FastcorefResolver
@@ -280,23 +273,28 @@ def _anaphoric(rows: Verdicts) -> Verdicts:
 
 
 def _drift_lines(lost: Verdicts, came: Verdicts) -> Iterator[str]:
-    rows = _anaphoric(lost)
-    for name, chosen, flags in (
-        ("strict", rows, [not d.valid for _, d in rows]),
-        ("hard", rows, [not _hard(d).valid for _, d in rows]),
-        ("2 back", [r for r in rows if r[0].turns_back == 2], None),
-        ("came", _anaphoric(came), None),
-        ("came hard", _anaphoric(came), [not _hard(d).valid for _, d in _anaphoric(came)]),
+    rows, others = _anaphoric(lost), _anaphoric(came)
+    for name, chosen, is_valid in (
+        ("strict", rows, _strict),
+        ("hard", rows, _hard),
+        ("2 back", [row for row in rows if row[0].turns_back == 2], _strict),
+        ("came", others, _strict),
+        ("came hard", others, _hard),
     ):
         truths = [c.anaphoric for c, _ in chosen]
-        p, r, f = agreement(truths, flags or [not d.valid for _, d in chosen])
+        p, r, f = agreement(truths, [not is_valid(d) for _, d in chosen])
         yield f"  drift     {name:<10} n {len(chosen)} invalid {sum(truths)} P {p:.1f} R {r:.1f} F {f:.1f}"
     p, r, f = agreement([c.invalid for c, _ in lost], [not d.valid for _, d in lost])
     yield f"  drift     +ellipsis  n {len(lost)} P {p:.1f} R {r:.1f} F {f:.1f}"
 
 
-def _hard(drift: Drift) -> Drift:
-    return drift_hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions])
+def _strict(drift: Drift) -> bool:
+    return drift.valid
+
+
+def _hard(drift: Drift) -> bool:
+    """The hard rule's verdict on what the strict one read."""
+    return drift_hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions]).valid
 
 
 def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:
