@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Reading
@@ -153,6 +154,7 @@ def _naming(text: str, spans: Sequence[Span]) -> Span | None:
     return next((span for span in spans if " ".join(_said(_of(text, span))).lower() not in PRONOUNS), None)
 
 
+@lru_cache(maxsize=4096)
 def _said(text: str) -> tuple[str, ...]:
     """The tokens of *text*: the rule counts punctuation and "'s" as words of their own."""
     return tuple(token.text for token in tokens(text))

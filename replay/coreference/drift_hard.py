@@ -47,12 +47,17 @@ def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tu
 
 def mention_drift(gold: Reading, predicted: Reading, probability: float | None = None) -> MentionDrift:
     """One mention by its best antecedents; *probability* None is 1 where they say drift, else 0."""
-    overlap = word_f1(comparable_words(gold.antecedent or ""), comparable_words(predicted.antecedent or ""))
-    state: MentionState = "same" if overlap > 0 else "drifted"
+    state: MentionState
+    overlap = 0.0
     if not (gold.antecedent or "").strip():
         state = "open"
     elif not (predicted.antecedent or "").strip():
         state = "lost"
+    else:
+        overlap = word_f1(
+            comparable_words(gold.antecedent or ""), comparable_words(predicted.antecedent or "")
+        )
+        state = "same" if overlap > 0 else "drifted"
     if probability is None:
         probability = float(state in ("drifted", "lost"))
     return MentionDrift(gold=gold, predicted=predicted, state=state, overlap=overlap, probability=probability)

@@ -104,9 +104,8 @@ def _fit(network: Any) -> None:
     # transformers 5 asks for it after loading, and sets it only in its own post_init().
     network.all_tied_weights_keys = {}
     if network.__name__ == "LingMessModel":
-        # Its base class is BERT's, which has them; Longformer, which it holds, refuses them then.
-        for attention in ("sdpa", "flash_attn", "flash_attn_2", "flex_attn"):
-            setattr(network, f"_supports_{attention}", False)
+        # Its base class is BERT's, which has it; Longformer, which it holds, refuses it then.
+        network._supports_sdpa = False
     original = network._prune_topk_mentions
 
     @wraps(original)
