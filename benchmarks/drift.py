@@ -39,6 +39,7 @@ from pathlib import Path
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Drift, Reading
+from replay.core.history import Exchange
 from replay.coreference import drift_hard, drift_strict
 from replay.coreference.clusters import read_all
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
@@ -128,7 +129,7 @@ def corrupt(examples: Sequence[Example], seed: int = 0, back: int = 2) -> list[C
             for wrong in (rng.choice(same) if same else gold, CANNOT_ANSWER, foreign[1]):
                 if set(content_words(wrong)) == set(content_words(gold)) or gold == CANNOT_ANSWER:
                     continue
-                exchange = replace(turns[at], answer=wrong)
+                exchange = Exchange(question=turns[at].question, answer=wrong)
                 document = replace(example.document, turns=(*turns[:at], exchange, *turns[at + 1 :]))
                 added = set(content_words(example.rewrite)) - set(words(question))
                 lost = added & set(content_words(gold)) - set(words(document.context()))

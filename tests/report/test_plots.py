@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 from xml.etree import ElementTree
@@ -10,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.font_manager import findfont
+from msgspec.structs import replace
 
 from replay.core.errors import InputError, PluginError
 from replay.core.record import Timing
@@ -29,7 +29,7 @@ from tests.report.sample_report import LENGTHS, columns, records
 
 def run(name="run", turns=None, **changes):
     """The sample run, its records changed."""
-    turns = [dataclasses.replace(turn, **changes) for turn in turns or records()]
+    turns = [replace(turn, **changes) for turn in turns or records()]
     scores = {**columns(turns), **score_columns(turns, {"latency": latency(), "p95": latency(0.95)})}
     report = Report(
         table=depth_table(turns, scores, LENGTHS, resamples=50),
@@ -133,8 +133,7 @@ def test_the_time_to_first_token_has_a_panel_where_answers_came_in_pieces():
 
 def test_latencies_far_apart_are_on_a_logarithmic_scale():
     slow = [
-        dataclasses.replace(r, timing=Timing(scheduled_s=0, sent_s=0, done_s=10.0 ** (r.depth - 2)))
-        for r in records()
+        replace(r, timing=Timing(scheduled_s=0, sent_s=0, done_s=10.0 ** (r.depth - 2))) for r in records()
     ]
 
     assert latency_figure(chosen(run(turns=slow)), "column").axes[0].get_yscale() == "log"
@@ -142,7 +141,7 @@ def test_latencies_far_apart_are_on_a_logarithmic_scale():
 
 
 def test_no_answer_is_no_latency():
-    turns = [dataclasses.replace(r, outcome="refused", answer=None) for r in records()]
+    turns = [replace(r, outcome="refused", answer=None) for r in records()]
     with pytest.raises(InputError, match="no turn was answered"):
         latency_figure(chosen(run(turns=turns)), "column")
 
