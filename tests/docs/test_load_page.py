@@ -21,7 +21,7 @@ from replay.play.load.section import LoadSection
 from replay.scenario.reading import parse_scenario
 from replay.scenario.shipped import find_scenario, shipped_folder
 
-PAGE = (Path(__file__).parents[1] / "docs" / "load.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "load.md").read_text("utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 PORT = "8080"
 SHORTER = {
@@ -210,7 +210,7 @@ def test_the_sentence_on_hosts_is_the_programs(tmp_path):
 
 
 def test_every_page_it_links_to_is_there():
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     for target in re.findall(r"\]\(((?!https?:)[^)#]+)", PAGE):
         assert (docs / target).is_file(), target
     for anchor in re.findall(r"\]\(#([^)]+)\)", PAGE):

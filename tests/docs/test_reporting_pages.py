@@ -13,7 +13,7 @@ import yaml
 
 from replay.scenario.reading import parse_scenario
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 CI, PLOTS = ((DOCS / f"{name}.md").read_text("utf-8") for name in ("ci", "plots"))
 
 

@@ -15,7 +15,7 @@ from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.variables import VARIABLES
 from tests.scorers.judges.samples import case, judge, panel
 
-TEXT = (Path(__file__).parents[3] / "docs" / "judges.md").read_text("utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
 
 
 def blocks(kind: str) -> list[str]:

@@ -30,7 +30,7 @@ from replay.core.settings.plugins import available, build, load
 from tests.adapters.servers import answering, unused_address
 from tests.contracts.adapter_contract import entered
 
-PAGE = (Path(__file__).parents[1] / "docs" / "adapters.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
 
 
 def _blocks(language: str) -> list[str]:

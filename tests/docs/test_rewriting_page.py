@@ -17,7 +17,7 @@ from replay.policies.policy import Policy
 from replay.policies.rewriter import RewriteRequest, build_rewriter
 from tests.samples import SINGER, detector
 
-PAGE = (Path(__file__).parents[1] / "docs" / "rewriting.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "rewriting.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:

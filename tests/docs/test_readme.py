@@ -11,7 +11,7 @@ import pytest
 
 from replay.scenario.reading import parse_scenario
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -42,6 +42,6 @@ def test_the_scenario_example_is_sound(tmp_path):
 
 
 def test_every_page_it_links_to_is_there():
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     for target in re.findall(r"\]\(((?!https?:)[^)#]+)", README):
         assert (root / target).is_file(), target
