@@ -105,9 +105,10 @@ def test_holm_by_hand():
     (found,) = compared(FIRST, SECOND)
     row = found.total
     rows = [
-        replace(row, test=p and dataclasses.replace(row.test, p=p)) for p in (0.01, None, 0.04, 0.03, 0.005)
+        dataclasses.replace(row, test=p and dataclasses.replace(row.test, p=p))
+        for p in (0.01, None, 0.04, 0.03, 0.005)
     ]
-    (adjusted,) = corrected([replace(found, rows=tuple(rows))])
+    (adjusted,) = corrected([dataclasses.replace(found, rows=tuple(rows))])
 
     assert [one.adjusted_p for one in adjusted.rows] == [
         pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06), pytest.approx(0.02)
