@@ -13,7 +13,7 @@ from replay.report.pages.figures import band, plain, styles, tick_step
 from replay.report.pages.load_view import load_charts
 from replay.report.pages.pages import render
 from replay.runs.run import Run
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
@@ -59,7 +59,7 @@ def test_an_axis_of_many_depths_leaves_its_numbers_apart(count, step):
 
 @pytest.fixture
 def load(tmp_path):
-    return summary_of(sweep(tmp_path / "run"), {"f1": TokenF1()})
+    return summary_of(sweep(tmp_path / "run"), {"f1": f1()})
 
 
 def test_a_stress_run_has_all_its_charts_each_with_its_table(load):

@@ -18,7 +18,7 @@ import pytest
 
 from replay.report.pages.static_report import write_report
 from replay.runs.run import Run
-from replay.scorers.token_f1 import TokenF1
+from replay.scorers.token_f1 import f1
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, finish, record, talk
 from tests.report.test_load_text import sweep
@@ -65,7 +65,7 @@ def curves(driver, id):
 def files(quickstart, hostile, tmp_path_factory):
     """Static files of both runs."""
     folder = tmp_path_factory.mktemp("files")
-    load = summary_of(sweep(folder / "load"), {"f1": TokenF1()})
+    load = summary_of(sweep(folder / "load"), {"f1": f1()})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "load_summary", lambda run: load)
         write_report(quickstart, folder / "quick.html", resamples=100)
