@@ -89,6 +89,10 @@ async def work(end: socket.socket) -> None:
         send(writer, Failed(ReplayError(str(error))))
     with contextlib.suppress(ConnectionError):
         await writer.drain()
+        # A socket closed with something unread is reset, and the parent would lose what was sent last.
+        writer.write_eof()
+        while await reader.read(2**16):
+            pass
         writer.close()
         await writer.wait_closed()
 
