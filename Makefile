@@ -3,7 +3,7 @@
 #   make test         set up everything, pass the tests
 PYTHON ?= python3
 BIN := .venv/bin
-# Byte code is left to the first import: compiling what is never imported takes a third of the set-up.
+# Byte code is left to the first import: most of what is installed is never imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: quickstart test lint types clean
