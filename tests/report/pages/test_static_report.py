@@ -79,7 +79,7 @@ class Outline(HTMLParser):
 
 
 def test_the_page_is_built_as_we_meant_it_to_be(page):
-    """`UPDATE_GOLDEN=1 pytest tests/web` rewrites the outline; then read the difference."""
+    """`UPDATE_GOLDEN=1 pytest tests/report/pages` rewrites the outline; then read the difference."""
     outline = Outline()
     outline.feed(page)
     text = "\n".join(outline.lines) + "\n"
