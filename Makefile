@@ -6,13 +6,17 @@ BIN := .venv/bin
 # Byte code is left to the first import: most of what is installed is never imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: quickstart test lint types clean
+.PHONY: quickstart test mutants lint types clean
 
 quickstart: .venv/ready
 	$(BIN)/replay run quickstart
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# Faults put into the code one at a time: would the tests notice? Takes a while; not part of CI.
+mutants: .venv/ready-dev
+	$(BIN)/python benchmarks/mutants.py
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .
