@@ -1,0 +1,101 @@
+"""What a load section may say together, and what it means where it says nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from replay.play.load.section import LoadSection, SweepSection
+
+SWEEP = {"levels": [1, 2]}
+
+
+def test_what_is_left_out_is_a_polite_closed_load():
+    assert LoadSection(turns=1).model_dump(exclude={"think"}) == {
+        "profile": "closed", "concurrency": 8, "rate": None, "trace": None, "speed": 1.0, "max_open": 10_000,
+        "draw": "order", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None, "turns": 1,
+        "sweep": None, "slo": {}, "workers": 1, "keep_turns": 2_000_000, "yes_i_may_load": (),
+    }  # fmt: skip
+    assert SweepSection(levels=(1,)).model_dump() == {
+        "levels": (1.0,), "go_on": False, "low": None, "high": None, "resolution": 0.1, "confirm": 1,
+    }  # fmt: skip
+
+
+FAULTY = [
+    ({}, "how long? set duration_s, conversations or turns"),
+    ({"profile": "constant", "turns": 1}, "profile constant needs rate, in conversations per second"),
+    ({"profile": "poisson", "turns": 1}, "profile poisson needs rate"),
+    ({"profile": "trace"}, "trace, a file, belongs to profile: trace"),
+    ({"trace": "t.csv", "turns": 1}, "trace, a file, belongs to profile: trace"),
+    ({"profile": "trace", "trace": "t.csv", "ramp_s": 1}, "a trace has its own arrivals"),
+    ({"profile": "trace", "trace": "t.csv", "sweep": SWEEP, "duration_s": 1}, "a trace has its own arrivals"),
+    ({"sweep": SWEEP}, "a sweep needs duration_s"),
+    ({"sweep": {"low": 1, "high": 2}, "duration_s": 1}, "needs objectives (slo)"),
+    ({"sweep": {"levels": [1, 1.5]}, "duration_s": 1}, "whole numbers of conversations"),
+    ({"sweep": {"levels": [1.5, 2]}, "duration_s": 1}, "whole numbers of conversations"),
+    ({"warmup_s": 1, "turns": 1}, "warmup_s needs duration_s"),
+    ({"concurrency": 2, "workers": 3, "turns": 1}, "each of 3 workers needs a user of its own, and there are 2"),
+    ({"sweep": {"levels": [2, 9]}, "workers": 3, "duration_s": 1}, "each of 3 workers needs a user of its own"),
+    ({"sweep": {"low": 2, "high": 9}, "slo": {"errors": 0}, "workers": 3, "duration_s": 1}, "there are 2 at"),
+    ({"sweep": {}, "duration_s": 1}, "either levels, or low and high"),
+    ({"sweep": {"levels": [1], "low": 1, "high": 2}, "duration_s": 1}, "either levels, or low and high"),
+    ({"sweep": {"low": 1}, "duration_s": 1}, "a search needs high, above low"),
+    ({"sweep": {"low": 2, "high": 2}, "duration_s": 1}, "a search needs high, above low"),
+    ({"sweep": {"levels": [2, 1]}, "duration_s": 1}, "levels rise"),
+    ({"sweep": {"levels": [1, 1]}, "duration_s": 1}, "levels rise"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "fault"), FAULTY)
+def test_what_does_not_go_together_is_said(said, fault):
+    with pytest.raises(ValidationError, match=re.escape(fault)):
+        LoadSection.model_validate(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"duration_s": 1},
+        {"conversations": 1},
+        {"profile": "constant", "rate": 1, "turns": 1},
+        {"profile": "poisson", "sweep": {"levels": [0.5, 1.5]}, "duration_s": 1},
+        {"profile": "trace", "trace": "t.csv"},
+        {"profile": "constant", "rate": 1, "turns": 1, "concurrency": 1, "workers": 2},
+        {"concurrency": 2, "workers": 2, "turns": 1},
+        {"sweep": {"levels": [2, 9]}, "concurrency": 1, "workers": 2, "duration_s": 1},
+        {"sweep": {"low": 2, "high": 2.5}, "slo": {"errors": 0}, "workers": 2, "duration_s": 1},
+        {"warmup_s": 1, "duration_s": 1},
+    ],
+)
+def test_what_goes_together_is_taken(said):
+    assert LoadSection.model_validate(said).open == (said.get("profile", "closed") != "closed")
+
+
+@pytest.mark.parametrize(
+    ("key", "taken", "refused"),
+    [
+        ("concurrency", 1, 0), ("rate", 0.01, 0), ("speed", 0.01, 0), ("max_open", 1, 0), ("ramp_s", 0, -0.1),
+        ("warmup_s", 0, -0.1), ("duration_s", 0.01, 0), ("conversations", 1, 0), ("turns", 1, 0),
+        ("workers", 1, 0), ("workers", 64, 65), ("keep_turns", 0, -1), ("duration_s", 1, float("inf")),
+        ("turnss", None, 1),
+    ],
+)  # fmt: skip
+def test_numbers_have_their_ranges(key, taken, refused):
+    rest = {"turns": 1, "concurrency": 64}
+    if taken is not None:
+        assert getattr(LoadSection.model_validate({**rest, key: taken}), key) == taken
+    with pytest.raises(ValidationError, match=key):
+        LoadSection.model_validate({**rest, key: refused})
+
+
+@pytest.mark.parametrize(
+    ("key", "taken", "refused"),
+    [("resolution", 0.01, 0), ("resolution", 0.99, 1), ("confirm", 1, 0), ("confirm", 5, 6), ("low", 0.5, 0)],
+)
+def test_a_sweeps_numbers_have_their_ranges(key, taken, refused):
+    said = {"low": 0.5, "high": 2}
+    assert getattr(SweepSection.model_validate({**said, key: taken}), key) == taken
+    with pytest.raises(ValidationError, match=key):
+        SweepSection.model_validate({**said, key: refused})
