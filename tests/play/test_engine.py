@@ -44,19 +44,12 @@ class Gate(Fake):
         self.inside -= 1
 
 
-async def played(source: Iterator[Play], system: System, *, concurrency: int = 4, observer=None) -> Recorded:
-    sink = Recorded()
-    await play_all(
-        source, systems=(system,), patience=Patience(), sink=sink, concurrency=concurrency, observer=observer
-    )
-    return sink
-
-
 async def test_as_many_conversations_as_said_are_open_at_a_time():
     """Fewer would never open the gate."""
     gate = Gate(3)
     system = System(name="gate", adapter=gate)
-    sink = await played(plays(system, 12), system, concurrency=3)
+    sink = Recorded()
+    await play_all(plays(system, 12), systems=(system,), patience=Patience(), sink=sink, concurrency=3)
 
     assert gate.most == 3
     assert sorted((r.conversation, r.depth) for r in sink.records) == sorted(
@@ -77,14 +70,8 @@ async def test_an_observer_is_told_of_a_record_once_it_is_durable_and_of_a_conve
 
     sink = Recorded()
     system = System(name="fake", adapter=Fake("a", "b"))
-    await play_all(
-        plays(system, 2),
-        systems=(system,),
-        patience=Patience(),
-        sink=sink,
-        concurrency=1,
-        observer=Observer(),
-    )
+    named = {"systems": (system,), "patience": Patience(), "sink": sink, "observer": Observer()}
+    await play_all(plays(system, 2), concurrency=1, **named)
 
     assert told == ["c0#1", "c0#2", "c0", "c1#1", "c1#2", "c1"]
 

@@ -111,6 +111,17 @@ async def test_the_last_turn_wakes_those_who_think():
     assert perf_counter() - begun < 5
 
 
+async def test_the_last_turn_wakes_whoever_thinks_just_then():
+    """Whose conversation is cut short by it, as the others' are."""
+    crowd = Crowd(turns=3)
+    slow = UserSession(play=crowd.talk, gaps_s=(3600.0, 3600.0))
+    quick = UserSession(play=crowd.talk, gaps_s=(0.05, 0.05))
+    outcome = await crowd.under(closed(2, turns=3), iter([slow, quick]))
+    assert len(crowd.asked) == 3
+    assert (outcome.conversations, outcome.cut) == (2, 2)
+    assert crowd.sent[-1] <= outcome.ended_s <= perf_counter() - crowd.begun
+
+
 async def test_nothing_is_asked_after_the_duration_and_what_is_under_way_is_waited_for():
     crowd = Crowd(turns=1_000_000, answer_s=0.03)
     outcome = await crowd.under(closed(3, warmup_s=0.05, duration_s=0.15))

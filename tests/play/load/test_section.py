@@ -15,12 +15,17 @@ SWEEP = {"levels": [1, 2]}
 def test_what_is_left_out_is_a_polite_closed_load():
     assert LoadSection(turns=1).model_dump(exclude={"think"}) == {
         "profile": "closed", "concurrency": 8, "rate": None, "trace": None, "speed": 1.0, "max_open": 10_000,
-        "draw": "order", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None, "turns": 1,
-        "sweep": None, "slo": {}, "workers": 1, "keep_turns": 2_000_000, "yes_i_may_load": (),
+        "draw": "order", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None,
+        "turns": 1, "sweep": None, "slo": {}, "workers": 1, "keep_turns": 2_000_000, "yes_i_may_load": (),
     }  # fmt: skip
     assert SweepSection(levels=(1,)).model_dump() == {
         "levels": (1.0,), "go_on": False, "low": None, "high": None, "resolution": 0.1, "confirm": 1,
     }  # fmt: skip
+
+
+def test_a_section_stays_as_it_was_checked():
+    with pytest.raises(ValidationError, match="frozen"):
+        LoadSection(turns=1).turns = 2
 
 
 FAULTY = [
@@ -36,8 +41,8 @@ FAULTY = [
     ({"sweep": {"levels": [1, 1.5]}, "duration_s": 1}, "whole numbers of conversations"),
     ({"sweep": {"levels": [1.5, 2]}, "duration_s": 1}, "whole numbers of conversations"),
     ({"warmup_s": 1, "turns": 1}, "warmup_s needs duration_s"),
-    ({"concurrency": 2, "workers": 3, "turns": 1}, "each of 3 workers needs a user of its own, and there are 2"),
-    ({"sweep": {"levels": [2, 9]}, "workers": 3, "duration_s": 1}, "each of 3 workers needs a user of its own"),
+    ({"concurrency": 2, "workers": 3, "turns": 1}, "needs a user of its own, and there are 2"),
+    ({"sweep": {"levels": [2, 9]}, "workers": 3, "duration_s": 1}, "each of 3 workers needs a user"),
     ({"sweep": {"low": 2, "high": 9}, "slo": {"errors": 0}, "workers": 3, "duration_s": 1}, "there are 2 at"),
     ({"sweep": {}, "duration_s": 1}, "either levels, or low and high"),
     ({"sweep": {"levels": [1], "low": 1, "high": 2}, "duration_s": 1}, "either levels, or low and high"),
