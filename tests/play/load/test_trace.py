@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.errors import DatasetError
+from replay.datasets import json_rows
 from replay.play.load.trace import Arrival, read_trace
 
 
@@ -153,6 +154,12 @@ def test_a_fault_is_named_by_file_line_and_field(tmp_path, text, fault):
     with pytest.raises(DatasetError) as caught:
         list(read_trace(path))
     assert str(caught.value) == f"{path}{fault}"
+
+
+def test_a_line_without_an_end_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_rows, "LONGEST_LINE_BYTES", 20)
+    with pytest.raises(DatasetError, match=r":2: .*longer than"):
+        list(read_trace(trace(tmp_path, "at_s\n" + "1" * 21)))
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
