@@ -28,6 +28,12 @@ from replay.coreference.service import CoreferenceService
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]
 
+_VERSIONS: dict[DriftMode, int] = {
+    "strict": drift_strict.VERSION,
+    "hard": drift_hard.VERSION,
+    "evalconvqa": drift_evalconvqa.VERSION,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
@@ -61,8 +67,8 @@ class DriftDetector:
         """Every setting that can change a verdict."""
         background = "" if self.background else "|background:no"
         threshold = "" if self.threshold is None else f"|threshold:{self.threshold:g}"
-        mode = self.mode if self.match == "f1" else f"{self.mode}+{self.match}"
-        rule = f"drift:{mode}|window:{self.window}{background}{threshold}"
+        match = "" if self.match == "f1" else f"+{self.match}"
+        rule = f"drift:{self.mode}-{_VERSIONS[self.mode]}{match}|window:{self.window}{background}{threshold}"
         if self.min_similarity is not None and self.service.encoder is not None:
             rule += f"|semantic:{self.service.encoder.signature}>={self.min_similarity:g}"
         return f"coref:{self.service.signature}|{rule}"

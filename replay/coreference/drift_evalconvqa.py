@@ -24,6 +24,8 @@ from replay.coreference.substitution import at_sentence_start, capitalized, with
 from replay.coreference.words import tokens, word_f1, word_set
 
 MODE = "evalconvqa"
+VERSION = 1
+"""Raised whenever the same clusters could get another verdict."""
 Match = Literal["f1", "em"]
 """What is compared: the antecedents' words, or the whole questions with their mentions replaced."""
 

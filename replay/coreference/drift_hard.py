@@ -14,6 +14,8 @@ from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Readin
 from replay.coreference.words import comparable_words, word_f1
 
 MODE = "hard"
+VERSION = 1
+"""Raised whenever the same readings could get another verdict."""
 
 
 def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:

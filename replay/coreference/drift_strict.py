@@ -20,6 +20,8 @@ from replay.coreference.resolver import Document
 from replay.coreference.words import comparable_words, content_words, words
 
 MODE = "strict"
+VERSION = 1
+"""Raised whenever the same readings could get another verdict."""
 THRESHOLD = 0.3
 """From this probability on a mention has drifted. Chosen on training folds; see docs/coreference.md."""
 INTRUDER_WEIGHT = 0.6

@@ -6,6 +6,7 @@ from typing import Any
 
 from replay import __version__
 from replay.report.notes import notes
+from replay.statistics import VERSION as STATISTICS
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_numbers import Report
 
@@ -20,7 +21,7 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
     A score is in its column's ``unit``; one whose unit is ``share`` is a share, never per cent. Durations
     are in seconds. Without *report*, which a run of very many turns has none of, there is *load* alone.
     """
-    loaded = {"schema": SCHEMA, "convreplay": __version__}
+    loaded = {"schema": SCHEMA, "convreplay": __version__, "statistics": STATISTICS}
     loaded |= {} if load is None else {"load": load.to_json()}
     if report is None:
         return loaded

@@ -168,7 +168,7 @@ def test_too_many_turns_for_a_depth_table_leave_the_load_report(swept, capsys, m
     assert "Signatures" not in capsys.readouterr().out
     playing.show(Run(swept), as_json=True, resamples=50)
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"schema", "convreplay", "load"}
+    assert found.keys() == {"schema", "convreplay", "statistics", "load"}
 
 
 def test_the_json_report_holds_the_load_beside_the_depth_table(swept, capsys):

@@ -22,6 +22,9 @@ from dataclasses import dataclass
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, HistoryKeeper, Passage
 from replay_adapters.local.sentence_index import SentenceIndex, content_stems, index_of
 
+VERSION = 1
+"""Raised whenever an answer could come out differently: figures in the docs are this system's."""
+
 PASSAGES_SHOWN = 5
 """How many passages a reply names at most, best first."""
 
