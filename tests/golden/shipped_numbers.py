@@ -1,0 +1,397 @@
+"""
+What the shipped parts make of the shipped conversations: readings, rewrites, verdicts, plans, scores, tables.
+
+The extractive system's answers are a file of their own, and all other files are about the answers in there,
+so that another answer is one difference and not a thousand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from replay.core.adapter import Adapter, ChatRequest
+from replay.core.asking.patience import Patience
+from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift, Reading
+from replay.core.history import Played, gold_history
+from replay.core.record import Timing, TurnRecord, Usage
+from replay.core.settings.plugins import available, build, load
+from replay.coreference.clusters import read_all
+from replay.coreference.drift import DriftDetector
+from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.resolver import Resolver, document_of, recorded_document
+from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.standalone import standalone_questions
+from replay.datasets.loading import read_conversations
+from replay.play.player import Play, Player, System
+from replay.policies.augment import AugmentPolicy
+from replay.policies.filter import FilterPolicy
+from replay.policies.gold import GoldPolicy
+from replay.policies.policy import Policy
+from replay.policies.pred import PredPolicy
+from replay.policies.replace import ReplacePolicy
+from replay.policies.rewrite import RewritePolicy
+from replay.policies.rewriter import SubstitutionRewriter
+from replay.scenario.reading import read_scenario
+from replay.scenario.shipped import find_scenario, shipped_folder
+from replay.scorers.scorer import Scorer, Unscored
+from replay.statistics import VERSION as STATISTICS
+from replay.statistics.depth_row import COUNTS
+from replay.statistics.depth_table import depth_table
+from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.paired import policy_gaps
+from replay.statistics.score_column import score_columns
+from replay_adapters.local.extractive import VERSION as EXTRACTIVE, ExtractiveAdapter
+from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer
+from tests.golden.golden_file import Golden, plain
+from tests.samples import Recorded, ticking
+
+RESOLVERS: Mapping[str, Resolver] = {"embedded": EmbeddedResolver(), "rules": RulesResolver()}
+MODES: Mapping[str, Mapping[str, Any]] = {
+    "strict": {"mode": "strict"},
+    "hard": {"mode": "hard"},
+    "evalconvqa": {"mode": "evalconvqa"},
+    "evalconvqa+em": {"mode": "evalconvqa", "match": "em"},
+}
+ANSWERED = ("gold", "pred", "rewrite")
+"""The quickstart's policies, whose answers are kept."""
+TABLED = ("em", "f1", "bleu1", "rouge_l", "bleu4", "heq_d")
+"""What tables are made of: the quickstart's scorers, one that is no mean, one of whole conversations."""
+WEIGHED = {"bertscore", "coverage", "similarity"}
+"""Scorers that need a model's weights, whose numbers are the model's."""
+ANTECEDENTS = 2
+"""Of a distribution, the most probable ones."""
+WINDOW = 2
+SEED = 1
+
+_COREFERENCE = "replay/coreference"
+_EMBEDDED = f"{_COREFERENCE}/embedded"
+RAISED: Mapping[str, str] = {
+    "embedded": f"VERSION in {_EMBEDDED}/__init__.py",
+    "rules": f"VERSION in {_EMBEDDED}/rules.py",
+    "strict": f"VERSION in {_COREFERENCE}/drift_strict.py",
+    "hard": f"VERSION in {_COREFERENCE}/drift_hard.py",
+    "evalconvqa": f"VERSION in {_COREFERENCE}/drift_evalconvqa.py",
+    "substitution": "SUBSTITUTION_VERSION in replay/policies/rewriter.py",
+    "extractive": "VERSION in adapters/replay_adapters/local/extractive.py",
+    "statistics": "VERSION in replay/statistics/__init__.py",
+}
+"""Where what changes a number says that it has."""
+
+
+@cache
+def conversations() -> tuple[Conversation, ...]:
+    """Those that are shipped."""
+    files = sorted((shipped_folder() / "conversations").glob("*.jsonl"))
+    return tuple(read_conversations(files, reader=None, on_bad=None, limit=None))
+
+
+def questions() -> Iterator[tuple[str, Conversation, int]]:
+    """What each question is called in a file, its conversation, and its depth."""
+    for conversation in conversations():
+        for depth in range(1, len(conversation.turns) + 1):
+            yield place(conversation.id, depth), conversation, depth
+
+
+def place(conversation: str, depth: int) -> str:
+    return f"{conversation}#{depth}"
+
+
+def what_is_read(answers: Golden | None = None) -> str:
+    """The conversations, and the *answers* to them, by a hash of their content."""
+    read = f"conversations {_digest(msgspec.json.encode(conversations()))}"
+    return read if answers is None else f"{read}, answers {_digest(answers.written().encode())}"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+# The system's answers ---------------------------------------------------------------------------------------
+
+
+def answers() -> tuple[Golden, Mapping[str, str]]:
+    """What the extractive system answers under the quickstart's policies, and what to raise."""
+    return asyncio.run(_answers())
+
+
+async def _answers() -> tuple[Golden, Mapping[str, str]]:
+    async with _service("embedded") as service:
+        policies = {name: one for name, one in _policies(service).items() if name in ANSWERED}
+        played = {name: await _play(policy, ExtractiveAdapter()) for name, policy in policies.items()}
+    rows: dict[str, dict[str, Any]] = {}
+    for name, records in played.items():
+        for record in records:
+            row = rows.setdefault(place(record.conversation, record.depth), {})
+            used = [passage.id.removeprefix(f"{record.conversation}:") for passage in record.passages]
+            row[name] = [record.answer, used]
+    versions = {name: f"extractive-{EXTRACTIVE}|{policy.signature}" for name, policy in policies.items()}
+    raised = dict.fromkeys(versions, f"raise {RAISED['extractive']}, or the version of what the policy uses")
+    return Golden(of=what_is_read(), versions=versions, rows=plain(rows)), raised
+
+
+def _scripted(answers: Golden, policy: str) -> ScriptedAdapter:
+    """A system that answers as the extractive one did under *policy*."""
+    passages = {passage.id: passage for one in conversations() for passage in one.passages}
+    script: dict[str, list[str | ScriptedAnswer]] = {one.id: [] for one in conversations()}
+    for at, conversation, _ in questions():
+        text, used = answers.rows[at][policy]
+        shown = tuple(passages[f"{conversation.id}:{name}"] for name in used)
+        script[conversation.id].append(ScriptedAnswer(text=text, passages=shown))
+    return ScriptedAdapter(answers=script)
+
+
+async def _play(policy: Policy, adapter: Adapter) -> list[TurnRecord]:
+    """The records of all conversations, one after another, by a clock that ticks when it is looked at."""
+    sink = Recorded()
+    player = Player(Patience(), sink, clock=ticking(), start=0.0)
+    system = System(name="extractive", adapter=adapter)
+    for conversation in conversations():
+        name = policy.signature.partition("|")[0]
+        await player.play(Play(system=system, policy_name=name, policy=policy, conversation=conversation))
+    return sink.records
+
+
+def _service(resolver: str) -> CoreferenceService:
+    return CoreferenceService(ResolverChoice(name=resolver, settings={}, folder=Path()), workers=0)
+
+
+def _policies(service: CoreferenceService) -> dict[str, Policy]:
+    """All that are shipped, by what their columns are called."""
+    detector = DriftDetector(service=service, window=WINDOW)
+    return {
+        "gold": GoldPolicy(),
+        "pred": PredPolicy(detector=detector),
+        "rewrite": RewritePolicy(detector=detector),
+        "replace": ReplacePolicy(detector=detector),
+        "filter": FilterPolicy(detector=detector),
+        "augment": AugmentPolicy(detector=detector),
+        "augment-prefix": AugmentPolicy(detector=detector, mode="prefix"),
+        "augment-both": AugmentPolicy(detector=detector, mode="both"),
+    }
+
+
+# Everything else, given these answers -----------------------------------------------------------------------
+
+
+def numbers(answers: Golden) -> dict[str, tuple[Golden, Mapping[str, str]]]:
+    """Every other file's content by its name, and what to raise by column."""
+    return asyncio.run(_numbers(answers))
+
+
+async def _numbers(answers: Golden) -> dict[str, tuple[Golden, Mapping[str, str]]]:
+    read = what_is_read(answers)
+    found: dict[str, tuple[Golden, Mapping[str, str]]] = {"rewrites": _rewrites()}
+    for name, resolver in RESOLVERS.items():
+        found[f"readings-{name}"] = _readings(name, resolver, answers, read)
+        async with _service(name) as service:
+            found[f"verdicts-{name}"] = await _verdicts(name, service, answers, read)
+    async with _service("embedded") as service:
+        found["plans"], records = await _plans(service, answers, read)
+    scorers = _scorers()
+    found["scores"] = _scores(scorers, records["pred"], read)
+    tabled = {name: scorers[name] for name in TABLED}
+    found["depth-table"] = _depth_table(tabled, records, read)
+    found["gaps"] = _gaps(tabled, records, read)
+    return found
+
+
+def _readings(name: str, resolver: Resolver, answers: Golden, read: str) -> tuple[Golden, Mapping[str, str]]:
+    """What each mention means after the gold answers and after the system's own."""
+    rows: dict[str, dict[str, Any]] = {}
+    for at, conversation, depth in questions():
+        question = conversation.turns[depth - 1].question
+        own = [one.exchange for one in _played(conversation, depth, answers) if one.exchange]
+        sides = {
+            "gold": recorded_document(conversation, depth, window=WINDOW, background=True),
+            "own": document_of(conversation, question, own, window=WINDOW, background=True),
+        }
+        readings = read_all(resolver, list(sides.values()))
+        gold, after_own = ([*map(_reading, found)] for found in readings)
+        rows[at] = {"gold": gold, "own": "as gold" if after_own == gold else after_own}
+    versions = dict.fromkeys(("gold", "own"), resolver.signature)
+    golden = Golden(of=read, versions=versions, rows=plain(rows))
+    return golden, dict.fromkeys(versions, f"raise {RAISED[name]}")
+
+
+def _reading(reading: Reading) -> list[Any]:
+    likely = reading.distribution[:ANTECEDENTS]
+    return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source, likely]
+
+
+def _rewrites() -> tuple[Golden, Mapping[str, str]]:
+    """Every recorded question as it is put to stand alone."""
+    rows: dict[str, dict[str, Any]] = {}
+    for name, resolver in RESOLVERS.items():
+        for conversation in conversations():
+            for one in standalone_questions(conversation, resolver, window=WINDOW):
+                rows.setdefault(place(conversation.id, one.depth), {})[name] = one.rewritten
+    by = SubstitutionRewriter().signature
+    versions = {name: f"{resolver.signature}|{by}" for name, resolver in RESOLVERS.items()}
+    raised = {name: f"raise {RAISED['substitution']}, or {RAISED[name]}" for name in RESOLVERS}
+    return Golden(of=what_is_read(), versions=versions, rows=rows), raised
+
+
+async def _verdicts(
+    name: str, service: CoreferenceService, answers: Golden, read: str
+) -> tuple[Golden, Mapping[str, str]]:
+    """Whether each question drifted after the system's own answers, and why, by each rule."""
+    detectors = {mode: DriftDetector(service=service, window=WINDOW, **how) for mode, how in MODES.items()}
+    rows: dict[str, dict[str, Any]] = {}
+    for at, conversation, depth in questions():
+        played = _played(conversation, depth, answers)
+        assessed = {mode: await one.assess(conversation, depth, played) for mode, one in detectors.items()}
+        rows[at] = {mode: _verdict(found.drift) for mode, found in assessed.items()}
+        rows[at]["published"] = assessed["evalconvqa"].published
+    versions = {mode: detector.signature for mode, detector in detectors.items()}
+    versions["published"] = versions["evalconvqa"]
+    raised = {mode: f"raise {RAISED[mode.partition('+')[0]]}, or {RAISED[name]}" for mode in detectors}
+    raised["published"] = raised["evalconvqa"]
+    return Golden(of=read, versions=versions, rows=plain(rows)), raised
+
+
+def _verdict(drift: Drift) -> list[Any]:
+    """Valid or not, how probably not, and each mention."""
+    mentions = [[one.gold.mention.text, one.state, one.overlap, one.probability] for one in drift.mentions]
+    return ["valid" if drift.valid else "invalid", drift.probability, mentions]
+
+
+async def _plans(
+    service: CoreferenceService, answers: Golden, read: str
+) -> tuple[tuple[Golden, Mapping[str, str]], dict[str, list[TurnRecord]]]:
+    """How each question is edited and put, and how long which history is; and the records."""
+    policies = _policies(service)
+    rows: dict[str, dict[str, Any]] = {at: {} for at, _, _ in questions()}
+    records: dict[str, list[TurnRecord]] = {}
+    by_id = {one.id: one for one in conversations()}
+    for name, policy in policies.items():
+        system = _scripted(answers, name if name in ANSWERED else "pred")
+        records[name] = await _play(policy, system)
+        asked = {(one.conversation, one.request.depth): one.request for one in system.requests}
+        for record in records[name]:
+            request = asked.get((record.conversation, record.depth))
+            plan = [record.edit]
+            if request is not None:
+                plan += [
+                    len(request.history),
+                    _whose(by_id[record.conversation], request),
+                    *([] if request.question == record.recorded else [request.question]),
+                ]
+            rows[place(record.conversation, record.depth)][name] = plan
+    versions = {name: policy.signature for name, policy in policies.items()}
+    raised = {
+        name: f"change the signature in replay/policies/{name.partition('-')[0]}.py, or raise the version of "
+        "what its signature names"
+        for name in policies
+    }
+    return (Golden(of=read, versions=versions, rows=rows), raised), records
+
+
+def _whose(conversation: Conversation, request: ChatRequest) -> str:
+    """Whose answers stand in the history that was shown."""
+    gold = gold_history(conversation, request.depth)
+    return "none" if not request.history else "gold" if request.history == gold else "own"
+
+
+def _scorers() -> dict[str, Scorer[Any]]:
+    """All of the shipped scenario that has every scorer, but for those that need a model's weights."""
+    file = read_scenario(find_scenario("metrics"))
+    return {
+        choice.label: build(load("scorers", choice.name, file.folder), choice.settings, folder=file.folder)
+        for choice in file.scenario.scorers
+        if choice.name not in WEIGHED
+    }
+
+
+def _scores(
+    scorers: Mapping[str, Scorer[Any]], records: Sequence[TurnRecord], read: str
+) -> tuple[Golden, Mapping[str, str]]:
+    """What each scorer observes in each turn after the system's own answers."""
+    turns = [*map(_with_costs, records, range(len(records)))]
+    rows: dict[str, dict[str, Any]] = {place(one.conversation, one.depth): {} for one in records}
+    for label, scorer in scorers.items():
+        for at, value in zip(rows, scorer.observe(turns), strict=True):
+            rows[at][label] = f"unscored: {value.reason}" if isinstance(value, Unscored) else value
+    homes = {label: available("scorers")[label.partition("(")[0]].module for label in scorers}
+    raised = {
+        label: f"change the signature in {module.replace('.', '/')}.py" for label, module in homes.items()
+    }
+    versions = {label: scorer.signature for label, scorer in scorers.items()}
+    return Golden(of=read, versions=versions, rows=plain(rows)), raised
+
+
+def _with_costs(record: TurnRecord, number: int) -> TurnRecord:
+    """*record* with times, tokens and a price that differ from turn to turn."""
+    done_s = 0.1 * (number % 7 + 2)
+    return msgspec.structs.replace(
+        record,
+        timing=Timing(scheduled_s=0.0, sent_s=0.0, first_token_s=done_s / 2, done_s=done_s),
+        usage=Usage(prompt_tokens=100 + number, completion_tokens=number % 13),
+        cost_usd=number / 1000,
+    )
+
+
+def _depth_table(
+    scorers: Mapping[str, Scorer[Any]], records: Mapping[str, Sequence[TurnRecord]], read: str
+) -> tuple[Golden, Mapping[str, str]]:
+    """The depth table of the quickstart's policies, with both kinds of interval."""
+    turns = _quickstart(records)
+    columns = score_columns(turns, scorers)
+    lengths = {one.id: len(one.turns) for one in conversations()}
+    rows: dict[str, dict[str, Any]] = {}
+    for method in METHOD_NAMES:
+        table = depth_table(turns, columns, lengths, seed=SEED, method=method)
+        for group in table.groups:
+            for row in group.rows:
+                found = rows.setdefault(f"{group.group.policy}/{row.depth or 'all'}", {})
+                found["counts"] = [row.counts()[name] for name in COUNTS[1:]]
+                for label, score in row.scores.items():
+                    ends = [score.no_interval] if score.no_interval else [score.low, score.high]
+                    found[f"{label} {method}"] = [score.value, score.scored, *ends]
+    versions = {
+        f"{label} {method}": f"statistics-{STATISTICS}|{scorer.signature}"
+        for label, scorer in scorers.items()
+        for method in METHOD_NAMES
+    }
+    versions = {"counts": f"statistics-{STATISTICS}", **versions}
+    return Golden(of=read, versions=versions, rows=plain(rows)), _raised_in_tables(versions)
+
+
+def _gaps(
+    scorers: Mapping[str, Scorer[Any]], records: Mapping[str, Sequence[TurnRecord]], read: str
+) -> tuple[Golden, Mapping[str, str]]:
+    """By how much the other policies' scores lie below those of gold, on the same turns."""
+    turns = _quickstart(records)
+    rows: dict[str, dict[str, Any]] = {}
+    for gap in policy_gaps(turns, score_columns(turns, scorers), seed=SEED):
+        for row in (*gap.depths, gap.total):
+            ends = [row.no_interval] if row.no_interval else [row.low, row.high]
+            at = f"{gap.second.policy}/{row.depth or 'all'}"
+            rows.setdefault(at, {})[gap.score] = [row.value, row.turns, *ends]
+    versions = {label: f"statistics-{STATISTICS}|{scorer.signature}" for label, scorer in scorers.items()}
+    return Golden(of=read, versions=versions, rows=plain(rows)), _raised_in_tables(versions)
+
+
+def _raised_in_tables(columns: Mapping[str, str]) -> Mapping[str, str]:
+    words = f"raise {RAISED['statistics']}, or the version of what the numbers come from (see other files)"
+    return dict.fromkeys(columns, words)
+
+
+def _quickstart(records: Mapping[str, Sequence[TurnRecord]]) -> list[TurnRecord]:
+    turns = [record for policy in ANSWERED for record in records[policy]]
+    return [*map(_with_costs, turns, range(len(turns)))]
+
+
+def _played(conversation: Conversation, depth: int, answers: Golden) -> tuple[Played, ...]:
+    """The turns before *depth* as they were played under ``pred``."""
+    return tuple(
+        Played(turn=turn, asked=turn.question, answer=answers.rows[place(conversation.id, number)]["pred"][0])
+        for number, turn in enumerate(conversation.turns[: depth - 1], 1)
+    )
