@@ -71,6 +71,20 @@ ANTECEDENTS = 2
 WINDOW = 2
 SEED = 1
 
+FILES = (
+    "readings-embedded",
+    "readings-rules",
+    "rewrites",
+    "verdicts-embedded",
+    "verdicts-rules",
+    "answers",
+    "plans",
+    "scores",
+    "depth-table",
+    "gaps",
+)
+"""What comes from others stands behind them, so that the first to fail is nearest to the cause."""
+
 _COREFERENCE = "replay/coreference"
 _EMBEDDED = f"{_COREFERENCE}/embedded"
 RAISED: Mapping[str, str] = {

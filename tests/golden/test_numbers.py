@@ -9,9 +9,8 @@ import pytest
 from replay.core.settings.plugins import available
 from tests.golden import write
 from tests.golden.golden_file import DIGITS, FOLDER, TOLERANCE, Golden, kept, moved, plain, silent, told
-from tests.golden.shipped_numbers import WEIGHED, answers, numbers
+from tests.golden.shipped_numbers import FILES, WEIGHED, answers, numbers
 
-NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 WRITE = "the numbers are of another version; `python -m tests.golden.write`, and read the difference in git"
 
 
@@ -21,7 +20,7 @@ def now() -> Mapping[str, tuple[Golden, Mapping[str, str]]]:
     return {"answers": answers(), **numbers(kept("answers"))}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FILES)
 def test_no_number_moves_without_a_new_version(now, name):
     before, (found, raise_what) = kept(name), now[name]
     changes = silent(before, found)
@@ -31,7 +30,7 @@ def test_no_number_moves_without_a_new_version(now, name):
 
 
 def test_every_number_has_a_file(now):
-    assert sorted(now) == NAMES
+    assert now.keys() == set(FILES) == {path.stem for path in FOLDER.glob("*.jsonl")}
     scored = {label.partition("(")[0] for label in kept("scores").versions}
     assert scored == set(available("scorers")) - WEIGHED, "scenarios/metrics.yaml has all scorers"
 
