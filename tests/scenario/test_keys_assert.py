@@ -1,0 +1,100 @@
+"""``assert``: each key of an assertion played where it decides."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from replay.cli import app
+from replay.runs.assertion_results import check_assertions
+from replay.runs.launch import run
+from replay.runs.run import Run
+from tests.scenario.keys import key, python, scenario, talk
+
+HALF = """
+def answer(question, history):
+    return "a said 2." if history and history[-1].answer == "a said 1." else "Nothing."
+"""
+"""Right at the second turn only, and only after the gold answer."""
+POLICIES = ["gold", {"pred": {"detect": False}}]
+
+
+def checked(folder, assertion) -> bool:
+    """
+    Whether *assertion* holds of a run of two turns with two systems under two policies.
+
+    By system and policy, em is 1 and 1 for ``good``, and 0.5 and 0 for ``half``.
+    """
+    systems = [{"name": "good", "adapter": "scripted"}, {"name": "half", **python(folder, HALF)}]
+    file = scenario(
+        folder, talks=[talk("a", 2)], systems=systems, policies=POLICIES, **{"assert": [assertion]}
+    )
+    (result,) = check_assertions(run(file, runs=folder / "runs"))
+    return result.holds
+
+
+@key("assert.metric", "assert.system", "assert.policy", "assert.depth", "assert.min", "assert.max")
+@pytest.mark.parametrize(
+    ("assertion", "holds"),
+    [
+        ("{metric: em, min: 0}", True),
+        ("{metric: em, min: 0.1}", False),
+        ("{metric: em, max: 0.9}", False),
+        ("{metric: errors, max: 0.9}", True),
+        ("{metric: em, system: good, min: 0.1}", True),
+        ("{metric: em, system: half, max: 0.9}", True),
+        ("{metric: em, policy: gold, min: 0.1}", True),
+        ("{metric: em, system: half, policy: gold, max: 0.4}", False),
+        ("{metric: em, policy: gold, depth: 1, min: 0.1}", False),
+        ('{metric: em, policy: gold, depth: ">=2", min: 0.1}', True),
+    ],
+)
+def test_what_is_asserted_holds_or_not(tmp_path, assertion, holds):
+    assert checked(tmp_path, yaml.safe_load(assertion)) is holds
+
+
+@pytest.fixture(scope="module")
+def better(tmp_path_factory) -> Run:
+    """A run in which nothing is wrong."""
+    folder = tmp_path_factory.mktemp("better")
+    systems = [{"name": name, "adapter": "scripted"} for name in ("good", "half")]
+    return run(
+        scenario(folder, talks=[talk("a", 2)], systems=systems, policies=POLICIES), runs=folder / "runs"
+    )
+
+
+@key("assert.compare", "assert.max_drop", "assert.max_rise", "assert.significant")
+@pytest.mark.parametrize(
+    ("assertion", "holds"),
+    [
+        ("{metric: em, max_drop: 1}", True),
+        ("{metric: em, max_drop: 0.9}", False),
+        ("{metric: em, system: good, max_drop: 0}", True),
+        ("{metric: em, max_rise: 0}", True),
+        ("{metric: em, max_drop: 0.9, significant: true}", True),
+    ],
+)
+def test_a_change_since_another_run_holds_or_not(tmp_path, better, assertion, holds):
+    """A single conversation can't tell a change from chance."""
+    assert checked(tmp_path, {**yaml.safe_load(assertion), "compare": str(better.folder)}) is holds
+
+
+@key("assert.compare", "assert.max_rise")
+def test_the_run_that_is_named_is_the_one_compared_with(tmp_path):
+    worse = scenario(
+        tmp_path,
+        talks=[talk("a", 2)],
+        systems=[{"name": name, **python(tmp_path, HALF)} for name in ("good", "half")],
+        policies=POLICIES,
+    )
+    since = str(run(worse, runs=tmp_path / "runs").folder)
+    assert not checked(tmp_path, {"metric": "em", "max_rise": 0.4, "compare": since})
+    assert checked(tmp_path, {"metric": "em", "max_rise": 1, "compare": since})
+
+
+@pytest.mark.parametrize(("asserted", "code"), [([], 0), ([{"metric": "em", "max": 0.5}], 100)])
+def test_a_run_whose_assertions_fail_ends_with_100(tmp_path, monkeypatch, asserted, code):
+    scenario(tmp_path, **{"assert": asserted})
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["run", "keys.yaml"]).exit_code == code

@@ -1,0 +1,172 @@
+"""``drift``: each key played where it changes a verdict or what it comes from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from replay.coreference import semantic, service
+from tests.scenario.keys import key, played
+
+SINGER = {
+    "id": "singer",
+    "title": "Stone Garden (album)",
+    "turns": [
+        {"question": "Who sang Stone Garden?", "gold_answers": ["Alice Okafor sang it."]},
+        {"question": "Where was she born?", "gold_answers": ["She was born in Port Ellis."]},
+        {"question": "Who taught her?", "gold_answers": ["Her aunt Dilys taught her."]},
+    ],
+}
+OTHER = {"settings": {"answers": ["Ben Achterberg sang it.", "In Leymont.", "Nobody."]}}
+
+RESOLVER = """
+import os
+from dataclasses import dataclass
+from replay.core.drift_evidence import Mention, Reading
+
+@dataclass(frozen=True, kw_only=True)
+class Own:
+    antecedent: str = "nobody"
+    signature = "own"
+    def resolve(self, documents):
+        raise NotImplementedError
+    def read(self, documents):
+        antecedent = str(os.getpid()) if self.antecedent == "pid" else self.antecedent
+        mention = Mention(start=0, end=3, text="Who", kind="other")
+        return [(Reading(mention=mention, antecedent=antecedent),) for _ in documents]
+"""
+
+
+async def drift(folder: Path, *, system=OTHER, talk=SINGER, **section):
+    """What was found of each question, played with the settings in *section*."""
+    run = await played(
+        folder, talks=[talk], system=system, policies=["pred"], drift={"nlp_workers": 0, **section}
+    )
+    found = [record.drift for record in run.records()]
+    assert None not in found
+    return found
+
+
+def antecedents(found):
+    return [one.gold.antecedent for drift in found for one in drift.mentions]
+
+
+@key("drift.resolver")
+async def test_mentions_are_read_by_the_resolver_that_is_named(tmp_path):
+    distributions = {}
+    for name in ("embedded", "rules"):
+        found = await drift(tmp_path, resolver=name)
+        distributions[name] = [bool(one.gold.distribution) for one in found[1].mentions]
+    assert distributions == {"embedded": [True], "rules": [False]}
+
+
+@key("drift.resolver", "drift.settings")
+async def test_a_resolver_gets_its_settings(tmp_path):
+    (tmp_path / "own.py").write_text(RESOLVER)
+    assert set(antecedents(await drift(tmp_path, resolver="own.py:Own"))) == {"nobody"}
+    found = await drift(tmp_path, resolver="own.py:Own", settings={"antecedent": "somebody"})
+    assert set(antecedents(found)) == {"somebody"}
+
+
+@key("drift.nlp_workers")
+@pytest.mark.parametrize("workers", [0, 2])
+async def test_so_many_other_processes_read(tmp_path, monkeypatch, workers):
+    (tmp_path / "own.py").write_text(RESOLVER)
+    counts = []
+
+    class Pool(service.LokyPool):
+        def __init__(self, count, **how):
+            counts.append(count)
+            super().__init__(count, **how)
+
+    monkeypatch.setattr(service, "LokyPool", Pool)
+    section = {"resolver": "own.py:Own", "settings": {"antecedent": "pid"}, "nlp_workers": workers}
+    found = set(antecedents(await drift(tmp_path, **section)))
+    assert counts == ([workers] if workers else [])
+    assert (str(os.getpid()) in found) == (workers == 0)
+
+
+@key("drift.window")
+async def test_so_many_exchanges_are_looked_back(tmp_path):
+    found = {window: antecedents(await drift(tmp_path, window=window)) for window in (0, 1, 2)}
+    assert "Alice Okafor" not in found[0]
+    assert found[1].count("Alice Okafor") == 1
+    assert found[2].count("Alice Okafor") == 2
+
+
+@key("drift.background")
+async def test_the_title_is_looked_at_unless_it_is_not_to_be(tmp_path):
+    talk = {
+        "id": "a",
+        "title": "Tori Amos (singer)",
+        "turns": [{"question": "When did she sing?", "gold_answers": ["In 1990."]}],
+    }
+    assert antecedents(await drift(tmp_path, talk=talk)) == ["Tori Amos"]
+    assert antecedents(await drift(tmp_path, talk=talk, background=False)) == [None]
+
+
+@key("drift.mode")
+async def test_the_rule_is_the_one_that_is_named(tmp_path):
+    found = {mode: (await drift(tmp_path, mode=mode))[1] for mode in ("strict", "hard", "evalconvqa")}
+    assert {mode: one.mode for mode, one in found.items()} == {mode: mode for mode in found}
+    assert 0 < found["strict"].probability < 1
+    assert found["hard"].probability == 1
+    assert found["evalconvqa"].probability == 0
+
+
+@key("drift.threshold")
+async def test_a_question_has_drifted_from_the_threshold_on(tmp_path):
+    (_, second, _) = await drift(tmp_path)
+    assert 0 < second.probability < 1
+    for threshold, valid in ((second.probability, False), (second.probability + 1e-6, True)):
+        assert (await drift(tmp_path, threshold=threshold))[1].valid is valid
+
+
+@key("drift.match")
+async def test_antecedents_or_whole_questions_are_compared(tmp_path):
+    """The antecedents share a word, so they agree; put into the question they are not the same."""
+    like = {"settings": {"answers": ["Alice Smith sang it.", "She was born in Port Ellis.", "Dilys."]}}
+    found = {
+        match: [one.valid for one in await drift(tmp_path, system=like, mode="evalconvqa", match=match)]
+        for match in ("f1", "em")
+    }
+    assert found["f1"][1] is True
+    assert found["em"][1] is False
+
+
+class Toy:
+    """A model of meaning: texts are alike if they begin with the same letter; with another model, all are."""
+
+    max_seq_length = 100
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def tokenizer(self, text, **_):
+        return {"offset_mapping": [(0, len(text))]}
+
+    def encode(self, text, **_):
+        vector = [0.0] * 128
+        vector[0 if self.source.endswith("blunt") else ord(text[0]) % 128] = 1.0
+        import numpy
+
+        return numpy.array(vector)
+
+
+@key("drift.semantic.model", "drift.semantic.min_similarity")
+async def test_answers_are_compared_by_their_meaning(tmp_path, monkeypatch):
+    monkeypatch.setattr(semantic, "_load", Toy)
+    monkeypatch.setattr(semantic, "library_version", lambda name: "1")
+    monkeypatch.setattr(semantic, "_encoded", semantic._encoded.__wrapped__)
+
+    async def second(**section):
+        return (await drift(tmp_path, threshold=1, **section))[1]
+
+    assert (await second()).semantic is None
+    sharp = await second(semantic={"model": "sharp"})
+    assert (sharp.semantic.answers, sharp.valid) == (0.0, True)
+    assert (await second(semantic={"model": "blunt"})).semantic.answers == 1.0
+    assert not (await second(semantic={"model": "sharp", "min_similarity": 0.5})).valid
+    assert (await second(semantic={"model": "blunt", "min_similarity": 0.5})).valid
