@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns
 from replay_adapters.local.extractive import VERSION as EXTRACTIVE, ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer
-from tests.golden.golden_file import Golden, plain
+from tests.golden.golden_file import Golden, kept, plain
 from tests.samples import Recorded, ticking
 
 RESOLVERS: Mapping[str, Resolver] = {"embedded": EmbeddedResolver(), "rules": RulesResolver()}
@@ -70,20 +70,6 @@ ANTECEDENTS = 2
 """Of a distribution, the most probable ones."""
 WINDOW = 2
 SEED = 1
-
-FILES = (
-    "readings-embedded",
-    "readings-rules",
-    "rewrites",
-    "verdicts-embedded",
-    "verdicts-rules",
-    "answers",
-    "plans",
-    "scores",
-    "depth-table",
-    "gaps",
-)
-"""What comes from others stands behind them, so that the first to fail is nearest to the cause."""
 
 _COREFERENCE = "replay/coreference"
 _EMBEDDED = f"{_COREFERENCE}/embedded"
@@ -128,15 +114,15 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
+Content = tuple[Golden, Mapping[str, str]]
+"""What a file should hold, and by column what to raise if something moved."""
+
+
 # The system's answers ---------------------------------------------------------------------------------------
 
 
-def answers() -> tuple[Golden, Mapping[str, str]]:
-    """What the extractive system answers under the quickstart's policies, and what to raise."""
-    return asyncio.run(_answers())
-
-
-async def _answers() -> tuple[Golden, Mapping[str, str]]:
+async def _answers() -> Content:
+    """What the extractive system answers under the quickstart's policies."""
     async with _service("embedded") as service:
         policies = {name: one for name, one in _policies(service).items() if name in ANSWERED}
         played = {name: await _play(policy, ExtractiveAdapter()) for name, policy in policies.items()}
@@ -151,12 +137,18 @@ async def _answers() -> tuple[Golden, Mapping[str, str]]:
     return Golden(of=what_is_read(), versions=versions, rows=plain(rows)), raised
 
 
-def _scripted(answers: Golden, policy: str) -> ScriptedAdapter:
+@cache
+def answers() -> Golden:
+    """The same as its file has it, which all other files are about."""
+    return kept("answers")
+
+
+def _scripted(policy: str) -> ScriptedAdapter:
     """A system that answers as the extractive one did under *policy*."""
     passages = {passage.id: passage for one in conversations() for passage in one.passages}
     script: dict[str, list[str | ScriptedAnswer]] = {one.id: [] for one in conversations()}
     for at, conversation, _ in questions():
-        text, used = answers.rows[at][policy]
+        text, used = answers().rows[at][policy]
         shown = tuple(passages[f"{conversation.id}:{name}"] for name in used)
         script[conversation.id].append(ScriptedAnswer(text=text, passages=shown))
     return ScriptedAdapter(answers=script)
@@ -195,34 +187,13 @@ def _policies(service: CoreferenceService) -> dict[str, Policy]:
 # Everything else, given these answers -----------------------------------------------------------------------
 
 
-def numbers(answers: Golden) -> dict[str, tuple[Golden, Mapping[str, str]]]:
-    """Every other file's content by its name, and what to raise by column."""
-    return asyncio.run(_numbers(answers))
-
-
-async def _numbers(answers: Golden) -> dict[str, tuple[Golden, Mapping[str, str]]]:
-    read = what_is_read(answers)
-    found: dict[str, tuple[Golden, Mapping[str, str]]] = {"rewrites": _rewrites()}
-    for name, resolver in RESOLVERS.items():
-        found[f"readings-{name}"] = _readings(name, resolver, answers, read)
-        async with _service(name) as service:
-            found[f"verdicts-{name}"] = await _verdicts(name, service, answers, read)
-    async with _service("embedded") as service:
-        found["plans"], records = await _plans(service, answers, read)
-    scorers = _scorers()
-    found["scores"] = _scores(scorers, records["pred"], read)
-    tabled = {name: scorers[name] for name in TABLED}
-    found["depth-table"] = _depth_table(tabled, records, read)
-    found["gaps"] = _gaps(tabled, records, read)
-    return found
-
-
-def _readings(name: str, resolver: Resolver, answers: Golden, read: str) -> tuple[Golden, Mapping[str, str]]:
+def _readings(name: str) -> Content:
     """What each mention means after the gold answers and after the system's own."""
+    resolver = RESOLVERS[name]
     rows: dict[str, dict[str, Any]] = {}
     for at, conversation, depth in questions():
         question = conversation.turns[depth - 1].question
-        own = [one.exchange for one in _played(conversation, depth, answers) if one.exchange]
+        own = [one.exchange for one in _played(conversation, depth) if one.exchange]
         sides = {
             "gold": recorded_document(conversation, depth, window=WINDOW, background=True),
             "own": document_of(conversation, question, own, window=WINDOW, background=True),
@@ -231,7 +202,7 @@ def _readings(name: str, resolver: Resolver, answers: Golden, read: str) -> tupl
         gold, after_own = ([*map(_reading, found)] for found in readings)
         rows[at] = {"gold": gold, "own": "as gold" if after_own == gold else after_own}
     versions = dict.fromkeys(("gold", "own"), resolver.signature)
-    golden = Golden(of=read, versions=versions, rows=plain(rows))
+    golden = Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows))
     return golden, dict.fromkeys(versions, f"raise {RAISED[name]}")
 
 
@@ -240,7 +211,7 @@ def _reading(reading: Reading) -> list[Any]:
     return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source, likely]
 
 
-def _rewrites() -> tuple[Golden, Mapping[str, str]]:
+def _rewrites() -> Content:
     """Every recorded question as it is put to stand alone."""
     rows: dict[str, dict[str, Any]] = {}
     for name, resolver in RESOLVERS.items():
@@ -253,22 +224,23 @@ def _rewrites() -> tuple[Golden, Mapping[str, str]]:
     return Golden(of=what_is_read(), versions=versions, rows=rows), raised
 
 
-async def _verdicts(
-    name: str, service: CoreferenceService, answers: Golden, read: str
-) -> tuple[Golden, Mapping[str, str]]:
+async def _verdicts(name: str) -> Content:
     """Whether each question drifted after the system's own answers, and why, by each rule."""
-    detectors = {mode: DriftDetector(service=service, window=WINDOW, **how) for mode, how in MODES.items()}
     rows: dict[str, dict[str, Any]] = {}
-    for at, conversation, depth in questions():
-        played = _played(conversation, depth, answers)
-        assessed = {mode: await one.assess(conversation, depth, played) for mode, one in detectors.items()}
-        rows[at] = {mode: _verdict(found.drift) for mode, found in assessed.items()}
-        rows[at]["published"] = assessed["evalconvqa"].published
+    async with _service(name) as service:
+        detectors = {
+            mode: DriftDetector(service=service, window=WINDOW, **how) for mode, how in MODES.items()
+        }
+        for at, conversation, depth in questions():
+            played = _played(conversation, depth)
+            found = {mode: await one.assess(conversation, depth, played) for mode, one in detectors.items()}
+            rows[at] = {mode: _verdict(one.drift) for mode, one in found.items()}
+            rows[at]["published"] = found["evalconvqa"].published
     versions = {mode: detector.signature for mode, detector in detectors.items()}
     versions["published"] = versions["evalconvqa"]
     raised = {mode: f"raise {RAISED[mode.partition('+')[0]]}, or {RAISED[name]}" for mode in detectors}
     raised["published"] = raised["evalconvqa"]
-    return Golden(of=read, versions=versions, rows=plain(rows)), raised
+    return Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows)), raised
 
 
 def _verdict(drift: Drift) -> list[Any]:
@@ -277,35 +249,29 @@ def _verdict(drift: Drift) -> list[Any]:
     return ["valid" if drift.valid else "invalid", drift.probability, mentions]
 
 
-async def _plans(
-    service: CoreferenceService, answers: Golden, read: str
-) -> tuple[tuple[Golden, Mapping[str, str]], dict[str, list[TurnRecord]]]:
-    """How each question is edited and put, and how long which history is; and the records."""
-    policies = _policies(service)
+async def _plans() -> Content:
+    """How each question is edited and put, and how long which history is."""
     rows: dict[str, dict[str, Any]] = {at: {} for at, _, _ in questions()}
-    records: dict[str, list[TurnRecord]] = {}
     by_id = {one.id: one for one in conversations()}
-    for name, policy in policies.items():
-        system = _scripted(answers, name if name in ANSWERED else "pred")
-        records[name] = await _play(policy, system)
-        asked = {(one.conversation, one.request.depth): one.request for one in system.requests}
-        for record in records[name]:
-            request = asked.get((record.conversation, record.depth))
-            plan = [record.edit]
-            if request is not None:
-                plan += [
-                    len(request.history),
-                    _whose(by_id[record.conversation], request),
-                    *([] if request.question == record.recorded else [request.question]),
-                ]
-            rows[place(record.conversation, record.depth)][name] = plan
+    async with _service("embedded") as service:
+        policies = _policies(service)
+        for name, policy in policies.items():
+            system = _scripted(name if name in ANSWERED else "pred")
+            records = await _play(policy, system)
+            asked = {(one.conversation, one.request.depth): one.request for one in system.requests}
+            for record in records:
+                plan: list[Any] = [record.edit]
+                if request := asked.get((record.conversation, record.depth)):
+                    plan += [len(request.history), _whose(by_id[record.conversation], request)]
+                    plan += [] if request.question == record.recorded else [request.question]
+                rows[place(record.conversation, record.depth)][name] = plan
     versions = {name: policy.signature for name, policy in policies.items()}
     raised = {
         name: f"change the signature in replay/policies/{name.partition('-')[0]}.py, or raise the version of "
         "what its signature names"
         for name in policies
     }
-    return (Golden(of=read, versions=versions, rows=rows), raised), records
+    return Golden(of=what_is_read(answers()), versions=versions, rows=rows), raised
 
 
 def _whose(conversation: Conversation, request: ChatRequest) -> str:
@@ -324,10 +290,9 @@ def _scorers() -> dict[str, Scorer[Any]]:
     }
 
 
-def _scores(
-    scorers: Mapping[str, Scorer[Any]], records: Sequence[TurnRecord], read: str
-) -> tuple[Golden, Mapping[str, str]]:
+async def _scores() -> Content:
     """What each scorer observes in each turn after the system's own answers."""
+    scorers, records = _scorers(), await _records("pred")
     turns = [*map(_with_costs, records, range(len(records)))]
     rows: dict[str, dict[str, Any]] = {place(one.conversation, one.depth): {} for one in records}
     for label, scorer in scorers.items():
@@ -338,7 +303,14 @@ def _scores(
         label: f"change the signature in {module.replace('.', '/')}.py" for label, module in homes.items()
     }
     versions = {label: scorer.signature for label, scorer in scorers.items()}
-    return Golden(of=read, versions=versions, rows=plain(rows)), raised
+    return Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows)), raised
+
+
+async def _records(*names: str) -> list[TurnRecord]:
+    """Those of the policies that are called *names*."""
+    async with _service("embedded") as service:
+        policies = _policies(service)
+        return [record for name in names for record in await _play(policies[name], _scripted(name))]
 
 
 def _with_costs(record: TurnRecord, number: int) -> TurnRecord:
@@ -352,11 +324,9 @@ def _with_costs(record: TurnRecord, number: int) -> TurnRecord:
     )
 
 
-def _depth_table(
-    scorers: Mapping[str, Scorer[Any]], records: Mapping[str, Sequence[TurnRecord]], read: str
-) -> tuple[Golden, Mapping[str, str]]:
+async def _depth_table() -> Content:
     """The depth table of the quickstart's policies, with both kinds of interval."""
-    turns = _quickstart(records)
+    scorers, turns = await _quickstart()
     columns = score_columns(turns, scorers)
     lengths = {one.id: len(one.turns) for one in conversations()}
     rows: dict[str, dict[str, Any]] = {}
@@ -375,14 +345,14 @@ def _depth_table(
         for method in METHOD_NAMES
     }
     versions = {"counts": f"statistics-{STATISTICS}", **versions}
-    return Golden(of=read, versions=versions, rows=plain(rows)), _raised_in_tables(versions)
+    return Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows)), _raised_in_tables(
+        versions
+    )
 
 
-def _gaps(
-    scorers: Mapping[str, Scorer[Any]], records: Mapping[str, Sequence[TurnRecord]], read: str
-) -> tuple[Golden, Mapping[str, str]]:
+async def _gaps() -> Content:
     """By how much the other policies' scores lie below those of gold, on the same turns."""
-    turns = _quickstart(records)
+    scorers, turns = await _quickstart()
     rows: dict[str, dict[str, Any]] = {}
     for gap in policy_gaps(turns, score_columns(turns, scorers), seed=SEED):
         for row in (*gap.depths, gap.total):
@@ -390,7 +360,9 @@ def _gaps(
             at = f"{gap.second.policy}/{row.depth or 'all'}"
             rows.setdefault(at, {})[gap.score] = [row.value, row.turns, *ends]
     versions = {label: f"statistics-{STATISTICS}|{scorer.signature}" for label, scorer in scorers.items()}
-    return Golden(of=read, versions=versions, rows=plain(rows)), _raised_in_tables(versions)
+    return Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows)), _raised_in_tables(
+        versions
+    )
 
 
 def _raised_in_tables(columns: Mapping[str, str]) -> Mapping[str, str]:
@@ -398,14 +370,37 @@ def _raised_in_tables(columns: Mapping[str, str]) -> Mapping[str, str]:
     return dict.fromkeys(columns, words)
 
 
-def _quickstart(records: Mapping[str, Sequence[TurnRecord]]) -> list[TurnRecord]:
-    turns = [record for policy in ANSWERED for record in records[policy]]
-    return [*map(_with_costs, turns, range(len(turns)))]
+async def _quickstart() -> tuple[dict[str, Scorer[Any]], list[TurnRecord]]:
+    """What tables are made of."""
+    scorers, records = _scorers(), await _records(*ANSWERED)
+    return {name: scorers[name] for name in TABLED}, [*map(_with_costs, records, range(len(records)))]
 
 
-def _played(conversation: Conversation, depth: int, answers: Golden) -> tuple[Played, ...]:
+def _played(conversation: Conversation, depth: int) -> tuple[Played, ...]:
     """The turns before *depth* as they were played under ``pred``."""
+    rows = answers().rows
     return tuple(
-        Played(turn=turn, asked=turn.question, answer=answers.rows[place(conversation.id, number)]["pred"][0])
+        Played(turn=turn, asked=turn.question, answer=rows[place(conversation.id, number)]["pred"][0])
         for number, turn in enumerate(conversation.turns[: depth - 1], 1)
     )
+
+
+FILES: Mapping[str, Callable[[], Content | Coroutine[Any, Any, Content]]] = {
+    "readings-embedded": partial(_readings, "embedded"),
+    "readings-rules": partial(_readings, "rules"),
+    "rewrites": _rewrites,
+    "verdicts-embedded": partial(_verdicts, "embedded"),
+    "verdicts-rules": partial(_verdicts, "rules"),
+    "answers": _answers,
+    "plans": _plans,
+    "scores": _scores,
+    "depth-table": _depth_table,
+    "gaps": _gaps,
+}
+"""What comes from others stands behind them, so that the first to fail is nearest to the cause."""
+
+
+def content(name: str) -> Content:
+    """What the file called *name* should hold now, the answers being those of their file."""
+    found = FILES[name]()
+    return asyncio.run(found) if isinstance(found, Coroutine) else found

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from replay.core.settings.plugins import available
 from tests.golden import write
 from tests.golden.golden_file import DIGITS, FOLDER, TOLERANCE, Golden, kept, moved, plain, silent, told
-from tests.golden.shipped_numbers import FILES, WEIGHED, answers, numbers
+from tests.golden.shipped_numbers import FILES, WEIGHED, content
 
 WRITE = "the numbers are of another version; `python -m tests.golden.write`, and read the difference in git"
 
 
-@pytest.fixture(scope="module")
-def now() -> Mapping[str, tuple[Golden, Mapping[str, str]]]:
-    """What every file should hold, and what is to be raised, by its name."""
-    return {"answers": answers(), **numbers(kept("answers"))}
-
-
 @pytest.mark.parametrize("name", FILES)
-def test_no_number_moves_without_a_new_version(now, name):
-    before, (found, raise_what) = kept(name), now[name]
+def test_no_number_moves_without_a_new_version(name):
+    before, (found, raise_what) = kept(name), content(name)
     changes = silent(before, found)
     assert not changes, told(name, changes, raise_what)
     assert (before.of, before.versions) == (found.of, found.versions), WRITE
     assert not list(moved(before, found)), WRITE
 
 
-def test_every_number_has_a_file(now):
-    assert now.keys() == set(FILES) == {path.stem for path in FOLDER.glob("*.jsonl")}
+def test_every_number_has_a_file():
+    assert {path.stem for path in FOLDER.glob("*.jsonl")} == FILES.keys()
     scored = {label.partition("(")[0] for label in kept("scores").versions}
     assert scored == set(available("scorers")) - WEIGHED, "scenarios/metrics.yaml has all scorers"
 
