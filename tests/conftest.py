@@ -15,9 +15,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("any-machine", deadline=None)
-settings.load_profile("any-machine")
+settings.register_profile("long", deadline=None, max_examples=1000)
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="more examples and longer inputs: make test-long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "any-machine")
+
+
+@pytest.fixture(scope="session")
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether tests may take as long as they like."""
+    return request.config.getoption("--long")
 
 
 @pytest.fixture

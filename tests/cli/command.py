@@ -1,19 +1,64 @@
-"""The command line in a process of its own."""
+"""The command line, in this process or in one of its own."""
 
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
+from unittest.mock import patch
+
+from replay.cli import main
+from replay.core.logs import LOGGER
+from tests.waiting import PATIENCE_S
 
 
-def replay_cli(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **more,
-    )
+def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = None) -> CompletedProcess[str]:
+    """
+    What ``replay`` does with *arguments*, in this process: to start one costs more than most verbs do.
+
+    A signal, a closed pipe, a limit that the system sets: those take a process (``replay_process``).
+    """
+    argv = ["replay", *map(str, arguments)]
+    environment = {"COLUMNS": "80", **(os.environ if env is None else env)}
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    code = 0
+    with (
+        chdir(cwd),
+        patch.dict(os.environ, environment, clear=True),
+        patch.object(sys, "argv", argv),
+        _logging_kept(),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        except Exception:  # as the interpreter tells it
+            traceback.print_exc()
+            code = 1
+    said = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]
+    return CompletedProcess(argv, code, *said)
+
+
+@contextmanager
+def _logging_kept() -> Iterator[None]:
+    handlers, propagate, level = LOGGER.handlers[:], LOGGER.propagate, LOGGER.level
+    try:
+        yield
+    finally:
+        LOGGER.handlers[:], LOGGER.propagate = handlers, propagate
+        LOGGER.setLevel(level)
+
+
+def replay_process(*arguments: object, cwd: Path, **more: Any) -> CompletedProcess[str]:
+    """The same in a process of its own."""
+    command = [sys.executable, "-m", "replay", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, **more)

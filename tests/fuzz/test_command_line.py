@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ import yaml
 from aiohttp import web
 
 import replay
-from replay.cli import main
 from replay.runs.run import Run, newest_run
 from tests.adapters.servers import answering
+from tests.cli.command import replay_cli, replay_process
 from tests.fuzz.inputs import HAND_MADE
 
 GOOD = json.dumps({"id": "good", "turns": [{"question": "Who?", "gold_answer": "Bob."}]}) + "\n"
@@ -24,16 +23,6 @@ ODD = (
     "\ufffe e\u0301 \0 \ud800 z"
 )
 """Right to left, line ends of Unicode's, markup, NUL, and half a surrogate pair."""
-
-
-def replay_main(monkeypatch, capsys, folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """What `replay` ends with and says, in this process."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["replay", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
 
 
 def write_scenario(folder: Path, **changes) -> None:
@@ -48,66 +37,66 @@ def write_scenario(folder: Path, **changes) -> None:
 
 
 @pytest.mark.parametrize("what", HAND_MADE)
-def test_a_bad_scenario_is_one_message_and_exit_code_2(what, tmp_path, monkeypatch, capsys):
+def test_a_bad_scenario_is_one_message_and_exit_code_2(what, tmp_path):
     (tmp_path / "scenario.yaml").write_bytes(HAND_MADE[what])
-    code, out, err = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml")
-    assert code == 2
-    assert out == ""
-    assert err.startswith("scenario.yaml: ")
-    assert "Traceback" not in err
+    done = replay_cli("run", "scenario.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("scenario.yaml: ")
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("what", HAND_MADE)
-def test_bad_data_is_one_message_and_exit_code_2_and_can_be_passed_over(what, tmp_path, monkeypatch, capsys):
+def test_bad_data_is_one_message_and_exit_code_2_and_can_be_passed_over(what, tmp_path):
     write_scenario(tmp_path, data={"path": ["good.jsonl", "talks.jsonl"], "format": "native"})
     (tmp_path / "good.jsonl").write_text(GOOD)
     (tmp_path / "talks.jsonl").write_bytes(HAND_MADE[what])
-    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml")
-    assert code == 2
-    assert "talks.jsonl" in err
-    assert "Traceback" not in err
-    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml", "--skip-bad")
-    assert code == 0, err
+    done = replay_cli("run", "scenario.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "talks.jsonl" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = replay_cli("run", "scenario.yaml", "--skip-bad", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     run = Run(newest_run(tmp_path / "runs"))
     assert [record.conversation for record in run.records()] == ["good"]
     assert run.state().skipped_conversations > 0
 
 
-def test_a_line_of_100_megabytes_spoils_only_itself(tmp_path, monkeypatch, capsys):
+def test_a_line_of_100_megabytes_spoils_only_itself(tmp_path):
     write_scenario(tmp_path)
     with (tmp_path / "talks.jsonl").open("wb") as file:
         file.write(GOOD.encode())
         file.write(b'{"id": "big", "turns": [{"question": "' + b"x" * 100 * 2**20 + b'"}]}\n')
         file.write(GOOD.replace("good", "after").encode())
-    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "validate", "scenario.yaml")
-    assert code == 2
-    assert "talks.jsonl:2: is longer than 64 MiB" in err
-    code, _, _ = replay_main(monkeypatch, capsys, tmp_path, "run", "scenario.yaml", "--skip-bad")
+    done = replay_cli("validate", "scenario.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "talks.jsonl:2: is longer than 64 MiB" in done.stderr
+    done = replay_cli("run", "scenario.yaml", "--skip-bad", cwd=tmp_path)
     run = Run(newest_run(tmp_path / "runs"))
-    assert (code, [r.conversation for r in run.records()]) == (0, ["good", "after"])
+    assert (done.returncode, [r.conversation for r in run.records()]) == (0, ["good", "after"])
 
 
-def test_ids_that_are_there_twice_and_conversations_without_turns_are_told_one_by_one(
-    tmp_path, monkeypatch, capsys
-):
+def test_ids_that_are_there_twice_and_conversations_without_turns_are_told_one_by_one(tmp_path):
     write_scenario(tmp_path)
     empty = json.dumps({"id": "empty", "turns": []}) + "\n"
     (tmp_path / "talks.jsonl").write_text("\ufeff" + (GOOD + empty + GOOD).replace("\n", "\r\n"))
-    code, _, err = replay_main(monkeypatch, capsys, tmp_path, "validate", "scenario.yaml")
-    assert code == 2
-    assert "2 conversations can't be read" in err
-    assert 'talks.jsonl:2: conversation "empty": has no turns' in err
-    assert 'has the id "good", and so has conversation 1' in err
+    done = replay_cli("validate", "scenario.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "2 conversations can't be read" in done.stderr
+    assert 'talks.jsonl:2: conversation "empty": has no turns' in done.stderr
+    assert 'has the id "good", and so has conversation 1' in done.stderr
 
 
-def test_a_conversation_of_10000_turns_is_played_and_reported(tmp_path, monkeypatch):
+def test_a_conversation_of_thousands_of_turns_is_played_and_reported(tmp_path, monkeypatch, long):
+    """A history grows with each turn, so ten times as many take a hundred times as long."""
+    count = 10_000 if long else 1_000
     monkeypatch.chdir(tmp_path)
-    turns = [{"question": f"Who sang {n}?", "gold_answer": f"Singer {n} did."} for n in range(10_000)]
+    turns = [{"question": f"Who sang {n}?", "gold_answer": f"Singer {n} did."} for n in range(count)]
     (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "long", "turns": turns}) + "\n")
     write_scenario(tmp_path, policies=["gold"], scorers=["em"])
     run = replay.run("scenario.yaml")
-    assert len(run.records()) == 10_000
-    assert run.depth_table(resamples=0)["depth"].nunique() >= 10_000
+    assert len(run.records()) == count
+    assert run.depth_table(resamples=0)["depth"].nunique() >= count
 
 
 async def test_odd_texts_come_through_everything_as_they_are(tmp_path):
@@ -125,14 +114,16 @@ async def test_odd_texts_come_through_everything_as_they_are(tmp_path):
     async with answering(handler) as address:
         settings = {"url": address, "answer": "a", "body": {"q": "{{question}}", "h": "{{history}}"}}
         write_scenario(tmp_path, systems=[{"name": "s", "adapter": "http", "settings": settings}])
-        said = [await replay_process(tmp_path, "run", "scenario.yaml")]
+        done = [await asyncio.to_thread(replay_process, "run", "scenario.yaml", cwd=tmp_path)]
     for arguments in (
         ("report", "--json"), ("report", "--markdown"), ("report", "--html", "report.html"),
         ("export", "-o", "turns.csv"), ("export", "-o", "turns.jsonl"), ("export",),
         ("export", "--table", "conversations", "-o", "talks-again.jsonl"),
     ):  # fmt: skip
-        said.append(await replay_process(tmp_path, *arguments))
-    assert "Traceback" not in "".join(said)
+        done.append(replay_cli(*arguments, cwd=tmp_path))
+    for one in done:
+        assert one.returncode == 0, one.stderr
+        assert "Traceback" not in one.stdout + one.stderr
     assert asked == [data, "And?"]
     run = Run(newest_run(tmp_path / "runs"))
     assert [(r.asked, r.answer) for r in run.records()] == [(data, ODD), ("And?", ODD)]
@@ -150,16 +141,3 @@ async def test_odd_texts_come_through_everything_as_they_are(tmp_path):
     finally:
         connection.close()
     assert count == 2
-
-
-async def replay_process(folder: Path, *arguments: str) -> str:
-    """What `replay` says when all is well; in a process of its own, whose output must be writable."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "replay", *arguments),
-        cwd=folder,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0, (arguments, err.decode()[-3000:])
-    return out.decode("utf-8", "replace") + err.decode()

@@ -17,14 +17,8 @@ import yaml
 NOBODY = 65534
 
 
-def replay_cli(*arguments: object, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    """What ``replay`` does with *arguments*."""
-    command = [sys.executable, "-m", "replay", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, **more)
-
-
 def begun(*arguments: object, cwd: Path) -> subprocess.Popen[bytes]:
-    """The same, going on by itself; to be ended by the caller."""
+    """``replay`` with *arguments*, going on by itself; to be ended by the caller."""
     command = [sys.executable, "-m", "replay", *map(str, arguments)]
     return subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -11,7 +11,8 @@ import pytest
 
 from replay.core.disk_cache import DiskCache
 from replay.runs.run import Run
-from tests.reliability.programs import only_run, replay_cli, small_disk, write_scenario
+from tests.cli.command import replay_cli, replay_process
+from tests.reliability.programs import only_run, small_disk, write_scenario
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits files and mounts file systems")
 
@@ -51,7 +52,7 @@ def check_it_goes_on(run, folder):
 
 def test_a_file_that_may_not_grow_stops_the_run_and_resume_goes_on(tmp_path):
     big_scenario(tmp_path)
-    done = replay_cli("run", "scenario.yaml", cwd=tmp_path, preexec_fn=limited(600_000))
+    done = replay_process("run", "scenario.yaml", cwd=tmp_path, preexec_fn=limited(600_000))
     assert done.returncode == 2
     assert "run.db can't be written" in done.stderr
     assert "replay resume" in done.stderr

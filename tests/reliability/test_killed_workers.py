@@ -7,18 +7,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from replay.runs.run import Run
-from tests.reliability.programs import only_run, replay_cli, write_scenario
+from tests.cli.command import replay_cli
+from tests.reliability.programs import only_run, write_scenario
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
-
-PATIENCE_S = 60.0
 
 
 def children(parent: int, holding: str) -> list[int]:
@@ -42,13 +41,15 @@ def turns(folder) -> int:
     return 0
 
 
-def until(reached, process):
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := reached()):
-        assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    return found
+def until_in(process, reached):
+    """What *reached* gives once that is true, which has to be before *process* ends."""
+
+    def look():
+        found = reached()
+        assert found or process.poll() is None, process.communicate()[1]
+        return found
+
+    return until(look)
 
 
 def started(folder, *arguments):
@@ -72,8 +73,8 @@ def test_a_killed_coreference_worker_is_replaced_and_the_run_ends_as_if_nothing_
     try:
         killed = []
         for after in (1, 60):
-            until(lambda after=after: turns(tmp_path) >= after, process)
-            (worker,) = until(lambda: children(process.pid, "popen_loky"), process)
+            until_in(process, lambda after=after: turns(tmp_path) >= after)
+            (worker,) = until_in(process, lambda: children(process.pid, "popen_loky"))
             assert worker not in killed
             os.kill(worker, signal.SIGKILL)
             killed.append(worker)
@@ -96,7 +97,7 @@ def test_a_killed_load_worker_ends_the_run_with_a_clear_error_and_what_was_answe
     options = ["--concurrency", "4", "--duration", "60", "--workers", "2"]
     process = started(tmp_path, "stress", "scenario.yaml", *options)
     try:
-        until(lambda: turns(tmp_path) >= 50, process)
+        until_in(process, lambda: turns(tmp_path) >= 50)
         workers = children(process.pid, "replay.runs.stress.worker_main")
         assert len(workers) == 2
         kept = turns(tmp_path)
@@ -124,7 +125,7 @@ def test_a_killed_load_run_gets_its_key_when_it_is_next_written_and_can_be_looke
     write_scenario(tmp_path, systems=[system], policies=["pred"])
     process = started(tmp_path, "stress", "scenario.yaml", "--concurrency", "4", "--duration", "60")
     try:
-        until(lambda: turns(tmp_path) >= 50, process)
+        until_in(process, lambda: turns(tmp_path) >= 50)
     finally:
         process.kill()
         process.communicate()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import time
 from contextlib import closing, contextmanager
 
 import pytest
 
 from replay.runs.run import Run
 from replay.store.lock import hold, let_go
-from tests.reliability.programs import begun, only_run, replay_cli, write_scenario
+from tests.cli.command import replay_cli, replay_process
+from tests.reliability.programs import begun, only_run, write_scenario
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and signals of POSIX")
 
@@ -32,11 +33,8 @@ def running(folder):
     """A first process that plays the scenario, once its run is there and has been begun."""
     process = begun("run", "scenario.yaml", cwd=folder)
     try:
-        deadline = time.monotonic() + 60
-        while not _has_begun(folder):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: _has_begun(folder) or process.poll() is not None)
+        assert process.poll() is None
         yield process
     finally:
         process.kill()
@@ -70,7 +68,7 @@ def test_a_rerun_of_a_run_that_is_written_is_refused(tmp_path):
     run = only_run(tmp_path / "runs")
     lock = hold(run)
     try:
-        done = replay_cli("rerun", run, "--only", "depth=1", cwd=tmp_path)
+        done = replay_process("rerun", run, "--only", "depth=1", cwd=tmp_path)
     finally:
         let_go(lock)
     assert done.returncode == 2
@@ -93,11 +91,8 @@ def running_resume(folder):
     """``resume`` on the one run, once it has said in the run that it goes on."""
     process = begun("resume", only_run(folder / "runs"), cwd=folder)
     try:
-        deadline = time.monotonic() + 60
-        while not _resumed(folder):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: _resumed(folder) or process.poll() is not None)
+        assert process.poll() is None
         yield process
     finally:
         process.kill()
