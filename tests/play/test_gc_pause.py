@@ -13,9 +13,10 @@ from replay.play.gc_pause import THRESHOLDS, quiet_collector
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
     thresholds = gc.get_threshold()
-    yield
     gc.unfreeze()
+    yield
     gc.set_threshold(*thresholds)
+    gc.freeze()  # as tests/conftest.py does
 
 
 def test_what_was_there_is_not_looked_at_until_the_block_ends():
