@@ -6,13 +6,21 @@ BIN := .venv/bin
 # Byte code is left to the first import: most of what is installed is never imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: quickstart test mutants lint types clean
+# Tests start a hundred processes, each of which would have to compile the program anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: quickstart test test-long mutants lint types clean
 
 quickstart: .venv/ready
 	$(BIN)/replay run quickstart
 
+# Who has run out of tests takes half of what another has left; tests of a file stay together till then.
 test: .venv/ready-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# The same with more examples and longer inputs.
+test-long: .venv/ready-dev
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --long
 
 # Faults put into the code one at a time: would the tests notice? Takes a while; not part of CI.
 mutants: .venv/ready-dev

@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -41,9 +40,6 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
             main()
         except SystemExit as ended:
             code = int(ended.code or 0)
-        except Exception:  # as the interpreter tells it
-            traceback.print_exc()
-            code = 1
     said = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]
     return CompletedProcess(argv, code, *said)
 
