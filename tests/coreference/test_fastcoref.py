@@ -124,13 +124,13 @@ def build_model(network, config, folder: Path) -> None:
 
 
 @needs_fastcoref
-@pytest.mark.parametrize("model", MODELS)
-async def test_a_worker_resolves_with_a_model_of_ones_own(models, model):
+@pytest.mark.parametrize(("model", "workers"), [("f-coref", 1), ("lingmess", 0)])
+async def test_a_service_resolves_with_a_model_of_ones_own(models, model, workers):
     """The path starts from the scenario's folder, and the process that measures never loads torch."""
     settings = {"model": model, "path": model, "device": "cpu"}
     choice = ResolverChoice(name=NAME, settings=settings, folder=models)
     asked = document(1, title="Alice", section="Early life")
-    async with CoreferenceService(choice, workers=1) as service:
+    async with CoreferenceService(choice, workers=workers) as service:
         clusters = await service.clusters(asked)
         readings = await service.read(asked)
 
@@ -256,19 +256,15 @@ def test_weights_of_another_model_are_refused_not_left_random(models):
 
 
 @needs_fastcoref
-def test_weights_that_cannot_be_had_say_what_to_do(tmp_path):
-    program = (
-        "from replay.coreference.fastcoref import FastcorefResolver\n"
-        "from replay.coreference.resolver import Document\n"
-        "from replay.core.errors import ResolverError\n"
-        "try:\n    FastcorefResolver().resolve([Document(question='Did he?')])\n"
-        "except ResolverError as error:\n    print(error)\n"
-    )
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
-    assert '"biu-nlp/f-coref"' in done.stdout, done.stderr
-    assert "go online once" in done.stdout
-    assert "path: in drift.settings" in done.stdout
+def test_weights_that_cannot_be_had_say_what_to_do(tmp_path, monkeypatch):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ResolverError) as error:
+        FastcorefResolver().resolve([document(1)])
+    for said in ('"biu-nlp/f-coref"', "go online once", "path: in drift.settings"):
+        assert said in str(error.value)
 
 
 @needs_fastcoref

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from replay.scenario.reading import parse_scenario
+from tests.cli.command import replay_cli
+from tests.waiting import PATIENCE_S
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
@@ -20,8 +22,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path):
-    program = [sys.executable, "-m", "replay", "init"]
-    subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    replay_cli("init", cwd=tmp_path)
     (tmp_path / "mine.py").write_text(blocks("python")[1])
     return tmp_path
 
@@ -30,7 +31,9 @@ def test_the_library_example_runs_with_the_adapter_example(folder):
     library, _ = blocks("python")
     (folder / "harness.py").write_text(library.replace("my_package.systems:MyAdapter", "mine.py:Shouting"))
     program = [sys.executable, "harness.py"]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        program, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "f1_low" in done.stdout
     assert len(list((folder / "results").glob("in-a-harness-*/run.db"))) == 1

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shlex
 import subprocess
-import sys
+from glob import glob
 from pathlib import Path
 
 import pytest
 import yaml
 
 from replay.scenario.reading import parse_scenario
+from tests.cli.command import replay_cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 CI, PLOTS = ((DOCS / f"{name}.md").read_text("utf-8") for name in ("ci", "plots"))
@@ -30,15 +33,16 @@ def files(page: str) -> dict[str, str]:
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PATH": path},
-    )
+    """What a shell makes of *command*; ``replay`` is not started anew each time."""
+    program, *words = shlex.split(command)
+    if program != "replay":
+        return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True)
+    *words, out = words if ">" in words else [*words, ""]
+    files = [sorted(glob(word, root_dir=folder)) if "*" in word else [word] for word in words if word != ">"]
+    done = replay_cli(*itertools.chain(*files), cwd=folder)
+    if out:
+        (folder / out).write_text(done.stdout, "utf-8")
+    return done
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")

@@ -220,23 +220,20 @@ def test_without_the_extra_a_scorer_can_be_built_and_read_but_not_score(monkeypa
 
 def test_the_same_bytes_in_every_process(tiny_model):
     """bert-score's own order is that of a set."""
+    pairs = [(f"the cat {word}", f"a {word} dog") for word in "paris london city mat sat was it of".split()]
     program = (
         "import sys; from replay.scorers.bertscore_model import bert_model\n"
-        "pairs = [(f'the cat {w}', f'a {w} dog') for w in 'paris london city mat sat was it of'.split()]\n"
-        "print(bert_model(sys.argv[1], 2, 'cpu').score(pairs))"
+        f"print(bert_model(sys.argv[1], 2, 'cpu').score({pairs}))"
     )
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", program, tiny_model],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert outputs[0] == outputs[1]
-    assert "BertScores" in outputs[0]
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", program, tiny_model],
+        env={**os.environ, "PYTHONHASHSEED": "1"},  # here it is another, drawn at random
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert elsewhere == f"{bert_model(tiny_model, 2, 'cpu').score(pairs)}\n"
+    assert "BertScores" in elsewhere
 
 
 def test_the_signature_names_what_moves_the_number(tmp_path):
