@@ -75,8 +75,8 @@ NAMES = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list
 @dataclass(frozen=True, slots=True)
 class Mutant:
     path: str
-    function: str
-    """Dotted; empty outside functions."""
+    scope: str
+    """Its function or class, dotted; ``()`` after a function's name."""
     first_line: int
     last_line: int
     before: str
@@ -87,7 +87,7 @@ class Mutant:
     @property
     def key(self) -> str:
         """The same wherever its line moves."""
-        return f"{self.path} | {self.function} | {self.before} -> {self.after}"
+        return f"{self.path} | {self.scope} | {self.before} -> {self.after}"
 
     def __str__(self) -> str:
         return f"{self.path}:{self.first_line}: {self.before} -> {self.after}"
@@ -143,16 +143,16 @@ class Walk:
         self.found: list[Mutant] = []
         self._visit(self.tree, "", self.tree)
 
-    def _visit(self, node: ast.AST, function: str, statement: ast.AST) -> None:
+    def _visit(self, node: ast.AST, scope: str, statement: ast.AST) -> None:
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "bases", "type_params"):
                 continue
             for place, child in enumerate(value) if isinstance(value, list) else ((None, value),):
                 if isinstance(child, ast.AST):
-                    self._child(node, name, place, child, function, statement)
+                    self._child(node, name, place, child, scope, statement)
 
     def _child(
-        self, parent: ast.AST, name: str, place: int | None, child: ast.AST, function: str, statement: ast.AST
+        self, parent: ast.AST, name: str, place: int | None, child: ast.AST, scope: str, statement: ast.AST
     ) -> None:
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             return
@@ -164,12 +164,15 @@ class Walk:
             self._put(parent, name, place, fault)
             lines = (statement.lineno, header_end(statement))  # type: ignore[attr-defined]
             shown = tuple(" ".join(ast.unparse(n).split("\n")[0].split())[:110] for n in (child, fault))
-            self.found.append(Mutant(self.path, function, *lines, *shown, ast.unparse(self.tree)))
+            self.found.append(Mutant(self.path, scope, *lines, *shown, ast.unparse(self.tree)))
             self._put(parent, name, place, child)
-        inner = function
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = f"{function}.{child.name}".lstrip(".")
-        self._visit(child, inner, statement)
+        if isinstance(child, ast.ClassDef):
+            scope = f"{scope}.{child.name}".lstrip(".")
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            scope = f"{scope}.{child.name}()".lstrip(".")
+        elif isinstance(child, ast.arguments):  # defaults are read where the function is made
+            scope = f"{scope.removesuffix('()')}(defaults)"
+        self._visit(child, scope, statement)
 
     @staticmethod
     def _put(parent: ast.AST, name: str, place: int | None, node: ast.AST) -> None:
@@ -321,7 +324,7 @@ def tests_for(mutant: Mutant, reached: dict[str, dict[str, list[str]]], times: d
     lines = reached.get(mutant.path, {})
     wanted = range(mutant.first_line, mutant.last_line + 1)
     found = {test for line in wanted for test in lines.get(str(line), ())}
-    if not mutant.function:
+    if "()" not in mutant.scope:  # read once, when the file was imported
         found = {test for tests in lines.values() for test in tests}
     chosen, total = [], 0.0
     for test in sorted(found, key=lambda name: (not name.startswith(near), times[name], name)):

@@ -42,6 +42,12 @@ def test_a_play_under_another_id_has_the_recorded_conversation(browser):
     assert [one.source for one in browser.played(after=0, until=99)] == [None, None, "a"]
 
 
+def test_groups_titles_and_sources_are_listed(browser):
+    assert sorted(browser.groups()) == [("made", "gold"), ("made", "pred")]
+    assert browser.titles() == [("a", 0, "Harbours", "")]
+    assert browser.sources() == {"a-again": "a"}
+
+
 def test_what_happened_is_counted_by_conversation_and_policy(browser):
     counted = {(one.conversation, one.policy): one[4:] for one in browser.played(after=0, until=99)}
     assert counted == {

@@ -145,7 +145,7 @@ class _Rhythm:
     stage: _Stage
     arrival: float | None
     gaps_s: tuple[float, ...]
-    asked: int = 0
+    asked: bool = False
     ended: bool = False
 
     async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:
@@ -156,7 +156,7 @@ class _Rhythm:
             return None
         if not self.asked:
             stage.begun += 1
-        self.asked += 1
+        self.asked = True
         stage.count_turn()
         return moment
 

@@ -96,6 +96,29 @@ def test_what_is_no_objective_is_reported_with_the_nearest_that_is(key, value, c
         parse_objective(key, value, scorers=["f1", "em"])
 
 
+@pytest.mark.parametrize(
+    ("key", "taken", "refused"),
+    [
+        ("errors", (0, 0.5, 1), (-0.01, 1.01, True, float("nan"))),
+        ("latency_p99_s", (0.001, 60), (0, -1, float("inf"))),
+        ("f1_min", (-1, 0, 2), (None,)),
+    ],
+)
+def test_thresholds_have_their_ranges(key, taken, refused):
+    assert [parse_objective(key, value, scorers=["f1"]).threshold for value in taken] == list(taken)
+    for value in refused:
+        with pytest.raises(ValueError, match="is not a"):
+            parse_objective(key, value, scorers=["f1"])
+
+
+def test_percentiles_are_more_than_0_and_at_most_100():
+    assert parse_objective("latency_p100_s", 1).percentile == 100
+    assert parse_objective("latency_p0.1_s", 1).percentile == 0.1
+    for key in ("latency_p0_s", "latency_p100.1_s"):
+        with pytest.raises(ValueError, match="is not a percentile"):
+            parse_objective(key, 1)
+
+
 def test_all_that_is_wrong_is_reported_at_once():
     with pytest.raises(ValueError, match=r"slo\.eror: .*; slo\.f1_min: .*") as caught:
         parse_objectives({"eror": 1, "latency_p99_s": 1, "f1_min": None})
