@@ -174,7 +174,10 @@ def run_panels(
     from replay.scenario.reading import read_choices
 
     file = run.scenario()
-    own = {str(choice.settings.get("name", choice.name)): choice for choice in file.scenario.judges}
+    own = {
+        choice.called or str(choice.settings.get("name", choice.name)): choice
+        for choice in file.scenario.judges
+    }
     choices: list[Choice] = []
     for name in names:
         if name == "all":

@@ -44,7 +44,7 @@ def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Sc
 def chosen_scorers(store: RunStore) -> list[Choice]:
     """The scorers that the run was scored with last; none if it wasn't scored yet."""
     stored = msgspec.convert(store.fact("scorers") or [], list[_StoredScorer])
-    return [Choice(name=one.name, settings=one.settings) for one in stored]
+    return [Choice(name=one.name, settings=one.settings, called=one.label) for one in stored]
 
 
 def score_into(store: RunStore, choices: Sequence[Choice]) -> None:

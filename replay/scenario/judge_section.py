@@ -44,7 +44,7 @@ class JudgeSection(Section):
     """What every judge can be told, whatever it judges; the rest of an entry belongs to the judge."""
 
     name: str | None = Field(default=None, pattern=r"^[\w-]+(\([\w=.,-]*\))?$")
-    """What its columns are called; the judge's own name when left out."""
+    """What its columns are called, unless the entry itself says so; the judge's own name when left out."""
     adapter: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     """The adapter's settings."""
@@ -72,7 +72,7 @@ def build_panels(builder: PartBuilder, choices: Sequence[Choice | None]) -> list
 
 def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | None:
     """The panel that *choice* describes, or None: *builder* has what is wrong with it, below *name_at*."""
-    at, faults_before = f"{name_at}.{choice.name}", len(builder.faults)
+    at, faults_before = f"{name_at}.{choice.settings_key}", len(builder.faults)
     judge = _judge(builder, choice, name_at, at)
     section = _section(builder, choice, at)
     if section is None:
@@ -84,7 +84,7 @@ def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | N
         return None
     cache = cache_path("verdicts.db") if section.cache else None
     return Panel(
-        name=section.name or choice.name.rpartition(":")[2],
+        name=choice.called or section.name or choice.name.rpartition(":")[2],
         judge=judge,
         voters=tuple(voters),
         repeats=section.repeats,
@@ -106,7 +106,7 @@ def _judge(builder: PartBuilder, choice: Choice, name_at: str, at: str) -> Judge
     try:
         settings = _own_settings(builder, choice, factory, at)
     except PluginError as error:
-        builder.fault(name_at, str(error))
+        builder.fault(name_at, f'"{choice.name}": {error}')
         return None
     return builder.built(factory, choice.name, settings, Judge, name_at=name_at, settings_at=at)  # type: ignore[type-abstract]
 

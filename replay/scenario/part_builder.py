@@ -95,7 +95,7 @@ class PartBuilder:
                 choice.settings,
                 protocol,
                 name_at=f"{kind}[{index}]",
-                settings_at=f"{kind}[{index}].{choice.name}",
+                settings_at=f"{kind}[{index}].{choice.settings_key}",
                 provided=provided,
             )
             for index, choice in enumerate(choices)

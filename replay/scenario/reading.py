@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.core.errors import Fault, ScenarioError
-from replay.core.settings.choice import Choice, _choice
+from replay.core.settings.choice import FORMS, Choice, read_choice
 from replay.core.settings.faults import faults_of
 from replay.core.settings.yaml_lines import Lines, parse
 from replay.scenario.secret_detection import secret_faults
@@ -105,9 +105,9 @@ def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
     for text in texts:
         value, _, faults = parse(text)
         try:
-            choices.append(Choice.model_validate(_choice(value)))
-        except (ValidationError, ValueError):
-            expected = "a name, or {name: {setting: value}}, is expected"
+            choices.append(Choice.model_validate(read_choice(value)))
+        except ValueError as error:
+            expected = f"{FORMS}, is expected" if isinstance(error, ValidationError) else str(error)
             faults = faults or [Fault(path=text, message=expected)]
         if faults:
             raise ScenarioError(option, faults)

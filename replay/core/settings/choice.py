@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -20,18 +21,27 @@ class LimitSection(Section):
 
 
 class Choice(Section):
-    """A plug-in by name, with settings; written as ``name`` or ``{name: {setting: value}}``."""
+    """
+    A plug-in by name, with settings.
+
+    Written as ``name``, as ``{name: {setting: value}}`` or, to call it something else in tables, as
+    ``{own_name: name, settings: {setting: value}}``.
+    """
 
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
+    called: str | None = None
+    """What it is called in the place of its own name and settings."""
 
     @property
     def label(self) -> str:
         """
-        How it is called in records and tables: ``replace``, ``replace(always=True)``.
+        How it is called in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
 
         Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``.
         """
+        if self.called is not None:
+            return self.called
         if not self.settings:
             return self.name
         shown = {
@@ -40,19 +50,58 @@ class Choice(Section):
         }
         return f"{self.name}({','.join(f'{key}={value}' for key, value in shown.items())})"
 
+    @property
+    def settings_key(self) -> str:
+        """Under which key of its entry the settings stand."""
+        return self.name if self.called is None else "settings"
 
-def _choice(value: Any) -> Any:
+
+FORMS = "a name, or {name: {setting: value}}, or {own_name: name, settings: {setting: value}}"
+
+
+def read_choice(value: Any) -> Any:
+    """
+    *value*, as a scenario has it, as what ``Choice`` is made of.
+
+    Raises:
+        ValueError: it is in none of the forms.
+    """
     if isinstance(value, str):
         return {"name": value}
+    if isinstance(value, Choice) or (isinstance(value, Mapping) and {"name", "settings"} <= set(value)):
+        return value
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, settings),) = value.items()
         if isinstance(name, str) and (settings is None or isinstance(settings, Mapping)):
             return {"name": name, "settings": settings or {}}
-    if isinstance(value, (Choice, Mapping)) and (
-        isinstance(value, Choice) or set(value) == {"name", "settings"}
-    ):
-        return value
-    raise ValueError("a name, or {name: {setting: value}}, is expected here")
+    if isinstance(value, Mapping):
+        named = [(key, name) for key, name in value.items() if isinstance(name, str) and key != "settings"]
+        if len(named) == 1:
+            return _named(*named[0], value)
+    raise ValueError(f"{FORMS}, is expected here")
 
 
-PluginChoice = Annotated[Choice, BeforeValidator(_choice)]
+def _named(called: Any, name: str, value: Mapping[str, Any]) -> Any:
+    """A choice with a name of its own: *name*, to be called *called*."""
+    if ":" in str(called) and ":" not in name:
+        raise ValueError(f'the name comes first and the plug-in after it: {{{name}: "{called}"}}')
+    if called == "name" or not re.fullmatch(r"[A-Za-z][\w-]*", str(called)):
+        raise ValueError(
+            f'"{called}" can\'t be what "{name}" is called; letters, digits, _ and - are allowed, a '
+            "letter first, "
+            'and not the word "name"'
+        )
+    others = [str(key) for key in value if key not in (called, "settings")]
+    if others:
+        raise ValueError(
+            f'only "settings" can stand beside {called}: {name}, and "{others[0]}" does; settings are '
+            "written "
+            f"{{{called}: {name}, settings: {{{others[0]}: ...}}}}"
+        )
+    settings = value.get("settings")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise ValueError(f"settings is {settings!r}; expected {{setting: value}}")
+    return {"name": name, "settings": settings or {}, "called": called}
+
+
+PluginChoice = Annotated[Choice, BeforeValidator(read_choice)]
