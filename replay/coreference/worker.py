@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Reading
 from replay.core.errors import ResolverError
-from replay.core.settings.plugins import build, load
+from replay.core.settings.plugins import build, load, misfit
 from replay.coreference.clusters import readings_from_clusters
 from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver
 from replay.coreference.semantic import SemanticEncoder, similarities
@@ -50,9 +50,9 @@ class ResolverChoice:
         """
         factory = load("resolvers", self.name, self.folder)
         resolver = build(factory, self.settings, folder=self.folder, key_path="drift.settings")
-        if not isinstance(resolver, Resolver):
-            raise ResolverError(f'"{self.name}" is not a resolver: it has no "resolve" and "signature"')
-        return resolver
+        if why := misfit(resolver, Resolver):
+            raise ResolverError(f'"{self.name}" gives no resolver: {why}; docs/plugins.md shows a whole one')
+        return cast(Resolver, resolver)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Worker:
         shape: Any,
     ) -> list[T]:
         if self._cache.path is None or not any(a.gold for a in asked):
-            return list(work([a.document for a in asked]))
+            return _one_each(work, [a.document for a in asked])
         signature = self.resolver.signature
         keys = [content_key(kind, signature, a.document) if a.gold else None for a in asked]
         kept = self._cache.get(key for key in keys if key is not None)
@@ -115,13 +115,28 @@ class Worker:
                     results[i] = msgspec.json.decode(kept[key], type=shape)
         missing = [i for i in range(len(asked)) if i not in results]
         if missing:
-            worked = work([asked[i].document for i in missing])
+            worked = _one_each(work, [asked[i].document for i in missing])
             fresh = dict(zip(missing, worked, strict=True))
             results |= fresh
             self._cache.put(
                 {key: msgspec.json.encode(fresh[i]) for i in missing if (key := keys[i]) is not None}
             )
         return [results[i] for i in range(len(asked))]
+
+
+def _one_each(work: Callable[[Sequence[Document]], Sequence[T]], documents: Sequence[Document]) -> list[T]:
+    """
+    Raises:
+        ResolverError: there are more or fewer results than documents.
+    """
+    found = list(work(documents))
+    if len(found) != len(documents):
+        raise ResolverError(
+            f"the resolver gave {len(found)} results for {len(documents)} documents; it gives one for "
+            "each, in "
+            "their order"
+        )
+    return found
 
 
 _worker: Worker

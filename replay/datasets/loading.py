@@ -6,10 +6,11 @@ import glob
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from replay.core.conversation import Conversation
-from replay.core.errors import DatasetError
-from replay.core.settings.plugins import available, load
+from replay.core.errors import DatasetError, PluginError, ReplayError
+from replay.core.settings.plugins import available, load, misfit, raised
 from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
 from replay.datasets.place import Place
 from replay.datasets.reader import Reader
@@ -94,7 +95,7 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
         number = 0
         try:
             chosen = _recognized(path, known) if reader is None else reader
-            for number, found in enumerate(chosen.read(path), 1):
+            for number, found in enumerate(_read(chosen, path), 1):
                 if isinstance(found, Conversation):
                     try:
                         check(found, Place(path=path))
@@ -105,6 +106,27 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
                 raise DatasetError("holds no conversation; is it the right file?", path=str(path))
         except DatasetError as error:  # the file as a whole, or its rest
             yield path, number + 1, error
+
+
+def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:
+    """
+    What *reader*, which may be anybody's, gives of *path*.
+
+    Raises:
+        PluginError: it fails, or gives something else.
+    """
+    try:
+        for found in reader.read(path):
+            if not isinstance(found, Conversation | DatasetError):
+                shown = f"{found!r:.100}"
+                raise PluginError(
+                    f"{type(reader).__name__} gives {shown} for {path}; read yields conversations"
+                )
+            yield found
+    except ReplayError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{type(reader).__name__} fails on {path}: {raised(error)}") from error
 
 
 def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError]:
@@ -126,7 +148,12 @@ def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError
 
 
 def _readers() -> Mapping[str, Reader]:
-    """Every installed reader that needs no settings, by name."""
+    """
+    Every installed reader that needs no settings, by name.
+
+    Raises:
+        PluginError: one of them is none.
+    """
     found: dict[str, Reader] = {}
     for name in available("readers"):
         factory = load("readers", name, Path())
@@ -135,8 +162,11 @@ def _readers() -> Mapping[str, Reader]:
         except TypeError:  # it needs settings
             continue
         made = factory()
-        assert isinstance(made, Reader), f"the reader {name} lacks recognizes or read"
-        found[name] = made
+        if why := misfit(made, Reader):
+            raise PluginError(
+                f'"{name}" gives no reader: {why}; mend it, or remove the package that brings it'
+            )
+        found[name] = cast(Reader, made)
     return found
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 from weakref import WeakValueDictionary
 
 from replay.core.adapter import Adapter, ChatRequest
@@ -30,7 +30,7 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.core.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
 from replay.core.history import gold_history
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.plugins import build, load
+from replay.core.settings.plugins import build, load, misfit
 from replay.policies.rewriter import RewriteRequest
 
 PATIENCE = Patience(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
@@ -188,9 +188,9 @@ def _adapter(name: str, settings: Mapping[str, Any], folder: Path) -> Adapter:
         made = build(load("adapters", name, folder), settings, folder=folder, key_path="settings")
     except PluginError as error:
         raise _fault("adapter", str(error)) from error
-    if not isinstance(made, Adapter):
-        raise _fault("adapter", f'"{name}" is not an adapter')
-    return made
+    if why := misfit(made, Adapter):
+        raise _fault("adapter", f'"{name}" gives no adapter: {why}')
+    return cast(Adapter, made)
 
 
 def _template(path: Path | None) -> TextTemplate:

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from replay.core.asking import opening
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
-from replay.core.settings.plugins import build, load
+from replay.core.settings.plugins import build, load, misfit
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
 
 SUBSTITUTION_VERSION = 1
@@ -114,9 +114,9 @@ def build_rewriter(setting: RewriterSetting, folder: Path) -> Rewriter:
         )
     except PluginError as error:
         raise _fault("rewriter", str(error)) from error
-    if not isinstance(made, Rewriter):
-        raise _fault("rewriter", f'"{name}" is not a rewriter: it has no "rewrite" and "signature"')
-    return made
+    if why := misfit(made, Rewriter):
+        raise _fault("rewriter", f'"{name}" gives no rewriter: {why}')
+    return cast(Rewriter, made)
 
 
 def _fault(path: str, message: str) -> ScenarioError:

@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from replay.core.errors import PluginError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
-from replay.core.settings.plugins import build, load
+from replay.scenario.part_builder import PartBuilder
+from replay.scorers.observing import observe, try_out
 from replay.scorers.scorer import Scorer, Unscored
 from replay.statistics.score_column import ScoreColumn, in_parts, stored_column, surveyed
 from replay.store.store import RunStore
@@ -32,13 +34,14 @@ def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Sc
     Build scorers by label.
 
     Raises:
-        PluginError: a scorer can't be found.
-        ScenarioError: its settings don't fit.
+        ScenarioError: one can't be found, or its settings don't fit; all faults at once.
     """
-    return {
-        one.label: build(load("scorers", one.name, folder), one.settings, folder=folder, key_path=one.label)
-        for one in stored
-    }
+    builder = PartBuilder(folder)
+    choices = [Choice(name=one.name, settings=one.settings, called=one.label) for one in stored]
+    scorers: dict[str, Scorer[Any] | None] = builder.choices("scorers", choices, Scorer)  # type: ignore[type-abstract]
+    if builder.faults:
+        raise ScenarioError("scorers", builder.faults)
+    return {label: scorer for label, scorer in scorers.items() if scorer}
 
 
 def chosen_scorers(store: RunStore) -> list[Choice]:
@@ -53,13 +56,22 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
 
     Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
     keeps a scorer from observing the first of them leaves earlier scores as they were.
+
+    Raises:
+        PluginError, ScenarioError: a scorer can't be built, or does something wrong.
     """
     kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
     scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
+    for label, scorer in scorers.items():
+        try_out(label, scorer)
     scorers = surveyed(scorers, store.records)
     replaced = False
     for records in in_parts(store.records()):
-        observed = {label: scorer.observe(records) for label, scorer in scorers.items()}
+        try:
+            observed = {label: observe(label, scorer, records) for label, scorer in scorers.items()}
+        except PluginError as error:
+            again = f"what was answered is kept; once that is mended: replay score {store.folder}"
+            raise PluginError(f"{error}\n{again}") from error
         for label, values in observed.items():
             keep = store.add_scores if replaced else store.replace_scores
             keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])

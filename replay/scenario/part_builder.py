@@ -6,6 +6,7 @@ Where an entry of the scenario is faulty in itself, None stands in its place: so
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +15,10 @@ from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection
-from replay.core.settings.plugins import Factory, Kind, build, load
+from replay.core.settings.plugins import Factory, Kind, build, load, misfit
 from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
+from replay.coreference.resolver import Resolver
 from replay.coreference.semantic import SemanticEncoder
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
@@ -24,6 +26,8 @@ from replay.datasets.reader import Reader
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
+from replay.scorers.judges.judge import Judge
+from replay.scorers.observing import try_out
 from replay.scorers.scorer import CheckedScorer, Scorer
 
 T = TypeVar("T")
@@ -68,13 +72,12 @@ class PartBuilder:
             self.faults += error.faults
             return None
         except PluginError as error:
-            self.fault(settings_at, str(error))
+            self.fault(name_at, f'"{name}": {error}')
             return None
-        if not isinstance(made, protocol):
-            missing = ", ".join(n for n in _members(protocol) if not hasattr(made, n))
-            self.fault(name_at, f'"{name}" gives no {protocol.__name__.lower()}: it lacks {missing}')
+        if why := misfit(made, protocol):
+            self.fault(name_at, f'"{name}" gives no {protocol.__name__.lower()}: {why}{_another_kind(made)}')
             return None
-        return made
+        return typing.cast(T, made)
 
     def plugin(
         self, kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], **where: Any
@@ -117,6 +120,12 @@ class PartBuilder:
             if isinstance(scorer, CheckedScorer):
                 try:
                     scorer.check_installed()
+                except PluginError as error:
+                    self.fault(f"scorers[{index}]", str(error))
+                    continue
+            if choice and scorer:
+                try:
+                    try_out(choice.label, scorer)
                 except PluginError as error:
                     self.fault(f"scorers[{index}]", str(error))
         return scorers
@@ -203,5 +212,17 @@ def politeness(section: LimitSection | None) -> PolitenessLimit | None:
     return PolitenessLimit(section.asks, section.per_s) if section else None
 
 
-def _members(protocol: type) -> list[str]:
-    return sorted(n for n in dir(protocol) if not n.startswith("_"))
+_KINDS: Mapping[str, type] = {
+    "an adapter, for systems": Adapter,
+    "a judge, for judges": Judge,
+    "a reader, for data.format": Reader,
+    "a policy, for policies": Policy,
+    "a resolver, for drift.resolver": Resolver,
+    "a scorer, for scorers": Scorer,
+}
+
+
+def _another_kind(made: object) -> str:
+    """What *made* is instead, and where to learn how it is made."""
+    kinds = [kind for kind, protocol in _KINDS.items() if not misfit(made, protocol)]
+    return f"; it is {kinds[0]}" if kinds else "; docs/plugins.md shows a whole one"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.scorers.observing import combine
 from replay.statistics.score_column import Positions, ScoreColumn
 
 Matrix = NDArray[np.float64]
@@ -30,10 +31,10 @@ def jackknifed_values(
     for position, cell in enumerate(cells):
         if not len(cell):
             continue
-        values[:, position] = column.scorer.combine([column.observed[index] for index in cell])
+        values[:, position] = combine(column.scorer, [column.observed[index] for index in cell])
         for cluster in sorted({clusters[index] for index in cell}):
             rest: list[Any] = [column.observed[index] for index in cell if clusters[index] != cluster]
-            values[cluster, position] = column.scorer.combine(rest) if rest else np.nan
+            values[cluster, position] = combine(column.scorer, rest) if rest else np.nan
     return values
 
 

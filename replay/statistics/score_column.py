@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from replay.core.record import TurnRecord
+from replay.scorers.observing import combine, observe
 from replay.scorers.scorer import MeanScorer, Scorer, SurveyingScorer, Unscored, unit_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class ScoreColumn:
         """
         if not len(indices):
             return None
-        value = float(self.scorer.combine([self.observed[i] for i in indices]))
+        value = combine(self.scorer, [self.observed[i] for i in indices])
         return None if math.isnan(value) else value
 
 
@@ -67,7 +68,7 @@ def score_columns(
 ) -> dict[str, ScoreColumn]:
     """What each of *scorers* observes in *records*, by the scorer's name."""
     return {
-        name: ScoreColumn(scorer=scorer, observed=tuple(scorer.observe(records)))
+        name: ScoreColumn(scorer=scorer, observed=tuple(observe(name, scorer, records)))
         for name, scorer in scorers.items()
     }
 

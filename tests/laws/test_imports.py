@@ -18,7 +18,7 @@ ROOMS = {
     "core/asking": "core",
     "datasets": "core core/settings",
     "store": "core",
-    "scorers": "core",
+    "scorers": "core core/settings",
     "scorers/judges": "core core/settings core/asking scorers",
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",

@@ -15,7 +15,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
+import traceback
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -23,7 +25,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
 
-from replay.core.errors import Fault, PluginError, PluginNotFoundError, ScenarioError
+from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
 from replay.core.settings.faults import faults_of, nearest
 
 if typing.TYPE_CHECKING:
@@ -113,11 +115,75 @@ def _import_file(path: Path) -> Any:
     return module
 
 
+def misfit(made: object, protocol: type) -> str | None:
+    """
+    What keeps *made* from being a *protocol*, as the end of a sentence; None where nothing does.
+
+    ``isinstance`` alone takes a method for the property that is meant, and says nothing of what is missing.
+    """
+    if inspect.isclass(made):
+        return f"{made.__name__} is a class; an object of it is needed"
+    members = sorted(name for name in dir(protocol) if not name.startswith("_"))
+    missing, wrong = [], []
+    for name in members:
+        try:
+            value = getattr(made, name)
+        except Exception as error:  # noqa: BLE001 - somebody else's property
+            if isinstance(error, AttributeError) and not _defines(made, name):
+                missing.append(name)
+            else:
+                wrong.append(f"its {name} can't be had: {raised(error)}")
+            continue
+        meant = inspect.getattr_static(protocol, name)
+        is_property = isinstance(meant, property)
+        if is_property and inspect.ismethod(value):
+            wrong.append(f"its {name} is a method where a property is meant; put @property above it")
+        elif name == "signature" and not isinstance(value, str):
+            wrong.append(f"its signature is {value!r}, not a text")
+        elif not is_property and not callable(value):
+            wrong.append(f"its {name} is {value!r}, not a method")
+        elif inspect.isasyncgenfunction(value) or (
+            inspect.iscoroutinefunction(value) and not inspect.iscoroutinefunction(meant)
+        ):
+            mend = "put @asynccontextmanager above it" if name == "session" else "write it without async"
+            wrong.append(f"its {name} is async; {mend}")
+    lacks = [f"it lacks {', '.join(missing)}"] if missing else []
+    return "; ".join([*lacks, *wrong]) or None
+
+
+def _defines(made: object, name: str) -> bool:
+    """Whether *made* has *name*, if only as a property that fails."""
+    missing = object()
+    return inspect.getattr_static(made, name, missing) is not missing
+
+
+def raised(error: BaseException) -> str:
+    """What *error* is and says, and on which line of the plug-in that we called it came up."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    called = [frame for frame in frames if not frame.filename.startswith((_OURS, "<"))]
+    if not called:
+        return said
+    *_, deepest = (frame for frame in called if frame.filename == called[0].filename)
+    return f"{said} ({Path(deepest.filename).name}, line {deepest.lineno})"
+
+
+_OURS = str(Path(__file__).parents[2]) + os.sep
+
+
 def _parameters(factory: Factory) -> Mapping[str, inspect.Parameter]:
+    if not callable(factory):
+        raise PluginError(
+            f"it is {factory!r:.60}, which can't be called; name the class or function that makes one"
+        )
     try:
-        return inspect.signature(factory).parameters
+        parameters = inspect.signature(factory).parameters
     except (TypeError, ValueError) as error:
         raise PluginError(f"{factory!r} can't be called with settings: {error}") from error
+    hidden = [name for name in parameters if name.startswith("_")]
+    if hidden:
+        raise PluginError(f"its parameter {hidden[0]} can't be a setting; let its name begin with a letter")
+    return parameters
 
 
 def _annotations(factory: Factory) -> dict[str, Any]:
@@ -132,10 +198,10 @@ def settings_model(factory: Factory, provided: Iterable[str] = ()) -> type[BaseM
     """The pydantic model of a factory's settings: its parameters but those we provide; no others."""
     from pydantic import ConfigDict, create_model
 
-    hints = _annotations(factory)
+    parameters, hints = _parameters(factory), _annotations(factory)
     fields: dict[str, Any] = {}
     extra: Literal["forbid", "allow"] = "forbid"
-    for name, parameter in _parameters(factory).items():
+    for name, parameter in parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = "allow"
         elif parameter.kind is not parameter.VAR_POSITIONAL and name not in provided:
@@ -168,6 +234,7 @@ def build(
 
     Raises:
         ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+        PluginError: it can't be called, or fails.
     """
     from pydantic import ValidationError
 
@@ -189,3 +256,7 @@ def build(
         raise ScenarioError("settings", faults) from error
     except ValueError as error:
         raise ScenarioError("settings", [Fault(path=key_path, message=str(error))]) from error
+    except ReplayError:
+        raise
+    except Exception as error:
+        raise PluginError(f"making it fails: {raised(error)}; docs/plugins.md shows a whole one") from error

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from replay.scorers.observing import combine
 from replay.scorers.scorer import MeanScorer, Scorer
 from replay.statistics.group import Group, groups_in_order
 from replay.store import schema
@@ -209,7 +210,7 @@ class ConversationIndex:
         if self._is_mean(order):
             total = sum(total for total, _ in found)
             return float(total / sum(count for _, count in found))
-        score = float(self._scorers[order].combine([value for values in found for value in values]))
+        score = combine(self._scorers[order], [value for values in found for value in values])
         return None if score != score else score
 
     def _is_mean(self, order: str) -> bool:

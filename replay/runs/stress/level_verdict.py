@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.play.load.level import Level
 from replay.play.load.objectives import Objective
+from replay.scorers.observing import observe
 from replay.scorers.scorer import Scorer, Unscored
 from replay.statistics.score_column import ScoreColumn, in_parts, surveyed
 from replay.store.store import RunStore
@@ -82,7 +83,8 @@ class ObjectiveCheck:
         observed: dict[str, list[Any]] = {label: [] for label in scorers}
         for records in in_parts(due()) if scorers else ():
             for label, scorer in scorers.items():
-                observed[label] += [one for one in scorer.observe(records) if not isinstance(one, Unscored)]
+                found = observe(label, scorer, records)
+                observed[label] += [one for one in found if not isinstance(one, Unscored)]
         return {
             label: ScoreColumn(scorer=scorers[label], observed=scored).value(range(len(scored)))
             for label, scored in observed.items()

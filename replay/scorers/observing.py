@@ -1,0 +1,150 @@
+"""
+Asks a scorer, which may be anybody's, for observations and numbers, and says in a sentence what is wrong.
+
+Nothing is lost by a mistake in a scorer: answers are in the run, which can be scored again once it is mended.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from replay.core.errors import PluginError, ReplayError
+from replay.core.record import Timing, TurnRecord
+from replay.core.settings.plugins import raised
+from replay.scorers.scorer import CheckedScorer, Scorer, Unscored
+
+
+def try_out(name: str, scorer: Scorer[Any]) -> None:
+    """
+    Have *scorer* score four turns that are made up here, so that a mistake is found before a run is played.
+
+    One with ``check_installed`` may need something that takes long to load: it sees those two of the turns
+    that were not answered.
+
+    Raises:
+        PluginError: something is wrong with it.
+    """
+    turns = [
+        _turn(1, None, outcome="timed-out", gold_answers=("One two.",)),
+        _turn(2, None, outcome="skipped", gold_answers=("One two.",), edit="filtered", timing=None),
+    ]
+    if not isinstance(scorer, CheckedScorer):
+        turns += [_turn(3, "Two three."), _turn(4, "Two three.", gold_answers=("One two.", "Two."))]
+    try:
+        scored = [one for one in observe(name, scorer, turns) if not isinstance(one, Unscored)]
+        observe(name, scorer, [])
+        if scored:
+            combine(scorer, scored)
+    except PluginError as error:
+        raise PluginError(
+            f"{error} (tried with made-up turns; docs/plugins.md shows a whole scorer)"
+        ) from error
+
+
+def _turn(depth: int, answer: str | None, **fields: Any) -> TurnRecord:
+    made_up = {
+        "system": "made up",
+        "policy": "made up",
+        "conversation": "made up",
+        "depth": depth,
+        "turn": f"{depth}",
+        "recorded": "How many?",
+        "asked": "How many?",
+        "edit": "kept",
+        "drift": None,
+        "outcome": "answered",
+        "answer": answer,
+        "timing": Timing(scheduled_s=0.0, sent_s=0.0, done_s=1.0),
+    }
+    return TurnRecord(**{**made_up, **fields})
+
+
+def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> list[Any]:
+    """
+    What *scorer*, which is called *name*, observes of *records*: one for each, in their order.
+
+    Raises:
+        PluginError: it fails, gives more or fewer, or something that can't be kept; where there is one, the
+            first turn concerned is named.
+    """
+    try:
+        observed = list(scorer.observe(records))
+    except ReplayError:
+        raise
+    except Exception as error:
+        raise PluginError(f'scorer "{name}" fails{_at_turn(scorer, records)}: {raised(error)}') from error
+    if len(observed) != len(records):
+        raise PluginError(
+            f'scorer "{name}" gives {len(observed)} observations for {len(records)} turns; observe gives '
+            "one for "
+            "each, in their order, and replay.Unscored(reason=...) for a turn that has none"
+        )
+    for record, value in zip(records, observed, strict=True):
+        if why := _unfit(value):
+            raise PluginError(f'scorer "{name}" gives {_shown(value)} for {_place(record)}; {why}')
+    return observed
+
+
+def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
+    """
+    The number that *scorer* makes of *observed*, which are some; NaN where it isn't defined over them.
+
+    Raises:
+        PluginError: it fails, or gives no such number.
+    """
+    try:
+        value = scorer.combine(observed)
+        number = float(value)
+    except ReplayError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f'scorer "{scorer.signature}" fails to combine {_shown(list(observed))}: {raised(error)}'
+        ) from error
+    if math.isinf(number):
+        raise PluginError(
+            f'scorer "{scorer.signature}" combines {_shown(list(observed))} to {number}; combine gives a '
+            "finite "
+            "number, or NaN where there is none"
+        )
+    return number
+
+
+def _at_turn(scorer: Scorer[Any], records: Sequence[TurnRecord]) -> str:
+    """Where among *records* it fails: an observation doesn't depend on the others."""
+    for record in records:
+        try:
+            scorer.observe([record])
+        except Exception:  # noqa: BLE001 - the same one, or as bad
+            return f" at {_place(record)}"
+    return ""
+
+
+def _place(record: TurnRecord) -> str:
+    return (
+        f'turn {record.depth} of conversation "{record.conversation}" (system "{record.system}", '
+        f'policy "{record.policy}")'
+    )
+
+
+def _unfit(value: Any) -> str | None:
+    """Why *value* can't be kept with the run and combined later; None if it can."""
+    if isinstance(value, Unscored | str | int):
+        return None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "where there is no number, give replay.Unscored(reason=...)"
+    if value is None:
+        return "where there is no observation, give replay.Unscored(reason=...)"
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return f"observations are kept as JSON: {error}"
+    return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -1,0 +1,369 @@
+"""What is wrong with somebody's plug-in is said in a sentence, with its place, before anything is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replay.core.errors import PluginError, ScenarioError
+from replay.datasets.loading import read_conversations
+from replay.scenario.assembly import assemble
+from replay.scenario.reading import parse_scenario
+from tests.cli.command import replay_cli
+
+MINE = """\
+from replay import DatasetError, Unscored, why_unanswered
+
+
+class Scorer:
+    signature = "mine"
+
+    def observe(self, records):
+        return [why_unanswered(r) or float(len(r.answer)) for r in records]
+
+    def combine(self, observed):
+        return sum(observed) / len(list(observed))
+
+
+class MethodSignature(Scorer):
+    def signature(self):
+        return "mine"
+
+
+class NumberSignature(Scorer):
+    signature = 3
+
+
+class FailingSignature(Scorer):
+    @property
+    def signature(self):
+        return self.nmae
+
+
+class NoCombine:
+    signature = "mine"
+    observe = Scorer.observe
+
+
+class NoObserve:
+    signature = "mine"
+    combine = Scorer.combine
+
+
+class TextForCombine(Scorer):
+    combine = "mean"
+
+
+class AsyncObserve(Scorer):
+    async def observe(self, records):
+        return []
+
+
+class OnlyAnswered(Scorer):
+    def observe(self, records):
+        return [float(len(r.answer)) for r in records if r.answer]
+
+
+class ForgetsTheUnanswered(Scorer):
+    def observe(self, records):
+        return [float(len(r.answer)) for r in records]
+
+
+class NotANumber(Scorer):
+    def observe(self, records):
+        return [float("nan") for r in records]
+
+
+class Nothing(Scorer):
+    def observe(self, records):
+        return [None for r in records]
+
+
+class NoJson(Scorer):
+    def observe(self, records):
+        return [why_unanswered(r) or {1, 2} for r in records]
+
+
+class FailingCombine(Scorer):
+    def combine(self, observed):
+        return sum(observed) / 0
+
+
+class EndlessCombine(Scorer):
+    def combine(self, observed):
+        return float("inf")
+
+
+class Greeter:
+    history = "own"
+    signature = "greeter"
+
+    async def plan(self, conversation, depth, played):
+        ...
+
+
+class NoPlan:
+    history = "own"
+    signature = "none"
+
+
+class NoSession:
+    history = "client"
+
+
+class AsyncSession:
+    history = "client"
+
+    async def session(self, conversation):
+        yield self
+
+
+class MethodHistory:
+    def history(self):
+        return "client"
+
+    def session(self, conversation):
+        ...
+
+
+class NoRead:
+    def recognizes(self, path, head):
+        return False
+
+
+class FailingRead(NoRead):
+    def read(self, path):
+        yield DatasetError("is bad", path=str(path))
+        raise KeyError("turns")
+
+
+class DictionaryRead(NoRead):
+    def read(self, path):
+        yield {"id": "a"}
+
+
+class NoResolve:
+    signature = "none"
+
+
+class NoOpinion:
+    level = "turn"
+    outputs = ()
+    needed_parameters = ()
+    signature = "none"
+
+    def why_not(self, case):
+        ...
+
+    def plan(self, case):
+        ...
+
+
+class FailingToBeMade(Scorer):
+    def __init__(self):
+        {}["here"]
+
+
+class HiddenSetting(Scorer):
+    def __init__(self, _words=3):
+        ...
+
+
+def a_class():
+    return Scorer
+
+
+three = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    talk = {"id": "c", "turns": [{"question": "Who?", "gold_answer": "Me."}]}
+    (tmp_path / "talk.jsonl").write_text(json.dumps(talk) + "\n")
+    return tmp_path
+
+
+def scenario(**changes: object) -> str:
+    facts = {
+        "name": "try",
+        "data": {"path": "talk.jsonl"},
+        "systems": [{"name": "mine", "adapter": "scripted"}],
+        "policies": ["gold"],
+        "scorers": ["em"],
+        "drift": {"nlp_workers": 0},
+    }
+    return yaml.safe_dump({**facts, **changes}, sort_keys=False)
+
+
+def only_fault(folder: Path, **changes: object) -> tuple[str, str]:
+    """Place and message; the place is in the file."""
+    text = scenario(**changes)
+    with pytest.raises(ScenarioError) as caught:
+        assemble(parse_scenario(text, source="s.yaml", folder=folder))
+    (found,) = caught.value.faults
+    assert found.line is not None
+    assert found.line > text.splitlines().index("scorers:" if "scorers" in found.path else "name: try")
+    return found.path, found.message
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("MethodSignature", "its signature is a method where a property is meant; put @property above it"),
+        ("NumberSignature", "its signature is 3, not a text"),
+        (
+            "FailingSignature",
+            "its signature can't be had: AttributeError: 'FailingSignature' object has no attribute 'nmae' "
+            "(mine.py, line 26)",
+        ),
+        (
+            "NoCombine",
+            '"mine.py:NoCombine" gives no scorer: it lacks combine; docs/plugins.md shows a whole one',
+        ),
+        ("NoObserve", "it lacks observe"),
+        ("TextForCombine", "its combine is 'mean', not a method"),
+        ("AsyncObserve", "its observe is async; write it without async"),
+        ("Greeter", "it lacks combine, observe; it is a policy, for policies"),
+        ("a_class", "Scorer is a class; an object of it is needed"),
+        (
+            "three",
+            '"mine.py:three": it is 3, which can\'t be called; name the class or function that makes one',
+        ),
+        ("HiddenSetting", "its parameter _words can't be a setting"),
+        ("FailingToBeMade", "making it fails: KeyError: 'here' (mine.py, line 150)"),
+        ("OnlyAnswered", "gives 2 observations for 4 turns; observe gives one for each"),
+        (
+            "ForgetsTheUnanswered",
+            'scorer "mine.py:ForgetsTheUnanswered" fails at turn 1 of conversation "made up" (system "made up", '
+            "policy \"made up\"): TypeError: object of type 'NoneType' has no len() (mine.py, line 55)",
+        ),
+        ("NotANumber", "gives nan for turn 1"),
+        ("Nothing", "gives None for turn 1 of conversation"),
+        ("NoJson", "gives {1, 2} for turn 3"),
+        (
+            "FailingCombine",
+            "fails to combine [10.0, 10.0]: ZeroDivisionError: float division by zero (mine.py",
+        ),
+        ("EndlessCombine", "to inf; combine gives a finite number"),
+    ],
+)
+def test_a_scorer(folder, name, words):
+    path, message = only_fault(folder, scorers=["em", f"mine.py:{name}"])
+    assert path in ("scorers[1]", f"scorers[1].mine.py:{name}")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("place", "changes", "words"),
+    [
+        ("systems[0].adapter", {"systems": [{"name": "s", "adapter": "mine.py:NoSession"}]}, "lacks session"),
+        (
+            "systems[0].adapter",
+            {"systems": [{"name": "s", "adapter": "mine.py:AsyncSession"}]},
+            "its session is async; put @asynccontextmanager above it",
+        ),
+        (
+            "systems[0].adapter",
+            {"systems": [{"name": "s", "adapter": "mine.py:MethodHistory"}]},
+            "its history is a method where a property is meant",
+        ),
+        ("policies[0]", {"policies": ["mine.py:NoPlan"]}, "gives no policy: it lacks plan"),
+        ("policies[0]", {"policies": ["mine.py:Scorer"]}, "it is a scorer, for scorers"),
+        ("data.format", {"data": {"path": "talk.jsonl", "format": "mine.py:NoRead"}}, "lacks read"),
+        (
+            "drift.resolver",
+            {"drift": {"resolver": "mine.py:NoResolve"}},
+            "gives no resolver: it lacks resolve",
+        ),
+        (
+            "judges[0]",
+            {"judges": [{"mine.py:NoOpinion": {"adapter": "scripted"}}]},
+            "gives no judge: it lacks opinion",
+        ),
+        ("judges[0]", {"judges": [{"mine.py:three": {"adapter": "scripted"}}]}, '"mine.py:three": it is 3'),
+    ],
+)
+def test_any_other_plug_in(folder, place, changes, words):
+    path, message = only_fault(folder, **changes)
+    assert path == place
+    assert words in message
+
+
+def test_with_other_faults_in_the_scenario_it_is_told_as_well(folder):
+    text = scenario(scorers=["mine.py:MethodSignature"], nmae="x")
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text, source="s.yaml", folder=folder)
+    assert [f.path for f in caught.value.faults] == ["scorers[0]", "nmae"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("FailingRead", r"FailingRead fails on .*talk.jsonl: KeyError: 'turns' \(mine.py, line 123\)"),
+        ("DictionaryRead", r"DictionaryRead gives \{'id': 'a'\} for .*talk.jsonl; read yields conversations"),
+    ],
+)
+def test_a_reader_that_fails_half_way(folder, name, words):
+    data = {"path": "talk.jsonl", "format": f"mine.py:{name}"}
+    assembly = assemble(parse_scenario(scenario(data=data), source="s.yaml", folder=folder))
+    with pytest.raises(PluginError, match=words):
+        list(read_conversations(assembly.paths, reader=assembly.reader, on_bad=lambda bad: None, limit=None))
+
+
+def test_on_the_command_line_it_is_one_message(folder):
+    (folder / "s.yaml").write_text(scenario(scorers=["mine.py:OnlyAnswered"]))
+    done = replay_cli("run", "s.yaml", cwd=folder)
+
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert first == "s.yaml: 1 problem"
+    assert second.startswith(
+        '  line 10  scorers[0]  scorer "mine.py:OnlyAnswered" gives 2 observations for 4'
+    )
+    assert not (folder / "runs").exists()
+
+
+RARE = """\
+from replay import why_unanswered
+
+
+class Rare:
+    signature = "rare"
+
+    def check_installed(self):
+        pass
+
+    def observe(self, records):
+        return [why_unanswered(r) or 10 / len(r.answer.split()) for r in records]
+
+    def combine(self, observed):
+        return sum(observed)
+"""
+
+
+def test_what_a_run_alone_can_show_is_told_after_it_and_nothing_is_lost(folder):
+    """One with check_installed is tried with turns that have no answer, since it may load a model."""
+    (folder / "rare.py").write_text(RARE)
+    turns = [{"question": "Who?", "gold_answer": "Me."}, {"question": "And?", "gold_answer": "..."}]
+    (folder / "talk.jsonl").write_text(json.dumps({"id": "c", "turns": turns}) + "\n")
+    system = {"name": "s", "adapter": "scripted", "settings": {"answers": ["Me.", ""]}}
+    (folder / "s.yaml").write_text(scenario(scorers=["rare.py:Rare"], systems=[system]))
+    done = replay_cli("run", "s.yaml", cwd=folder)
+
+    assert done.returncode == 2
+    (run,) = (folder / "runs").iterdir()
+    said, next_step = done.stderr.splitlines()[-2:]
+    assert said == (
+        'scorer "rare.py:Rare" fails at turn 2 of conversation "c" (system "s", policy "gold"): '
+        "ZeroDivisionError: division by zero (rare.py, line 11)"
+    )
+    assert next_step == (
+        f"what was answered is kept; once that is mended: replay score {run.relative_to(folder)}"
+    )
+    (folder / "rare.py").write_text(RARE.replace("10 / len", "10 + len"))
+    assert replay_cli("score", *next_step.split()[-1:], cwd=folder).returncode == 0
