@@ -37,10 +37,16 @@ from .core.errors import (
     RunStoppedError as RunStoppedError,
     ScenarioError as ScenarioError,
 )
-from .core.history import Exchange as Exchange, Played as Played
+from .core.history import (
+    Exchange as Exchange,
+    Played as Played,
+    gold_history as gold_history,
+    own_history as own_history,
+)
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
 from .core.secret_hiding import keep_secret as keep_secret
 from .core.settings.plugins import load_object as load_object
+from .datasets.data_file import read_whole as read_whole
 from .policies.gold import GoldPolicy as GoldPolicy
 from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
 from .runs.launch import (
@@ -52,6 +58,7 @@ from .runs.launch import (
     run_async as run_async,
 )
 from .runs.run import Run as Run, score as score
+from .scorers.reference_score import why_unanswered as why_unanswered, why_unscored as why_unscored
 from .scorers.scorer import Scorer as Scorer, Unscored as Unscored
 
 __version__: str

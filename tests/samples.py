@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import count
 from pathlib import Path
+from typing import Any
 
-from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
+from replay import testing
+from replay.core.adapter import Adapter
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation, Turn
-from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
 from replay.coreference.drift import DriftDetector, DriftMode
 from replay.coreference.drift_evalconvqa import Match
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.play.player import OnFailure, Play, Player, System
 from replay.policies.policy import Policy
+from replay.testing import ScriptedSystem as Fake
+from replay.testing.playing import Recorded
 
-Answer = str | AdapterError | None
-"""A text, a failure, or None for an ask that never ends."""
+__all__ = ["ALBUM", "SINGER", "Fake", "Recorded", "conversation", "detector", "play"]
 
 
 def conversation(*turns: tuple[str, str | None], id: str = "c1", title: str = "") -> Conversation:
@@ -60,45 +59,6 @@ SINGER = Conversation(
 """Only the first gold answer says who "she" is."""
 
 
-class Recorded:
-    """A sink in memory; every record is "durable" at once."""
-
-    def __init__(self) -> None:
-        self.records: list[TurnRecord] = []
-
-    async def write(self, record: TurnRecord) -> None:
-        self.records.append(record)
-
-
-class Fake:
-    """A system that gives the same answers in every session, and remembers what it was asked."""
-
-    def __init__(self, *answers: Answer, history: HistoryKeeper = "client") -> None:
-        self.answers = answers
-        self.history = history
-        self.requests: list[ChatRequest] = []
-
-    @asynccontextmanager
-    async def session(self, conversation: Conversation) -> AsyncIterator[_FakeSession]:
-        yield _FakeSession(self)
-
-
-class _FakeSession:
-    def __init__(self, system: Fake) -> None:
-        self._system = system
-        self._next = count()
-
-    async def ask(self, request: ChatRequest) -> ChatReply:
-        self._system.requests.append(request)
-        answer = self._system.answers[next(self._next)]
-        if answer is None:
-            await asyncio.get_running_loop().create_future()
-        if isinstance(answer, AdapterError):
-            raise answer
-        assert answer is not None
-        return ChatReply(text=answer)
-
-
 @asynccontextmanager
 async def detector(
     *, window: int = 2, mode: DriftMode = "strict", workers: int = 0, match: Match = "f1"
@@ -109,32 +69,15 @@ async def detector(
         yield DriftDetector(service=service, window=window, mode=mode, match=match)
 
 
-def ticking() -> Callable[[], float]:
-    """A clock that moves on by one second at each reading."""
-    ticks = count()
-    return lambda: float(next(ticks))
-
-
 async def play(
-    system: Fake,
+    system: Adapter,
     policy: Policy,
     conversation: Conversation = ALBUM,
     *,
     patience: Patience | None = None,
-    on_failure: OnFailure = "stop",
-    records: Sequence[TurnRecord] = (),
+    **more: Any,
 ) -> list[TurnRecord]:
     """The new records of one conversation."""
-    sink = Recorded()
-    patience = patience or Patience(backoff_s=0.0)
-    player = Player(patience, sink, clock=ticking(), start=0.0, on_failure=on_failure)
-    await player.play(
-        Play(
-            system=System(name="fake", adapter=system),
-            policy_name=policy.signature.partition("|")[0],
-            policy=policy,
-            conversation=conversation,
-            records=tuple(records),
-        )
+    return await testing.play(
+        system, policy, conversation, patience=patience or Patience(backoff_s=0.0), **more
     )
-    return sink.records

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.chat import ChatReader
-from tests.contracts.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_lines_file, only
 
 

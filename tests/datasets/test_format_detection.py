@@ -12,7 +12,7 @@ from replay.core.errors import DatasetError
 from replay.core.settings.plugins import available
 from replay.datasets.json_outline import outline
 from replay.datasets.native import NativeReader
-from tests.contracts.reader_contract import recognizers
+from replay.testing.reader_contract import recognizers
 from tests.datasets.files import ids, json_lines_file, native_file
 
 

@@ -14,7 +14,7 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
-from tests.contracts.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_lines_file, only
 
 ALBUM: dict[str, Any] = {

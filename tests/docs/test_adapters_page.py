@@ -27,8 +27,8 @@ from replay import (
     Passage,
 )
 from replay.core.settings.plugins import available, build, load
+from replay.testing import entered
 from tests.adapters.servers import answering, unused_address
-from tests.contracts.adapter_contract import entered
 
 PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.conversation import Conversation
 from replay.core.settings.plugins import available
-from tests.contracts.reader_contract import recognizers
+from replay.testing.reader_contract import recognizers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-formats.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")}

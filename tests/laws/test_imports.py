@@ -40,6 +40,7 @@ ROOMS = {
     "report/pages": "core store scorers statistics statistics/load scenario runs report",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
     "tables/scoring": "core core/settings datasets scorers scorers/judges statistics report",
+    "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
     "cli/serving": "core core/asking",
     "cli": "core core/settings datasets scorers/judges statistics coreference play play/load "
     "scenario/assertions scenario runs/stress runs report report/plots report/pages "

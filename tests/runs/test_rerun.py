@@ -21,7 +21,7 @@ from replay.core.settings.choice import Choice
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.runs.run import Run, score
-from tests.chat_server import chat_server
+from replay.testing import chat_server
 
 TALKS = 4
 TURNS = 5

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.fuzzy import fuzzy, fuzzy_ratio
-from tests.contracts.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import turn
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.token_f1 import f1
-from tests.contracts.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, turn
 
 PHRASES = st.lists(st.sampled_from(["The", "a", "cat", "sat", "SAT,", "mat.", "☃", "I don't know", ""])).map(

@@ -24,12 +24,12 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract, FakeClock, entered
 from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
 from replay_adapters.botframework.direct_line import DirectLine
 from replay_adapters.http.client import HttpClient
 from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.adapters.servers import answering
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."),))
 SECRET = "secret-of-the-channel"
@@ -258,13 +258,6 @@ async def test_a_conversation_without_a_stream_says_so() -> None:
     assert not caught.value.reached
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.mark.parametrize(
     ("age_s", "request_made"),
     [(800, None), (1000, "POST /tokens/refresh"), (2000, "GET /conversations/talk0")],
@@ -276,7 +269,7 @@ async def test_a_token_is_refreshed_in_time_or_got_anew_with_the_secret(
         return HttpClient(headers={"Authorization": f"Bearer {key}"})
 
     service = DirectLineService(obliging, secret=SECRET, expires_in=1800)
-    clock, with_secret = Clock(), client(SECRET)
+    clock, with_secret = FakeClock(1000.0), client(SECRET)
     async with service.running() as address, with_secret:
         line = DirectLine(
             base_url=address,
@@ -289,7 +282,7 @@ async def test_a_token_is_refreshed_in_time_or_got_anew_with_the_secret(
         )
         try:
             await line.start()
-            clock.now += age_s
+            clock.advance(age_s)
             del service.requests[:]
             await line.post({"type": "message", "text": "Q?", "channelData": {"id": "x"}})
             await line.more()

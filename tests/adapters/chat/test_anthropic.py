@@ -23,9 +23,9 @@ from replay import (
     Passage,
     Usage,
 )
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.anthropic import AnthropicAdapter
 from tests.adapters.servers import answering, cutting, event, streamed
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 
 
 def _message(text: Any, **more: Any) -> dict[str, Any]:

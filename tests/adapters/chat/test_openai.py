@@ -20,9 +20,9 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import answering, completion
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 
 
 async def _model(request: web.Request) -> web.Response:

@@ -23,9 +23,9 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import answering, cutting, event, streamed
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 
 TALK = Conversation(id="c", turns=(), title="T")
 HISTORY = (Exchange(question="Who?", answer="Mira."),)

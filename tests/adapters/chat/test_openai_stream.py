@@ -23,6 +23,7 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
+from replay.testing import FAIL, HANG, STUCK_S, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import (
     Handler,
@@ -35,7 +36,6 @@ from tests.adapters.servers import (
     playing,
     streamed,
 )
-from tests.contracts.adapter_contract import FAIL, HANG, PROMPT_S, AdapterContract
 
 DONE = event("[DONE]")
 TALK = Conversation(id="c", turns=())
@@ -387,7 +387,7 @@ async def test_a_connection_is_used_again_after_a_stream(parts: list[bytes]) -> 
 async def test_a_server_that_goes_on_after_its_end_mark_is_not_waited_for() -> None:
     stream = delta("Yes.") + DONE
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(stream)
-    async with playing(head + stream + b"\r\n", stay=True) as address, asyncio.timeout(PROMPT_S):
+    async with playing(head + stream + b"\r\n", stay=True) as address, asyncio.timeout(STUCK_S):
         reply = await _reply(address)
 
     assert reply.text == "Yes."

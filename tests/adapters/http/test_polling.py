@@ -22,10 +22,10 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from tests.adapters.servers import answering, unused_address
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 
 EVERY_S = 0.01
 BODY = {"q": "{{question}}", "id": "{{conversation.id}}", "log": "{{history}}"}

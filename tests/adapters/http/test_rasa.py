@@ -22,9 +22,9 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.servers import answering, running
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)

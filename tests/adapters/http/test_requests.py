@@ -12,9 +12,9 @@ from aiohttp import web
 
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage, ScenarioError
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."), Passage(id="2", text="Two.")))
 HARD = "Où & why=\U0001f600? 1+1 #end"

@@ -20,9 +20,9 @@ from replay import (
     Conversation,
     Passage,
 )
+from replay.testing import FAIL, HANG, STUCK_S, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering, cutting, event, playing, streamed
-from tests.contracts.adapter_contract import FAIL, HANG, PROMPT_S, AdapterContract
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)
@@ -109,7 +109,7 @@ async def test_nothing_is_waited_for_after_the_last_event(until: str) -> None:
         playing(head + stream + b"\r\n", stay=True) as address,
         HttpAdapter(url=address, until=until, **SSE) as adapter,
         adapter.session(TALK) as session,
-        asyncio.timeout(PROMPT_S),
+        asyncio.timeout(STUCK_S),
     ):
         assert (await session.ask(REQUEST)).text == "Yes."
 

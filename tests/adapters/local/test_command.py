@@ -23,8 +23,8 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)

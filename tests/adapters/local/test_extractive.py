@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, Passage
+from replay.testing import AdapterContract
 from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.sentence_index import content_stems, index_of, stem
 from replay_adapters.local.sentences import split_sentences
-from tests.contracts.adapter_contract import AdapterContract
 
 TEXTS = (
     "Mira Okafor was born in Port Ellis. She recorded Stone Garden in 1987. Critics praised the album.",

@@ -23,8 +23,8 @@ from replay import (
 )
 from replay.core.errors import PluginError, PluginNotFoundError
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.local.python import PythonAdapter
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract
 
 RELEASED = threading.Event()
 """Set at the end of each test, so that no thread hangs on."""

@@ -21,6 +21,7 @@ from replay import (
     Turn,
 )
 from replay.core.settings.plugins import build
+from replay.testing import AdapterContract
 from replay_adapters.local.scripted import (
     REQUESTS_KEPT,
     LoggedRequest,
@@ -28,7 +29,6 @@ from replay_adapters.local.scripted import (
     ScriptedAnswer,
     ScriptedFault,
 )
-from tests.contracts.adapter_contract import AdapterContract
 
 HARBOURS = {f"harbour-{n}": [f"harbour-{n}!"] * 3 for n in range(1, 21)}
 

@@ -27,9 +27,9 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.websocket.adapter import WebSocketAdapter
 from tests.adapters.servers import answering, playing, unused_address
-from tests.contracts.adapter_contract import FAIL, HANG, AdapterContract, entered
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)

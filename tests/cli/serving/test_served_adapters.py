@@ -21,12 +21,12 @@ from replay import (
     Passage,
 )
 from replay.cli.serving.server import make_app
+from replay.testing import entered
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedFault
 from tests.adapters.servers import running
-from tests.contracts.adapter_contract import entered
 
 TALK = Conversation(
     id="c",

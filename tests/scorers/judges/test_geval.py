@@ -11,7 +11,7 @@ from replay.core.errors import AdapterTimeoutError
 from replay.scorers.judges.geval import NO_FACT, GEvalJudge
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
-from tests.contracts.judge_contract import JudgeContract, RecordingAsk, always
+from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import case
 
 

@@ -13,7 +13,7 @@ from replay.scorers.judges.correctness import CorrectnessJudge
 from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.scorer import Unscored
-from tests.contracts.judge_contract import JudgeContract, RecordingAsk, always
+from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import case
 
 CLAIMS = {"golden_claims": ["A", "B"], "candidate_claims": ["A", "C", "D"], "common_claims": ["A"]}

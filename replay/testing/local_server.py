@@ -1,4 +1,8 @@
-"""A chat server for tests that counts what reaches it, and fails where it is told to."""
+"""
+A chat server on this machine that counts what reaches it, and fails where it is told to.
+
+A real server behind a real socket, for tests that a fake adapter would prove little in.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +16,28 @@ from aiohttp import web
 
 
 class ChatServer:
-    """Answers by the question alone, unless that is in ``broken``; an OpenAI-like endpoint."""
+    """Answers "Answer to QUESTION", as Chat Completions (``system``) or as plain JSON (``keeper``)."""
 
     def __init__(self, delay_s: float = 0.0) -> None:
         self.asked: Counter[str] = Counter()
-        """By question."""
+        """How often each question was asked."""
         self.broken: set[str] = set()
+        """Questions that get a status of 400."""
         self.answers: dict[str, str] = {}
+        """Other answers, by question."""
         self.delay_s = delay_s
+        """How long each answer takes, in real seconds."""
         self.port = 0
         self._runner: web.AppRunner | None = None
 
     @property
     def url(self) -> str:
+        """Where it listens, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def system(self) -> dict[str, Any]:
-        """The section of a scenario for it."""
+        """Its entry among a scenario's systems."""
         settings = {"base_url": f"{self.url}/v1", "model": "m"}
         return {"name": "server", "adapter": "openai", "settings": settings}
 
@@ -48,7 +56,7 @@ class ChatServer:
         """Until nobody is connected: what a killed client had sent has then been counted."""
         assert self._runner is not None
         assert self._runner.server is not None
-        while self._runner.server.connections:
+        while self._runner.server.connections:  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0.002)
 
     async def _reply(self, question: str) -> str:

@@ -1,0 +1,22 @@
+from .adapter_contract import (
+    FAIL as FAIL,
+    HANG as HANG,
+    STUCK_S as STUCK_S,
+    AdapterContract as AdapterContract,
+    entered as entered,
+)
+from .fake_clock import FakeClock as FakeClock
+from .judge_case import (
+    RecordingAsk as RecordingAsk,
+    always as always,
+    case as case,
+)
+from .judge_contract import JudgeContract as JudgeContract
+from .local_server import ChatServer as ChatServer, chat_server as chat_server
+from .playing import play as play
+from .policy_contract import PolicyContract as PolicyContract
+from .reader_contract import ReaderContract as ReaderContract
+from .resolver_contract import ResolverContract as ResolverContract
+from .scorer_contract import ScorerContract as ScorerContract
+from .scripted_system import ScriptedSystem as ScriptedSystem, failure as failure
+from .turns import skipped_turn as skipped_turn, turn as turn

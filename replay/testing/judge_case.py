@@ -1,0 +1,78 @@
+"""A conversation that judges are tried with, and somebody to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from replay.core.adapter import ChatReply
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.record import TurnRecord
+from replay.scorers.judges.judge import Case
+from replay.testing.turns import turn
+
+TALK = Conversation(
+    id="c1",
+    title="Stone Garden",
+    passages=(Passage(id="p1", text="Alice Okafor wrote it in 1987."),),
+    turns=(
+        Turn(id="t1", question="Who wrote it?", gold_answers=("Alice Okafor",), gold_passages=("p1",)),
+        Turn(
+            id="t2",
+            question="When was she born?",
+            gold_answers=("In 1950.", "1950"),
+            standalone="When was Alice Okafor born?",
+            fact="Okafor was born in 1950.",
+        ),
+        Turn(id="t3", question="Why?", gold_answers=("CANNOTANSWER",)),
+    ),
+)
+ANSWERS = ("It was Alice Okafor.", "She was born in 1951.", "I don't know.")
+
+
+def records(*answers: str | None) -> tuple[TurnRecord, ...]:
+    """The turns of ``TALK`` with these answers; None for one that timed out."""
+    return tuple(
+        turn(
+            answer,
+            *asked.gold_answers,
+            depth=depth,
+            turn=asked.id,
+            recorded=asked.question,
+            asked=asked.question,
+        )
+        for depth, (asked, answer) in enumerate(zip(TALK.turns, answers, strict=False), 1)
+    )
+
+
+def case(depth: int = 1, *answers: str | None, **fields: Any) -> Case:
+    """
+    The turn of ``TALK`` at *depth*, 1 to 3, answered as ``ANSWERS`` has it or with *answers*.
+
+    *fields* are of ``Case``.
+    """
+    return Case(conversation=TALK, records=records(*(answers or ANSWERS))[:depth], **fields)
+
+
+Replying = Callable[[str, str], ChatReply]
+"""Takes step and prompt; may raise an ``AdapterError``."""
+
+
+class RecordingAsk:
+    """An ``Ask`` that replies as it is told and remembers what it was asked."""
+
+    def __init__(self, reply: Replying) -> None:
+        self.reply = reply
+        self.asked: list[tuple[str, Mapping[str, Any], int]] = []
+        """Prompt, parameters and sample of each ask, in order."""
+
+    async def __call__(
+        self, step: str, prompt: str, *, parameters: Mapping[str, Any], sample: int = 0, once: bool = False
+    ) -> ChatReply:
+        self.asked.append((prompt, parameters, sample))
+        return self.reply(step, prompt)
+
+
+def always(text: str) -> Replying:
+    """The same reply to everything."""
+    return lambda step, prompt: ChatReply(text=text)

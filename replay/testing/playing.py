@@ -1,0 +1,59 @@
+"""Plays a conversation in memory: the real player, without a scenario, a database or a wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from replay.core.adapter import Adapter
+from replay.core.asking.patience import Patience
+from replay.core.conversation import Conversation
+from replay.core.record import TurnRecord
+from replay.play.player import OnFailure, Play, Player, System
+from replay.policies.policy import Policy
+from replay.testing.fake_clock import FakeClock
+
+
+class Recorded:
+    """A sink in memory; every record is "durable" at once."""
+
+    def __init__(self) -> None:
+        self.records: list[TurnRecord] = []
+
+    async def write(self, record: TurnRecord) -> None:
+        self.records.append(record)
+
+
+async def play(
+    system: Adapter,
+    policy: Policy,
+    conversation: Conversation,
+    *,
+    patience: Patience | None = None,
+    on_failure: OnFailure = "stop",
+    records: Sequence[TurnRecord] = (),
+    clock: FakeClock | None = None,
+) -> list[TurnRecord]:
+    """
+    The new records of *conversation*, played with *system* under *policy* as a run would.
+
+    It goes on after *records*, turns that were played before. Waits before retries pass on *clock*, which
+    moves on by a second at each reading unless one is given; the deadline of ``patience`` is a real one.
+
+    Raises:
+        ResolverError: drift could not be detected.
+        RunStoppedError: the system refuses our key, or failed too often in a row.
+    """
+    sink, clock = Recorded(), clock or FakeClock(step_s=1.0)
+    player = Player(
+        patience or Patience(), sink, clock=clock, start=0.0, on_failure=on_failure, sleep=clock.sleep
+    )
+    await player.play(
+        Play(
+            system=System(name="fake", adapter=system),
+            policy_name=policy.signature.partition("|")[0],
+            policy=policy,
+            conversation=conversation,
+            records=tuple(records),
+        )
+    )
+    return sink.records
