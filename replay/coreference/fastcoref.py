@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -139,8 +140,12 @@ class _Cut:
         return sorted(clusters)
 
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
 def _cut(document: Document, built: Any, max_tokens: int | None) -> _Cut:
-    tokens = built.nlp.make_doc(document.text())
+    # Half a surrogate pair, as broken JSON brings it, can't be given to a tokenizer.
+    tokens = built.nlp.make_doc(_HALF_PAIR.sub("\ufffd", document.text()))
     words = [token.text for token in tokens]
     offsets = [Span(start=token.idx, end=token.idx + len(token.text)) for token in tokens]
     lengths = compat.token_counts(built, words)

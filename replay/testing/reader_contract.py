@@ -94,7 +94,13 @@ class ReaderContract:
     def test_a_bad_conversation_is_a_value_and_the_others_are_read(
         self, reader: Reader, good: Path, one_bad: Path
     ) -> None:
-        bad, *rest = list(reader.read(one_bad))
+        try:
+            bad, *rest = list(reader.read(one_bad))
+        except DatasetError as error:
+            raise AssertionError(
+                f"the bad conversation ended the reading ({error}): yield the error, don't raise it, and go "
+                "on with the next one"
+            ) from error
 
         assert isinstance(bad, DatasetError), (
             f"the bad conversation was read as {bad}: yield a replay.DatasetError in its place"
@@ -103,8 +109,7 @@ class ReaderContract:
         assert bad.line is not None, f"the error names no line: {bad}"
         assert bad.field, f"the error doesn't say which field is wrong: {bad}"
         assert rest == list(reader.read(good))[1:], (
-            "the conversations after the bad one are not read as they are without it: yield the error, don't "
-            "raise it, and go on with the next one"
+            "the conversations after the bad one are not read as they are without it"
         )
 
     def test_a_folder_is_named_as_one(self, reader: Reader, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from replay.coreference import fastcoref as fastcoref_resolver, fastcoref_compat
 from replay.coreference.fastcoref import FastcorefResolver
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.testing import ResolverContract
 
 needs_fastcoref = pytest.mark.skipif(
     find_spec("fastcoref") is None or find_spec("torch") is None,
@@ -173,6 +174,17 @@ def test_clusters_do_not_depend_on_what_is_resolved_beside_a_document(models, mo
     assert resolver.resolve(documents) == alone
     assert replace(resolver, max_tokens_in_batch=4000).resolve(documents) == alone
     assert replace(resolver, max_tokens_in_batch=200).resolve(documents[::-1]) == alone[::-1]
+
+
+@needs_fastcoref
+class TestTheContract(ResolverContract):
+    @pytest.fixture(params=MODELS)
+    def resolver(self, request, models):
+        return built(models, request.param)
+
+    @pytest.fixture
+    def documents(self):
+        return [document(seed, words=5 + 7 * seed % 60) for seed in range(12)]
 
 
 @needs_fastcoref

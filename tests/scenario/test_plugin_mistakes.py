@@ -239,7 +239,8 @@ def only_fault(folder: Path, **changes: object) -> tuple[str, str]:
         ("OnlyAnswered", "gives 2 observations for 4 turns; observe gives one for each"),
         (
             "ForgetsTheUnanswered",
-            'scorer "mine.py:ForgetsTheUnanswered" fails at turn 1 of conversation "made up" (system "made up", '
+            'scorer "mine.py:ForgetsTheUnanswered" fails at turn 1 of conversation "made up" '
+            '(system "made up", '
             "policy \"made up\"): TypeError: object of type 'NoneType' has no len() (mine.py, line 55)",
         ),
         ("NotANumber", "gives nan for turn 1"),
@@ -326,6 +327,29 @@ def test_on_the_command_line_it_is_one_message(folder):
         '  line 10  scorers[0]  scorer "mine.py:OnlyAnswered" gives 2 observations for 4'
     )
     assert not (folder / "runs").exists()
+
+
+SHORT = """\
+class Short:
+    signature = "short"
+
+    def resolve(self, documents):
+        return []
+
+    read = resolve
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_resolver_that_leaves_documents_out_ends_the_run(folder, workers):
+    """The run would wait for ever for what never comes."""
+    (folder / "short.py").write_text(SHORT)
+    drift = {"resolver": "short.py:Short", "nlp_workers": workers}
+    (folder / "s.yaml").write_text(scenario(policies=["pred"], drift=drift))
+    done = replay_cli("run", "s.yaml", cwd=folder)
+
+    assert done.returncode == 1
+    assert "the resolver gave 0 results for 1 documents; it gives one for each, in their order" in done.stderr
 
 
 RARE = """\

@@ -1,0 +1,85 @@
+"""The contract tells the author of a bad resolver what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.coreference.resolver import Document, Span
+from replay.testing import ResolverContract
+from tests.testing.checking import said
+
+
+class Last:
+    """A good resolver, but for what is put in its place."""
+
+    signature = "last"
+
+    def resolve(self, documents):
+        return [self.clusters(document) for document in documents]
+
+    def clusters(self, document):
+        end = len(document.text())
+        return [(Span(start=0, end=3), Span(start=end - 3, end=end))] if end > 8 else []
+
+
+def resolver(**members):
+    return type("Bad", (Last,), members)()
+
+
+DOCUMENTS = [Document(question="Who sang?"), Document(question="Why did she sing?"), Document(question="")]
+
+
+@pytest.mark.parametrize(
+    ("test", "bad", "words"),
+    [
+        ("it_is_a_resolver", resolver(signature=lambda self: "last"), "put @property above it"),
+        (
+            "there_is_one_list_of_clusters_per_document",
+            resolver(resolve=lambda self, documents: []),
+            "0 results for 3 documents",
+        ),
+        (
+            "there_is_one_list_of_clusters_per_document",
+            resolver(clusters=lambda self, document: []),
+            "nothing is found in any document",
+        ),
+        (
+            "spans_lie_in_the_text_and_in_order",
+            resolver(clusters=lambda self, document: [(Span(start=0, end=3), Span(start=3, end=99))]),
+            "lies outside the text",
+        ),
+        (
+            "spans_lie_in_the_text_and_in_order",
+            resolver(clusters=lambda self, document: [(Span(start=0, end=3), Span(start=0, end=3))]),
+            "not in document order, or there twice",
+        ),
+        (
+            "spans_lie_in_the_text_and_in_order",
+            resolver(clusters=lambda self, document: [(Span(start=0, end=3),)]),
+            "has one span",
+        ),
+        (
+            "spans_lie_in_the_text_and_in_order",
+            resolver(clusters=lambda self, document: [[0, 3]]),
+            "give tuples of Span",
+        ),
+        (
+            "spans_lie_in_the_text_and_in_order",
+            resolver(clusters=lambda self, document: [*Last().clusters(document), *_first(document)]),
+            "order them by their first span",
+        ),
+        (
+            "a_document_is_resolved_alone_whatever_comes_with_it",
+            resolver(resolve=lambda self, documents: [Last().clusters(documents[0])] * len(documents)),
+            "or a run could not be repeated",
+        ),
+        ("it_works_after_a_trip_to_another_process", resolver(), "can't be pickled"),
+        ("the_signature_is_one_word_and_stays", resolver(signature="l 1"), "write it as one word"),
+    ],
+)
+async def test_a_bad_resolver(test, bad, words):
+    assert words in await said(ResolverContract(), test, resolver=bad, documents=DOCUMENTS)
+
+
+def _first(document):
+    return [(Span(start=0, end=1), Span(start=1, end=2))] if len(document.text()) > 8 else []
