@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 import replay
+from tests.docs.plugins_page import FILES, TALKS, TESTS, write_files
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,24 +25,19 @@ def wheel(tmp_path_factory) -> Path:
     return next(folder.glob("*.whl"))
 
 
+def installed(python: Path, what: Path) -> None:
+    """Install *what*, and nothing that it needs, for *python*."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install"]
+    quietly = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, *quietly, str(what)], check=True)
+
+
 @pytest.fixture(scope="module")
 def command(wheel, tmp_path_factory) -> Path:
     """``replay`` of a fresh environment that holds nothing but the wheel; what it needs is lent to it."""
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-    ]
-    subprocess.run([*install, "--disable-pip-version-check", str(wheel)], check=True)
+    installed(folder / "bin" / "python", wheel)
     (own,) = folder.glob("lib/python*/site-packages")
     # A path file that a path file names is not read, so an editable installation isn't lent.
     (own / "lent.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")) + "\n")
@@ -95,3 +91,40 @@ def test_the_quickstart_runs_away_from_the_checkout(command, tmp_path):
     assert (
         str(command.parents[1]) in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True).stdout
     )
+
+
+NAMED = """\
+name: named
+data: {path: talks.transcript}
+systems: [{name: gold, adapter: scripted}]
+policies: [greeting]
+scorers: [length_ratio]
+drift: {resolver: last_name}
+judges: [{polite: {adapter: scripted, settings: {answers: ["Yes.", "No."]}}}]
+"""
+
+
+def test_the_plug_ins_of_the_page_keep_their_contracts_as_an_installed_package(command, tmp_path):
+    """From nothing but the wheel and their own few files."""
+    package, tests = tmp_path / "package", tmp_path / "tests"
+    write_files(package, *(name for name in FILES if name not in (*TESTS, "plugins.yaml")))
+    write_files(tests, *TESTS)
+    python = command.with_name("python")
+    installed(python, package)
+
+    program = [python, "-m", "pytest", "-v", "-p", "no:cacheprovider", *TESTS]
+    done = subprocess.run(program, cwd=tests, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(done.stdout.count(f"{name}::") >= 7 for name in TESTS)
+    where = "import line_bot, replay.testing; print(line_bot.__file__, replay.testing.__file__)"
+    found = subprocess.run([python, "-c", where], cwd=tests, capture_output=True, text=True).stdout.split()
+    assert all(file.startswith(str(command.parents[1])) for file in found), found
+
+    listed = subprocess.run([command, "plugins"], cwd=tests, capture_output=True, text=True).stdout
+    for name in ("line_bot", "greeting", "length_ratio", "transcripts", "last_name", "polite"):
+        assert re.search(rf"\b{name} .*my-replay-plugins 1.0", listed), name
+    (tests / "named.yaml").write_text(NAMED)
+    (tests / "talks.transcript").write_text(TALKS)
+    done = subprocess.run([command, "run", "named.yaml"], cwd=tests, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "length_ratio" in done.stdout

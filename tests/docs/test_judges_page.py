@@ -13,7 +13,7 @@ from replay.core.settings.plugins import available
 from replay.scenario.judge_section import JudgeSection, build_panel
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.variables import VARIABLES
-from tests.scorers.judges.samples import case, judge, panel
+from tests.scorers.judges.samples import panel
 
 TEXT = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
 
@@ -42,18 +42,6 @@ def test_the_shown_criteria_can_be_used(tmp_path):
     built = panel("geval", tmp_path, adapter="scripted", mode="single", criteria_file="own.yaml")
 
     assert list(built.columns) == ["geval.brevity"]
-
-
-async def test_the_shown_judge_of_ones_own_judges(tmp_path):
-    (code,) = (block for block in blocks("python") if "class Polite" in block)
-    (tmp_path / "my_judges.py").write_text(code)
-    settings = {"adapter": "scripted", "settings": {"answers": ["Yes", "No"]}}
-    built = panel("my_judges.py:Polite", tmp_path, **settings)
-    verdicts, _ = await judge(built, [case(1), case(2), case(1, None)])
-
-    assert list(built.columns) == ["Polite"]
-    assert [v.values[""] for v in verdicts[:2]] == [1.0, 0.0]
-    assert verdicts[2].values[""].reason == "not answered"
 
 
 def test_every_judge_variable_and_setting_is_listed():
