@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from replay.core.record import Timing, TurnRecord, Usage
 from replay.store import schema
 from replay.store.database import connect
 from replay.store.store import DATABASE, RunStore
-from replay.store.stored import StoredScore
+from replay.store.stored import StoredScore, StoredVerdict
 
 
 def record(conversation="c1", depth=1, policy="pred", **changes) -> TurnRecord:
@@ -226,3 +227,32 @@ async def test_a_damaged_database_is_an_error_of_ours(folder):
             list(store.records())
     finally:
         store.close()
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+async def test_a_run_without_a_key_gets_one_where_it_is_opened_to_be_written(folder, keyed):
+    """A load run does without while it asks; whoever goes on with it must not write a turn twice."""
+    store = RunStore.create(folder, {}, has_turn_key=False)
+    await store.write(record())
+    store.close()
+    store = RunStore(folder, write=True) if keyed else RunStore(folder, write=True, keyed=False)
+    with pytest.raises(RunError, match="UNIQUE") if keyed else nullcontext():
+        await store.write(record())
+    with pytest.raises(RunError) if keyed else nullcontext():
+        store.close()
+
+
+async def test_a_judge_is_forgotten_with_its_columns_and_no_other(folder):
+    store = RunStore.create(folder, {})
+    store.add_conversation(0, Conversation(id="c1", turns=()))
+    await store.write(record())
+    for judge in ("kind", "kinder"):
+        at = {"conversation": "c1", "system": "s", "policy": "pred", "depth": 1}
+        verdict = {"asks": 1, "cached": 0, "cost_usd": None, "data": {"values": {judge: 1}}}
+        store.add_verdict(StoredVerdict(judge=judge, **at, **verdict))
+        store.add_scores(judge, [StoredScore(**at, value=1.0, unscored=None)])
+    store.drop_verdicts("kind", ["kind"])
+    store.settle()
+    assert [len(list(store.verdicts(judge))) for judge in ("kind", "kinder")] == [0, 1]
+    assert [len(list(store.scores(judge))) for judge in ("kind", "kinder")] == [0, 1]
+    store.close()
