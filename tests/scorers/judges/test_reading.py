@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replay.scorers.judges import reading
 from replay.scorers.judges.reading import first_object, json_problem, read_match, read_rating, read_yes_no
 
 
@@ -34,6 +35,17 @@ def test_the_first_yes_or_no_counts(text, said):
         ('{"score": 4, "of": 5}', 4),
         ("4/5", 4),
         ("4 out of 5, all in all", 4),
+        ("4/5, and 4 out of 5 again", 4),
+        ("4/5 or 3/5", None),
+        ("4, I mean 4.0", 4),
+        ("1", 1),
+        ("5", 5),
+        ("0.5", None),
+        ("Grade = 2", 2),
+        ("score: 6", None),
+        ("score: 0", 0),
+        ("score: 5, no, score: 3", 3),
+        ("the score is [3]", 3),
         ("I'd say 4.5", 4.5),
         ("On a scale of 1 to 5, I give it 4.", None),
         ("My rating is 4 on a scale from 1 to 5", 4),
@@ -69,6 +81,11 @@ def test_a_rating_is_read_only_where_it_is_clear(text, value):
         ('{"verdict": 2}', None),
         ('{"verdict": null}', None),
         ("I can't tell.", None),
+        ("verdict - factually contradicting", False),
+        ("VERDICT: True", True),
+        ('{"verdict": "Factually Matching"}', True),
+        ('{"other": 1} verdict = 0', False),
+        ("false", False),
     ],
 )
 def test_a_factual_verdict(text, said):
@@ -84,6 +101,28 @@ def test_an_object_is_found_among_prose_fences_and_braces():
     assert first_object("[1, 2]", ()) is None
 
 
+def test_so_many_braces_are_tried_and_so_many_characters_are_read_in_vain(monkeypatch):
+    assert first_object("{" * 999 + '{"a": 1}', ()) == {"a": 1}
+    assert first_object("{" * 1000 + '{"a": 1}', ()) is None
+
+    broken = '{"a" 1} {"b" 1} {"c": 1}'  # the first two are given up at their fifth character
+    monkeypatch.setattr(reading, "_CHARACTERS_TRIED", 10)
+    assert first_object(broken, ()) == {"c": 1}
+    monkeypatch.setattr(reading, "_CHARACTERS_TRIED", 9)
+    assert first_object(broken, ()) is None
+
+
+def test_an_object_inside_another_is_no_object_of_its_own():
+    assert first_object('{"a": {"b": 1}} {"b": 2}', ("b",)) == {"b": 2}
+
+
+def test_a_reply_that_is_nested_too_deeply_is_passed_over():
+    deep = '{"a":' * 10_000
+
+    assert first_object(f'{deep} {"}" * 10_000} {{"b": 1}}', ("b",)) is None
+    assert json_problem(deep) == "the object is nested too deeply"
+
+
 def test_a_reply_full_of_braces_takes_no_time():
     assert first_object("{" * 200_000, ("a",)) is None
     assert first_object('{"a":' * 50_000, ("a",)) is None
@@ -91,4 +130,6 @@ def test_a_reply_full_of_braces_takes_no_time():
 
 def test_the_problem_is_told_in_words():
     assert json_problem("no") == "the reply holds no JSON object"
-    assert "at character 6" in json_problem('so: {"a": }')
+    assert json_problem('so: {"a": }') == "Expecting value at character 6 of the object"
+    assert json_problem('{"a": ' + "9" * 5000 + "}") == "the object holds a number that is too long"
+    assert json_problem('{"a": 1}') == "the reply holds no JSON object"
