@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
+import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs
 from replay.core.errors import AdapterTimeoutError
+from replay.scorers.judges.criteria import chosen_criteria
 from replay.scorers.judges.geval import NO_FACT, GEvalJudge
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
@@ -50,6 +54,80 @@ def test_the_modes_parameters_are_those_of_the_paper():
     assert dict(planned[0].parameters) == {"temperature": 2, "top_p": 1, "max_tokens": 5}
     single = GEvalJudge(mode="single", criteria=("coherence",)).plan(case(2))
     assert [p.parameters["temperature"] for p in single] == [0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "needed"),
+    [
+        ({"mode": "single"}, ()),
+        ({"mode": "samples"}, ("temperature",)),
+        ({"mode": "samples", "parameters": {"temperature": None, "seed": 1}}, ("seed",)),
+        ({"mode": "logprobs"}, ("logprobs", "top_logprobs")),
+        ({"mode": "logprobs", "parameters": {"top_logprobs": 5}}, ("logprobs", "top_logprobs")),
+    ],
+)
+def test_a_voter_has_to_pass_on_what_the_mode_lives_by(settings, needed):
+    assert GEvalJudge(**settings).needed_parameters == needed
+
+
+def test_a_mean_is_given_where_there_are_several_criteria():
+    alone, both = (
+        GEvalJudge(mode="single", criteria=c) for c in (("coherence",), ("coherence", "naturalness"))
+    )
+
+    assert [(o.name, o.voting, o.unit) for o in alone.outputs] == [("coherence", "mean", "")]
+    assert [o.name for o in both.outputs] == ["coherence", "naturalness", "mean"]
+
+
+def test_a_rating_needs_no_gold_answer_and_no_samples_are_none():
+    silent = msgspec.structs.replace(case(1).record, gold_answers=())
+
+    assert GEvalJudge(mode="single").why_not(replace(case(1), records=(silent,))) is None
+    with pytest.raises(ValueError, match="samples 0 is not a positive whole number"):
+        GEvalJudge(mode="samples", samples=0)
+    assert len(GEvalJudge(mode="samples", samples=1, criteria=("coherence",)).plan(case(2))) == 1
+
+
+def test_what_has_no_fact_is_neither_planned_nor_asked():
+    judge = GEvalJudge(mode="single", criteria=("coherence", "groundedness"))
+
+    assert [len(judge.plan(case(depth))) for depth in (1, 2, 3)] == [2, 2, 1]
+    whole = GEvalJudge(mode="single", level="dialogue", criteria=("groundedness",))
+    (planned,) = whole.plan(case(3))
+    assert "Alice Okafor wrote it in 1987.\n\nOkafor was born in 1950." in planned.prompt
+
+
+async def test_candidates_are_needed_in_only_one_place_of_a_reply():
+    bare = TokenLogprobs(token="- ", logprob=0.0, top=())
+    rated = TokenLogprobs(token="4", logprob=0.0, top=(("4", 0.0),))
+    judge = GEvalJudge(mode="logprobs", criteria=("coherence",))
+
+    async def opinion(*tokens):
+        reply = ChatReply(text="- 4", logprobs=tokens)
+        return await judge.opinion(case(2), RecordingAsk(lambda step, prompt: reply))
+
+    found = await opinion(bare, rated)
+    assert found.values == {"coherence": 4.0}
+    assert (found.evidence["coherence"]["mass"], found.evidence["coherence"]["steps_origin"]) == (
+        1.0,
+        "given",
+    )
+    with pytest.raises(UnfitVoterError):
+        await opinion(bare, bare)
+    unread = await opinion(bare, TokenLogprobs(token="x", logprob=0.0, top=(("x", 0.0),)))
+    assert unread.values == {"coherence": Unscored(reason="no rating in the judge's reply")}
+
+
+async def test_the_mean_is_over_the_criteria_and_zeros_are_counted():
+    replies = {"geval.naturalness": iter("30"), "geval.coherence": iter("45")}
+    judge = GEvalJudge(mode="samples", samples=2, criteria=("naturalness", "coherence"))
+    opinion = await judge.opinion(
+        case(2), RecordingAsk(lambda step, prompt: ChatReply(text=next(replies[step])))
+    )
+
+    assert opinion.values == {"naturalness": 3.0, "coherence": 4.5, "mean": 3.75}
+    assert opinion.evidence["naturalness"]["zeros"] == 1
+    assert opinion.evidence["coherence"]["zeros"] == 0
 
 
 def test_the_mode_is_in_the_signature():
@@ -140,8 +218,28 @@ async def test_steps_are_asked_for_once_and_shown(tmp_path):
     assert opinion.evidence["brevity"]["steps"] == ["Read it.", "Count words.", "Rate."]
     assert opinion.evidence["brevity"]["steps_origin"] == "generated"
     assert "2. Count words." in ask.asked[1][0]
-    assert "steps=generated" in judge.signature
-    assert judge.plan(case(2))[0].once
+    assert re.search(r"\|steps=generated@[0-9a-f]{12}\|max_tokens=10,", judge.signature)
+    steps, rating = judge.plan(case(2))
+    assert (steps.once, steps.completion_tokens, steps.certain) == (True, 120, True)
+    assert (rating.once, rating.completion_tokens, rating.certain) == (False, 3, True)
+    assert steps.parameters == {"temperature": 0, "max_tokens": 400}
+    own = GEvalJudge(
+        mode="single", criteria_file=tmp_path / "own.yaml", parameters={"max_tokens": None, "temperature": 1}
+    )
+    assert own.plan(case(2))[0].parameters == {"temperature": 0}
+
+
+async def test_generated_steps_are_lines_without_their_marks(tmp_path):
+    (tmp_path / "own.yaml").write_text(OWN)
+    text = "1) One.\n\n  * Two.\n12. Three 3. times.\nFour."
+
+    def reply(step, prompt):
+        return ChatReply(text=text if step.endswith(".steps") else "7")
+
+    judge = GEvalJudge(mode="single", criteria_file=tmp_path / "own.yaml")
+    opinion = await judge.opinion(case(2), RecordingAsk(reply))
+
+    assert opinion.evidence["brevity"]["steps"] == ["One.", "Two.", "Three 3. times.", "Four."]
 
 
 async def test_a_whole_dialogue_is_shown_with_the_systems_own_answers():
@@ -160,7 +258,12 @@ async def test_a_whole_dialogue_is_shown_with_the_systems_own_answers():
         ("- name: mean\n  definition: d\n", "can't name a criterion"),
         ("- name: a\n  definition: d\n- name: a\n  definition: d\n", "names a criterion twice"),
         ("[]", "names no criterion"),
-        ("- [", "not valid YAML"),
+        ("- [", r"own\.yaml\", line 1: .*not valid YAML"),
+        ("- name: a\n  definition: d\n  scale: [0, 5]\n", r"scale \[0, 5\] of a doesn't go up from 1"),
+        ("- name: a\n  definition: d\n  scale: [3, 3]\n", r"scale \[3, 3\] of a doesn't go up"),
+        ("- name: a b\n  definition: d\n", r'\[0\] \(line 1\): "a b" can.t name a criterion'),
+        ("- name: a\n  definition: d\n  steps: 7\n", r"\[0\]\.steps \(line 3\): "),
+        ("- definition: d\n- name: b\n", r"\[0\].*name.*; \[1\].*definition"),
     ],
 )
 def test_faults_of_a_criteria_file_are_told_with_their_place(tmp_path, text, message):
@@ -171,6 +274,40 @@ def test_faults_of_a_criteria_file_are_told_with_their_place(tmp_path, text, mes
 
 def test_log_probabilities_need_ratings_of_one_digit(tmp_path):
     (tmp_path / "own.yaml").write_text("- {name: a, definition: d, scale: [1, 10]}")
-    with pytest.raises(ValueError, match="single digits"):
+    with pytest.raises(ValueError, match="the scale of a ends at 10; mode logprobs reads single digits"):
         GEvalJudge(mode="logprobs", criteria_file=tmp_path / "own.yaml")
     GEvalJudge(mode="samples", criteria_file=tmp_path / "own.yaml")
+    (tmp_path / "own.yaml").write_text("- {name: a, definition: d, scale: [1, 9]}")
+    GEvalJudge(mode="logprobs", criteria_file=tmp_path / "own.yaml")
+
+
+def test_criteria_are_chosen_by_name_from_both_files_or_are_all_of_ones_own(tmp_path):
+    own = tmp_path / "own.yaml"
+    own.write_bytes(b"\xef\xbb\xbf- {name: b-1, definition: d, scale: [1, 2]}\n- {name: a, definition: d}")
+
+    assert [c.name for c in chosen_criteria(None, own)] == ["b-1", "a"]
+    assert [c.name for c in chosen_criteria(["coherence", "a"], own)] == ["coherence", "a"]
+    built_in = ["naturalness", "coherence", "engagingness", "groundedness"]
+    assert [c.name for c in chosen_criteria(None, None)] == built_in
+    assert [c.scale for c in chosen_criteria(None, own)] == [(1, 2), (1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["coherense"], '"coherense" is not a criterion; did you mean "coherence"? (known: naturalness, '),
+        (["coherence", "coherence"], "criteria: one is there twice"),
+        ([], "criteria: none is named"),
+    ],
+)
+def test_a_choice_without_meaning_is_refused(names, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        chosen_criteria(names, None)
+
+
+@pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), (b"\xff", "it is not UTF-8 text")])
+def test_a_criteria_file_that_cant_be_read_says_why(tmp_path, content, reason):
+    if content is not None:
+        (tmp_path / "own.yaml").write_bytes(content)
+    with pytest.raises(ValueError, match=rf"own\.yaml\" can't be read: {reason}"):
+        chosen_criteria(None, tmp_path / "own.yaml")

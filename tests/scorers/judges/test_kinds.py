@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
+import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply
+from replay.core.conversation import Passage
 from replay.core.errors import AdapterTimeoutError
-from replay.scorers.judges.claims import ClaimsJudge
+from replay.scorers.fuzzy import fuzzy_ratio
+from replay.scorers.judges.claims import SCHEMA, ClaimsJudge
 from replay.scorers.judges.correctness import CorrectnessJudge
 from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
+from replay.scorers.judges.judge import Case
+from replay.scorers.judges.variables import VARIABLES, case_variables, dialogue_fact
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
-from tests.scorers.judges.samples import case
+from tests.scorers.judges.samples import ANSWERS, TALK, case, records
 
 CLAIMS = {"golden_claims": ["A", "B"], "candidate_claims": ["A", "C", "D"], "common_claims": ["A"]}
 
@@ -101,6 +108,130 @@ def test_a_default_can_be_taken_back():
     assert judge.needed_parameters == ("max_completion_tokens",)
 
 
+def test_one_short_reply_is_planned():
+    assert [(p.completion_tokens, p.certain, p.once, p.sample) for p in CorrectnessJudge().plan(case())] == [
+        (1, True, False, 0)
+    ]
+
+
+# Every kind ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("judge", "signature"),
+    [
+        (CorrectnessJudge(), "correctness:prompt=#|max_tokens=16,temperature=0"),
+        (CorrectnessJudge(parameters={"temperature": None}), "correctness:prompt=#|max_tokens=16"),
+        (
+            CorrectnessJudge(parameters={"temperature": None, "max_tokens": None}),
+            "correctness:prompt=#|no-parameters",
+        ),
+        (
+            CorrectnessJudge(parameters={"stop": ["b a"], "max_tokens": 2}),
+            'correctness:prompt=#|max_tokens=2,stop=["b_a"],temperature=0',
+        ),
+        (FactualJudge(), "factual:fuzzy>=0.8+ask=always|prompt=#+#|max_tokens=400,temperature=0"),
+        (ClaimsJudge(), "claims:format=none+tries=3|prompt=#+#|temperature=0"),
+        (
+            ClaimsJudge(response_format="json_object", tries=1),
+            "claims:format=json_object+tries=1|prompt=#+#|temperature=0",
+        ),
+        (
+            GEvalJudge(mode="single"),
+            "geval:mode=single|level=turn|criteria=naturalness+coherence+engagingness+groundedness@#"
+            "|prompt=#|max_tokens=10,temperature=0",
+        ),
+        (
+            GEvalJudge(mode="samples", level="dialogue", criteria=("coherence",), samples=7),
+            "geval:mode=samples|level=dialogue|criteria=coherence@#|prompt=#|n=7"
+            "|max_tokens=5,temperature=2,top_p=1",
+        ),
+        (
+            GEvalJudge(mode="logprobs", criteria=("coherence",)),
+            "geval:mode=logprobs|level=turn|criteria=coherence@#|prompt=#"
+            "|logprobs=true,max_tokens=10,temperature=0,top_logprobs=20",
+        ),
+    ],
+)
+def test_the_signature_names_what_moves_the_number(judge, signature):
+    assert re.sub(r"(?<=[=@+])[0-9a-f]{12}", "#", judge.signature) == signature
+
+
+def test_everything_that_is_known_of_a_case_can_stand_in_a_prompt():
+    judged = case(2, "It was Alice.", "In 1951.")
+    passage = Passage(id="p7", title="Page", text="Text.")
+    record = msgspec.structs.replace(judged.record, asked="When was Alice born?", passages=(passage,))
+    judged = replace(judged, records=(judged.records[0], record))
+
+    assert case_variables(judged) == {
+        "question": "When was she born?",
+        "asked": "When was Alice born?",
+        "standalone": "When was Alice Okafor born?",
+        "gold": "In 1950.",
+        "golds": ["In 1950.", "1950"],
+        "predicted": "In 1951.",
+        "response": "In 1951.",
+        "history": [{"question": "Who wrote it?", "answer": "It was Alice."}],
+        "context": "User: Who wrote it?\nSystem: It was Alice.\nUser: When was Alice born?",
+        "dialogue": (
+            "User: Who wrote it?\nSystem: It was Alice.\nUser: When was Alice born?\nSystem: In 1951."
+        ),
+        "fact": "Okafor was born in 1950.",
+        "passages": [{"id": "p7", "title": "Page", "text": "Text."}],
+        "conversation": {"id": "c1", "title": "Stone Garden", "section": "", "background": ""},
+        "depth": 2,
+    }
+    assert tuple(case_variables(judged)) == VARIABLES
+
+
+def test_what_is_not_known_of_a_case_is_empty():
+    nothing = case_variables(Case(conversation=TALK, records=records(None)))
+
+    assert (nothing["predicted"], nothing["standalone"], nothing["passages"]) == ("", "", [])
+    assert nothing["fact"] == "Alice Okafor wrote it in 1987."
+    bare = Case(conversation=TALK, records=(msgspec.structs.replace(records("x")[0], gold_answers=()),))
+    assert (case_variables(bare)["gold"], case_variables(bare)["golds"]) == ("", [])
+    assert case_variables(case(3))["fact"] == ""
+
+
+def test_the_facts_of_a_dialogue_are_told_once_each():
+    first, second, third = TALK.turns
+    again = replace(third, fact=second.fact)
+    talk = replace(TALK, turns=(first, second, again))
+
+    assert dialogue_fact(Case(conversation=talk, records=records(*ANSWERS))) == (
+        "Alice Okafor wrote it in 1987.\n\nOkafor was born in 1950."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "can't be read: No such file"),
+        (b"\xff\xfe{{ predicted }}", "can't be read: it is not UTF-8 text"),
+        (
+            b"{{ nothing_like_it }} {{ predicted }}",
+            r'no variable "nothing_like_it" \(known: question, asked,',
+        ),
+    ],
+)
+def test_a_prompt_file_that_cant_be_used_says_why(tmp_path, content, message):
+    own = tmp_path / "own.txt"
+    if content is not None:
+        own.write_bytes(content)
+    with pytest.raises(ValueError, match=rf'the prompt file ".*own\.txt".*{message}'):
+        CorrectnessJudge(prompt=own)
+
+
+async def test_a_prompt_may_begin_with_a_byte_order_mark_and_end_with_blank_lines(tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_bytes(b"\xef\xbb\xbf\n {{ predicted }}?\n\n")
+    ask = RecordingAsk(always("Yes"))
+    await CorrectnessJudge(prompt=own).opinion(case(1, "Alice"), ask)
+
+    assert ask.asked[0][0] == "Alice?"
+
+
 # factual -------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +287,53 @@ async def test_a_verification_that_fails_leaves_no_number():
 
     assert opinion.values == {"": Unscored(reason="judge timed-out")}
     assert opinion.evidence["disagreement"] is True
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ("Hm.", "", "the judge's verdict can't be read"),
+        ("verdict: 0", "Hm.", "the judge's verification can't be read"),
+    ],
+)
+async def test_which_of_the_two_replies_cant_be_read_is_told(first, second, reason):
+    opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts(first, second)))
+
+    assert opinion.values == {"": Unscored(reason=reason)}
+
+
+async def test_the_best_gold_answer_counts_and_reaching_the_threshold_is_enough():
+    ratios = [fuzzy_ratio("She was born in 1951.", gold) for gold in ("In 1950.", "1950")]
+    assert min(ratios) < max(ratios) < 1
+
+    for threshold, matching in ((max(ratios), True), (max(ratios) + 1e-9, False)):
+        judge = FactualJudge(threshold=threshold)
+        opinion = await judge.opinion(case(2), RecordingAsk(verdicts("verdict: 1", "verdict: 1")))
+        assert opinion.evidence["fuzzy"] == {"ratio": max(ratios), "matching": matching}
+        assert opinion.evidence["disagreement"] is not matching
+        assert len(FactualJudge(threshold=threshold, ask="unmatched").plan(case(2))) == (0 if matching else 2)
+
+
+def test_the_verification_is_planned_as_what_may_follow_a_disagreement():
+    first, second = FactualJudge().plan(case(1))
+
+    assert [(p.certain, p.completion_tokens) for p in (first, second)] == [(True, 120), (False, 120)]
+    assert "a reader's verdict: contradicting" in second.prompt  # since the fuzzy match says otherwise
+    assert "a reader's verdict: factually matching" in FactualJudge().plan(case(3))[1].prompt
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 1.01, float("nan")])
+def test_a_threshold_that_is_no_share_is_refused(threshold):
+    with pytest.raises(ValueError, match=f"threshold: {threshold:g} is not between 0 and 1"):
+        FactualJudge(threshold=threshold)
+    assert FactualJudge(threshold=0).threshold < FactualJudge(threshold=1).threshold
+
+
+async def test_criteria_and_reason_are_kept_where_the_judge_gives_them():
+    reply = '{"criteria": {"figures": 1}, "reason": "Fine.", "verdict": 1, "other": 2}'
+    opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts(reply)))
+
+    assert opinion.evidence["first"] == {"matching": True, "criteria": {"figures": 1}, "reason": "Fine."}
 
 
 # claims --------------------------------------------------------------------------------------------------
@@ -219,3 +397,73 @@ def test_the_response_format_is_a_parameter_that_is_needed():
     ]
     assert judge.needed_parameters == ("response_format",)
     assert "response_format" not in ClaimsJudge().plan(case(2))[0].parameters
+
+
+def test_a_format_is_sent_as_the_endpoint_wants_it():
+    named = {"name": "claims", "strict": True, "schema": SCHEMA}
+    formats = {
+        "json_object": {"type": "json_object"},
+        "json_schema": {"type": "json_schema", "json_schema": named},
+    }
+
+    for name, sent in formats.items():
+        judge = ClaimsJudge(response_format=name, parameters={"seed": 1, "temperature": None})
+        assert judge.plan(case(2))[0].parameters == {"seed": 1, "response_format": sent}
+        assert judge.needed_parameters == ("seed", "response_format")
+    assert SCHEMA["additionalProperties"] is False
+
+
+def test_only_the_first_of_several_tries_is_sure():
+    planned = ClaimsJudge(tries=2).plan(case(2))
+
+    assert [(p.sample, p.certain, p.completion_tokens) for p in planned] == [(0, True, 200), (1, False, 200)]
+    assert len(ClaimsJudge(tries=1).plan(case(2))) == 1
+    with pytest.raises(ValueError, match="tries 0 is not a positive whole number"):
+        ClaimsJudge(tries=0)
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        ({"golden_claims": []}, '"candidate_claims" is missing'),
+        ({**CLAIMS, "common_claims": None}, '"common_claims" is not a list'),
+        ({**CLAIMS, "common_claims": ["A", 5]}, '"common_claims" holds something that is not a text: 5'),
+        (
+            {**CLAIMS, "common_claims": [["x" * 90]]},
+            f'"common_claims" holds something that is not a text: [\'{"x" * 58}',
+        ),
+    ],
+)
+async def test_a_reply_of_another_shape_is_told_to_the_judge(found, problem):
+    steps = []
+
+    def reply(step, prompt):
+        steps.append(step)
+        return ChatReply(text=json.dumps(found))
+
+    opinion = await ClaimsJudge(tries=2).opinion(case(2), RecordingAsk(reply))
+
+    assert opinion.evidence["problems"] == [problem, problem]
+    assert steps == ["claims", "claims.retry"]
+
+
+@pytest.mark.parametrize(
+    ("golden", "candidate", "common", "clamped"),
+    [(2, 2, 2, False), (2, 3, 2, False), (2, 1, 2, True), (1, 3, 2, True)],
+)
+async def test_more_common_claims_than_an_answer_makes_are_kept_as_a_sign(golden, candidate, common, clamped):
+    lists = {
+        "golden_claims": [f"c{n}" for n in range(golden)],
+        "candidate_claims": [f"c{n}" for n in range(candidate)],
+        "common_claims": [f"c{n}" for n in range(common)],
+    }
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(lists))))
+
+    assert opinion.evidence["clamped"] is clamped
+
+
+async def test_an_answer_without_claims_has_a_recall_and_no_precision():
+    silent = {"golden_claims": ["A"], "candidate_claims": [], "common_claims": []}
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(silent))))
+
+    assert opinion.values == {"recall": 0, "precision": Unscored(reason="no claims in the answer"), "f1": 0}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import pytest
 
 from replay.scorers.judges.dry_run import estimate
@@ -25,6 +28,8 @@ NO = Unscored(reason="judge timed-out")
         ("majority", [NO, Unscored(reason="other"), NO], NO),
         ("mean", [4.0, 5.0, NO], 4.5),
         ("mean", [NO], NO),
+        ("mean", [Unscored(reason="other"), NO, NO], NO),
+        ("mean", [0.0, 0.0], 0.0),
     ],
 )
 def test_votes_become_one_value(voting, votes, result):
@@ -71,6 +76,86 @@ async def test_an_estimate_asks_nothing_and_counts_what_will_be_asked(tmp_path):
     assert guessed.asks == guessed.asks_at_most == tally.asks == 4
     assert 400 < guessed.prompt_tokens < 2000
     assert guessed.cost_usd == pytest.approx((guessed.prompt_tokens + 4) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "completion_tokens"), [("correctness", 1), ("factual", 120), ("claims", 200)]
+)
+def test_an_estimate_takes_four_characters_for_a_token(kind, completion_tokens):
+    one = panel(kind, adapter="scripted", prices={"prompt_usd": 2, "completion_usd": 3}, repeats=3)
+    first, *_ = one.judge.plan(case(2))
+    guessed = estimate(one, [case(2)], settled=4)
+
+    assert (guessed.name, guessed.cases, guessed.settled, guessed.cached) == (kind, 1, 4, 0)
+    assert guessed.asks == 3
+    assert guessed.asks_at_most == 3 * len(one.judge.plan(case(2)))
+    assert guessed.prompt_tokens == 3 * round(len(first.prompt) / 4)
+    assert guessed.completion_tokens == 3 * completion_tokens
+    assert guessed.cost_usd == pytest.approx((2 * guessed.prompt_tokens + 9 * completion_tokens) / 1e6)
+
+
+def test_steps_that_are_generated_are_estimated_once(tmp_path):
+    (tmp_path / "own.yaml").write_text("- {name: brevity, definition: Is it short}")
+    settings = {"mode": "single", "criteria_file": "own.yaml", "repeats": 2}
+    guessed = estimate(
+        panel("geval", tmp_path, adapter="scripted", **settings), [case(1), case(2)], settled=0
+    )
+
+    assert (guessed.asks, guessed.asks_at_most, guessed.cached) == (1 + 2 * 2, 1 + 2 * 2, 0)
+    assert guessed.completion_tokens == 120 + 4 * 3
+
+
+def test_a_case_whose_prompt_cant_be_filled_in_takes_nothing(tmp_path):
+    (tmp_path / "own.txt").write_text("{{ passages[0].text }} {{ predicted }}")
+    built = panel("correctness", tmp_path, adapter="scripted", prompt="own.txt")
+
+    assert estimate(built, [case(1), case(2)], settled=0).asks_at_most == 0
+
+
+def test_one_voter_without_prices_makes_the_cost_unknown():
+    priced = {"adapter": "scripted", "prices": {"prompt_usd": 1, "completion_usd": 1}}
+    voters = [priced, {"adapter": "scripted", "name": "other"}]
+
+    assert estimate(panel("correctness", voters=voters), [case(1)], settled=0).cost_usd is None
+    assert estimate(panel("correctness", voters=voters[:1]), [case(1)], settled=0).cost_usd > 0
+
+
+async def test_progress_is_told_and_cases_without_any_value_are_counted():
+    told = []
+    async with judge_server(lambda prompt, number: "Yes" if number == 1 else "Hm") as server:
+        built = panel("correctness", **server.settings(), concurrency=1)
+        _, tally = await judge(built, [case(1), case(2), case(3, *ANSWERS[:2], None)], told=told.append)
+
+    assert told == [1, 2]
+    assert (tally.verdicts, tally.unscored) == (2, 1)
+
+
+def test_voters_votes_and_repeats_are_in_the_signature():
+    voters = [{"adapter": "scripted", "name": name} for name in ("one voter", "two")]
+    alone, many = panel("correctness", voters=voters[:1]), panel("claims", voters=voters, repeats=2)
+
+    assert re.fullmatch(
+        r"correctness:prompt=[0-9a-f]{12}\|max_tokens=16,temperature=0\|by:one_voter@[0-9a-f]{12}"
+        r"\+own-parameters\|repeats:1",
+        alone.signature,
+    )
+    assert re.search(r"\|by:one_voter@\S+\+two@\S+\|votes:mean\|repeats:2$", many.signature)
+    assert list(many.columns) == ["claims.recall", "claims.precision", "claims.f1"]
+    assert list(alone.columns) == ["correctness"]
+
+
+def test_cases_are_told_apart_by_conversation_system_and_policy():
+    """By depth within each; a dialogue is judged with all of its turns."""
+    others = [msgspec.structs.replace(r, policy="gold") for r in records(*ANSWERS)]
+    histories = {"s": {"gold": "gold"}, "t": {"pred": "gold"}}
+    found = cases("dialogue", [*records(*ANSWERS), *others], {"c1": TALK}, histories)
+
+    assert [(c.record.policy, c.record.depth, c.history_shown) for c in found] == [
+        ("pred", 3, "own"),
+        ("gold", 3, "gold"),
+    ]
+    turns = cases("turn", others, {"c1": TALK}, {})
+    assert [[r.depth for r in c.records] for c in turns] == [[1], [1, 2], [1, 2, 3]]
 
 
 async def test_an_estimate_knows_the_cache_and_what_may_follow(tmp_path):

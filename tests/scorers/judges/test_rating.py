@@ -69,3 +69,16 @@ def test_a_mean_of_samples_leaves_out_what_cant_be_read():
 def test_samples_without_ratings_are_unscored():
     assert SampledRating(ratings=(None, None)).value is UNREADABLE
     assert SampledRating(ratings=(0, 0, 5)).value is CANT_EVALUATE
+    assert SampledRating(ratings=(0, 0, 5, 4)).value == 4.5  # as many zeros don't outnumber
+    assert SampledRating(ratings=(0, None)).value is CANT_EVALUATE
+
+
+def test_both_ends_of_the_scale_count_and_nothing_beyond():
+    found = rated(digits("1", {"1": 0.25, "5": 0.25, "0": 0.25, "6": 0.25}))
+
+    assert (found.value, found.mass) == (pytest.approx(3.0), pytest.approx(0.5))
+    assert list(found.probabilities) == ["1", "5"]
+
+
+def test_candidates_off_the_scale_alone_are_no_rating():
+    assert weighted_rating([digits("4", {"9": 1.0})], 1, 5, label="x") is UNREADABLE
