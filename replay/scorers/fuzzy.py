@@ -28,8 +28,8 @@ def fuzzy_ratio(answer: str, gold: str) -> float:
     from rapidfuzz.fuzz import partial_ratio
 
     predicted, wanted = normalize(answer), normalize(gold)
-    if not predicted or not wanted:
-        return float(predicted == wanted)
+    if predicted == wanted:
+        return 1.0  # also where neither says anything, which is 0 to rapidfuzz
     return partial_ratio(predicted, wanted) / 100
 
 

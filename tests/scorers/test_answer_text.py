@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -48,6 +50,11 @@ def test_plain_words_keep_letters_beyond_ascii():
     assert words("Ça coûte 5 €", "plain") == ["ça", "coûte", "5"]
 
 
+def test_only_ascii_words_have_a_stem_of_their_own():
+    assert words("He walked naïvely", "plain", stemmer=True) == ["he", "walk", "naïvely"]
+    assert words("He walked", "plain") == words("He walked", "plain", stemmer=False) == ["he", "walked"]
+
+
 @pytest.mark.parametrize(
     "answer", ["CANNOTANSWER", " CANNOTANSWER\n", "cannotanswer.", "I don't know", "i don’t know."]
 )
@@ -86,3 +93,4 @@ def test_patterns_are_told_apart_by_their_signature():
 
     assert signatures[:2] == ["default", "quac"]
     assert len(set(signatures)) == 4
+    assert patterns_signature(("no", "nope")) == hashlib.sha256(b"no\nnope").hexdigest()[:8]

@@ -35,3 +35,9 @@ def test_unanswerable_questions_can_be_left_out(factory):
     assert not isinstance(some.observe(turns)[2], Unscored)
     assert not any(isinstance(one, Unscored) for one in everything.observe(turns))
     assert some.signature == f"{everything.signature}|questions:answerable"
+
+
+@pytest.mark.parametrize("factory", FACTORIES, ids=lambda factory: factory.__name__)
+def test_a_pattern_that_is_none_is_refused_by_every_scorer(factory):
+    with pytest.raises(ValueError, match=r'declining: "\(" is not a regular expression \(.*unterminated'):
+        factory(declining=("no idea", "("))

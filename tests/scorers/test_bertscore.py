@@ -153,6 +153,98 @@ def test_words_that_stand_in_every_reference_weigh_nothing(tiny_model):
     assert observed == [Unscored(reason="no word piece with an idf above 0")]
 
 
+def test_one_text_of_word_pieces_that_weigh_nothing_is_enough_for_no_score(tiny_model):
+    turns = [turn("a cat", "a cat dog", depth=1), turn("dog", "a cat", depth=2)]
+    nothing = Unscored(reason="no word piece with an idf above 0")
+
+    assert bertscore(model=tiny_model, num_layers=2, idf=True).observe(turns) == [nothing, nothing]
+
+
+def test_what_pairs_have_scored_is_kept_by_the_references_that_weighed_them(tiny_model):
+    model = bertscore_model.BertModel(tiny_model, 2, "cpu")
+    pairs, weighings = [("the cat sat", "a cat was it")], (["a cat", "the dog"], ["it was", "the mat"], None)
+    kept = [model.score(pairs, idf_references=references) for references in weighings]
+
+    assert len({str(scores) for scores in kept}) == 3
+    for references, scores in zip(weighings, kept, strict=True):
+        assert (
+            bertscore_model.BertModel(tiny_model, 2, "cpu").score(pairs, idf_references=references) == scores
+        )
+
+
+def test_only_references_that_are_compared_weigh_word_pieces():
+    first = [turn("a", "cat", "dog", depth=1), turn("I don't know", "dog", depth=2), turn(None, "x", depth=3)]
+    scorer = bertscore(idf=True).surveyed([*first, turn("a", "CANNOTANSWER", depth=4)])
+
+    assert scorer.references == {("c1", 1): ("cat", "dog")}
+    assert scorer.surveyed([turn("a", "mat", depth=5)]).references == {
+        ("c1", 1): ("cat", "dog"),
+        ("c1", 5): ("mat",),
+    }
+    assert scorer.is_mean
+    assert scorer.combine([0.25, 0.5]) == 0.375
+
+
+def test_the_order_of_turns_moves_no_weight(tiny_model, monkeypatch):
+    """A kept score is found again by the references in their order."""
+    given = []
+    score = bertscore_model.BertModel.score
+    monkeypatch.setattr(
+        bertscore_model.BertModel,
+        "score",
+        lambda self, pairs, **more: given.append(more["idf_references"]) or score(self, pairs, **more),
+    )
+    turns = [turn("a cat", "the mat", depth=1), turn("a dog", "a cat sat", depth=2)]
+    scorer = bertscore(model=tiny_model, num_layers=2, idf=True)
+    scorer.observe(turns)
+    scorer.observe(turns[::-1])
+
+    assert given == [["a cat sat", "the mat"]] * 2
+
+
+def test_the_weighted_scorer_can_tell_what_is_missing_too(monkeypatch):
+    monkeypatch.setattr("replay.scorers.neural_extra.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(PluginError, match='"bertscore" needs torch'):
+        bertscore(idf=True).check_installed()
+
+
+def test_the_model_lies_on_the_device_that_was_named(tiny_model):
+    import torch
+
+    there = bertscore_model.BertModel(tiny_model, 2, "meta")
+    assert next(there._model.parameters()).device.type == "meta"
+    usual = "cuda" if torch.cuda.is_available() else "cpu"
+    assert bertscore_model.BertModel(tiny_model, 2, None)._device == usual
+
+
+def test_the_best_layer_of_a_known_model_is_bert_scores(tiny_model):
+    assert bertscore_model.BertModel(tiny_model, 2, "cpu")._layers("roberta-large", None) == 17
+
+
+def test_scores_are_kept_until_there_are_too_many(tiny_model, monkeypatch):
+    monkeypatch.setattr(bertscore_model, "KEPT_PAIRS", 3)
+    model = bertscore_model.BertModel(tiny_model, 2, "cpu")
+    counts = []
+    for pairs in ([("a", "cat")], [("a", "dog"), ("a", "mat")], [("it", "dog"), ("it", "mat")]):
+        model.score(pairs)
+        counts.append(len(model._kept))
+
+    assert counts == [1, 3, 2]
+
+
+@pytest.mark.parametrize(("held", "times"), [(2**28, 1), (1, 3)])
+def test_a_text_of_several_blocks_is_embedded_once_while_it_is_held(tiny_model, monkeypatch, held, times):
+    encoded = []
+    model = bertscore_model.BertModel(tiny_model, 2, "cpu")
+    embed = model._embed
+    monkeypatch.setattr(bertscore_model, "BLOCK", 2)
+    monkeypatch.setattr(bertscore_model, "HELD_FLOATS", held)
+    monkeypatch.setattr(model, "_embed", lambda pieces, *more: encoded.extend(pieces) or embed(pieces, *more))
+    model.score([(f"the cat {'sat ' * n}", "a dog") for n in range(6)])
+
+    assert encoded.count("a dog") == times
+
+
 def test_a_baseline_is_rescaled_by(tiny_model, monkeypatch):
     baseline = bertscore_model.BertScores(0.5, 0.5, 0.2)
     monkeypatch.setattr(bertscore_model.BertModel, "baseline", lambda self, lang: baseline)

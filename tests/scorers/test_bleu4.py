@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.bleu4 import Bleu4
+from replay.scorers.bleu4 import Bleu4, sentence_counts
 from replay.scorers.scorer import Unscored
 from replay.testing import ScorerContract
 from tests.scorers.turns import skipped_turn, turn
@@ -59,7 +59,7 @@ def test_any_subset_is_a_corpus_of_its_own_and_not_a_mean():
     turns = [turn("the cat sat on the mat", "the cat sat on the mat"), turn("a dog ran off today", "no cat")]
     good, bad = scorer.observe(turns)
 
-    assert scorer.combine([good]) == pytest.approx(1)
+    assert scorer.combine([good]) == 1  # sacreBLEU's own is a rounding error above
     assert scorer.combine([bad]) == 0
     # 6 of 11 words match, 5 of 9 pairs, 4 of 7, 3 of 5; the answers are longer than the references.
     assert scorer.combine([good, bad]) == pytest.approx((6 / 11 * 5 / 9 * 4 / 7 * 3 / 5) ** 0.25)
@@ -98,3 +98,10 @@ def test_answerable_questions_only():
 def test_the_signature_is_like_sacrebleus():
     assert Bleu4().signature == "bleu4:sacrebleu|case:mixed|eff:no|tok:13a|smooth:exp|declining:default"
     assert "case:lc" in Bleu4(lowercase=True).signature
+
+
+def test_counting_one_answer_warns_of_nothing(caplog):
+    """sacreBLEU would advise another setting for scores of single sentences, which we don't take."""
+    sentence_counts("in Paris", ["in Paris"], "13a")
+
+    assert not caplog.records

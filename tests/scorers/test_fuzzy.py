@@ -48,6 +48,9 @@ def test_the_threshold_makes_it_a_match_or_none():
 
     assert fuzzy(threshold=0.85).observe(turns) == [1.0, 1.0]
     assert fuzzy(threshold=0.9).observe(turns) == [0.0, 1.0]
+    assert fuzzy(threshold=fuzzy_ratio("abcd", "abce")).observe(turns) == [1.0, 1.0]
+    assert fuzzy(threshold=0).observe([turn("abcd", "wxyz")]) == [1.0]
+    assert fuzzy(threshold=1).observe(turns) == [0.0, 1.0]
     assert fuzzy(threshold=None).observe(turns) == [pytest.approx(6 / 7), 1.0]
 
 

@@ -36,9 +36,9 @@ class ClaimCounts:
         """In [0, 1]; 0 where nothing is common. None without a golden claim."""
         if self.recall is None:
             return None
-        precision = self.precision or 0.0
-        both = self.recall + precision
-        return 2 * self.recall * precision / both if both else 0.0
+        if not self.precision:
+            return 0.0
+        return 2 * self.recall * self.precision / (self.recall + self.precision)
 
 
 def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> ClaimCounts:

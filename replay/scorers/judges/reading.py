@@ -17,7 +17,9 @@ _NUMBER = r"-?\d+(?:\.\d+)?"
 _LABELS = ("score", "rating", "grade")
 _OUT_OF = re.compile(rf"(?<![\d.])({_NUMBER})\s*(?:/|out\s+of)\s*{_NUMBER}", re.IGNORECASE)
 _ANY_NUMBER = re.compile(rf"(?<![\d.\w])({_NUMBER})(?![\d\w])")
-_VERDICT = re.compile(r"\bverdict\b[\s\"'*_`]*(?:\bis\b|:|=|-)[\s\"'*_`]*(?:factually\s+)?(\w+)", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"\bverdict\b[\s\"'*_`]*(?:\bis\b|:|=|-)[\s\"'*_`]*(?:factually\s+)?(\w+)", re.IGNORECASE
+)
 _MATCHING = {"1": True, "true": True, "matching": True, "0": False, "false": False, "contradicting": False}
 
 _PLACES_TRIED = 1000

@@ -13,7 +13,8 @@ from replay.core.asking.patience import Patience
 from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
 from replay.scenario.judge_section import identity
-from replay.scorers.judges.asking import Asker, VoterAsk, question_key
+from replay.scorers.judges.asking import Asker, Voter, VoterAsk, question_key, sample_name
+from replay.scorers.judges.prompt import short_hash
 from replay.scorers.judges.tally import Tally
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import judge_server
@@ -95,10 +96,49 @@ async def test_the_cache_saves_asks_and_counts_them(tmp_path):
         built = panel("correctness", **server.settings(), cache=str(tmp_path / "verdicts.db"))
         tallies = []
         for _ in range(2):
-            _, tally = await judge(built, [case(1), case(2)])
+            verdicts, tally = await judge(built, [case(1), case(2)])
             tallies.append((tally.asks, tally.cached, tally.prompt_tokens))
+            told = [asked.cached for verdict in verdicts for asked in verdict.asks]
+            assert told == [len(tallies) == 2] * 2
 
     assert tallies == [(2, 0, 200), (0, 2, 0)]
+
+
+def test_a_voter_takes_parameters_only_if_its_adapter_says_so():
+    class Taking:
+        takes_parameters = True
+
+    silent, taking = (Voter(name="a b", adapter=adapter(), identity="{}") for adapter in (object, Taking))
+
+    assert silent.signature == f"a_b@{short_hash('{}')}+own-parameters"
+    assert taking.signature == f"a_b@{short_hash('{}')}"
+    assert (silent.sent({"seed": 1}), taking.sent({"seed": 1})) == ({}, {"seed": 1})
+
+
+def test_a_voter_is_unfit_after_three_replies_in_a_row_that_cant_serve():
+    asker = Asker("geval", Patience(), DiskCache(None), Tally())
+    one, other = (
+        VoterAsk(asker, 1, Voter(name=name, adapter=object(), identity="{}"), 0) for name in ("one", "other")
+    )
+    one.found_unfit("first")
+    one.found_unfit("second")
+    assert one.unfit is None
+    one.found_fit()
+    for reason in ("third", "fourth", "fifth"):
+        assert one.unfit is None
+        one.found_unfit(reason)
+
+    assert (one.unfit, other.unfit) == ("fifth", None)
+    assert (asker.tally.failed_asks, asker.tally.first_failure) == (5, "one: first")
+    other.found_fit()  # who was never unfit
+    assert VoterAsk(asker, 2, one.voter, 1).unfit == "fifth"
+
+
+@pytest.mark.parametrize(
+    ("repeat", "sample", "once", "name"), [(0, 0, False, "0/0"), (2, 1, False, "2/1"), (2, 1, True, "once")]
+)
+def test_samples_have_names_of_their_own(repeat, sample, once, name):
+    assert sample_name(repeat, sample, once=once) == name
 
 
 async def test_repeats_and_samples_are_questions_of_their_own(tmp_path):

@@ -106,10 +106,10 @@ def test_steps_that_are_generated_are_estimated_once(tmp_path):
 
 
 def test_a_case_whose_prompt_cant_be_filled_in_takes_nothing(tmp_path):
-    (tmp_path / "own.txt").write_text("{{ passages[0].text }} {{ predicted }}")
+    (tmp_path / "own.txt").write_text("{{ golds[1].strip() }} {{ predicted }}")
     built = panel("correctness", tmp_path, adapter="scripted", prompt="own.txt")
 
-    assert estimate(built, [case(1), case(2)], settled=0).asks_at_most == 0
+    assert estimate(built, [case(1), case(2)], settled=0).asks_at_most == 1
 
 
 def test_one_voter_without_prices_makes_the_cost_unknown():
