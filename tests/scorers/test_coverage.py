@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.bertscore_model import BertModel, bert_model
-from replay.scorers.coverage import coverage, sentences, worst_covered
+from replay.scorers.coverage import _sentencizer, coverage, sentences, worst_covered
 from replay.testing import ScorerContract
 from tests.scorers.neural_contract import close, without_batch_noise
 from tests.scorers.turns import turn
@@ -43,6 +43,11 @@ def test_sentences_go_by_punctuation():
     assert sentences("It was Paris. Was it?  Yes!") == ["It was Paris.", "Was it?", "Yes!"]
     assert sentences(" \n ") == []
     assert sentences("a \ud800.") == ["a ?."]
+
+
+def test_no_answer_is_too_long_for_the_sentencizer():
+    pytest.importorskip("spacy", reason='needs pip install "convreplay[neural]"')
+    assert _sentencizer("en").max_length >= 10**9
 
 
 def test_is_made_of_the_bertscores_of_sentences(tiny_model):
@@ -87,6 +92,10 @@ def test_sentences_of_all_turns_are_compared_in_one_go(tiny_model, monkeypatch):
 def test_settings_without_meaning_are_refused(tmp_path):
     with pytest.raises(ValueError, match="threshold"):
         coverage(threshold=85)
+    with pytest.raises(ValueError, match=r"threshold: -1\.01 is not between -1 and 1"):
+        coverage(threshold=-1.01)
+    assert "threshold:-1|" in coverage(threshold=-1).signature
+    assert "threshold:1|" in coverage(threshold=1).signature
     with pytest.raises(ValueError, match="num_layers"):
         coverage(model=str(tmp_path))
     with pytest.raises(ValueError, match="batch_size"):

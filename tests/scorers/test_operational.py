@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy
 import pytest
 from hypothesis import given, strategies as st
@@ -11,6 +13,7 @@ from replay.scorers.operational import (
     latency,
     prompt_tokens,
     quantile_of,
+    resampled_quantiles,
     ttft,
 )
 from replay.scorers.scorer import Unscored, unit_of
@@ -103,6 +106,47 @@ def test_quantiles_are_numpys_second_definition(values, share):
     published = numpy.quantile(values, share, method="averaged_inverted_cdf")
 
     assert quantile_of(values, share) == pytest.approx(float(published))
+
+
+@pytest.mark.parametrize("share", [0, 0.07, 0.25, 0.5, 0.95, 1])
+def test_quantiles_of_all_resamples_at_once_are_those_of_each(share):
+    """Also where a resample has no value, every value, or ends between two of them."""
+    values = [9.0, 1.0, 4.0, 2.0]
+    weights = numpy.array(
+        [[1, 1, 1, 1], [0, 2, 0, 2], [4, 0, 0, 0], [0, 0, 3, 1], [1, 2, 0, 1], [0, 0, 0, 0]]
+    )
+    *found, nothing = latency(quantile=share).combine_resampled(values, [0, 1, 2, 3], weights)
+
+    drawn = [[v for v, times in zip(values, row, strict=True) for _ in range(times)] for row in weights[:-1]]
+    assert found == [quantile_of(some, share) for some in drawn]
+    assert math.isnan(nothing)
+
+
+def test_resamples_are_taken_a_few_at_a_time(monkeypatch):
+    weights = numpy.random.default_rng(0).multinomial(3, [1 / 3] * 3, 7)
+    whole = latency(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], weights)
+    sizes = []
+    monkeypatch.setattr("replay.scorers.operational.RESAMPLED_AT_ONCE", 6)
+    monkeypatch.setattr(
+        "replay.scorers.operational.resampled_quantiles",
+        lambda ordered, some, share: sizes.append(len(some)) or resampled_quantiles(ordered, some, share),
+    )
+
+    assert (
+        latency(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], weights).tolist()
+        == whole.tolist()
+    )
+    assert sizes == [2, 2, 2, 1]
+    monkeypatch.setattr("replay.scorers.operational.RESAMPLED_AT_ONCE", 1)
+    latency(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], weights)
+    assert sizes[4:] == [1] * 7
+
+
+@pytest.mark.parametrize("quantile", [0, 0.0, 0.5, 1])
+def test_a_quantile_may_be_either_end(quantile):
+    assert latency(quantile=quantile).combine([1.0, 2.0]) == 1 + quantile
+    with pytest.raises(ValueError, match="quantile: -0.01 is not between 0 and 1"):
+        latency(quantile=-0.01)
 
 
 @pytest.mark.parametrize("factory", ALL)

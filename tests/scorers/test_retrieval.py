@@ -83,6 +83,10 @@ def test_the_check_values_of_ndcg():
         (precision_at_scorer(k=4), "xayb", "abc", 2 / 4),
         (precision_at_scorer(k=5), "a", "a", 1 / 5),
         (precision_at_scorer(k=3), "aaa", "a", 1 / 3),  # twice the same is found once
+        (RetrievalScorer(metric=precision_at), "xaby", "ab", 2 / 4),  # all places count
+        (ndcg_linear_scorer(k=2), "xabc", "abc", (1 / 2) / (1 + 1 / 2)),
+        (ndcg_scorer(k=5), "ab", "ab", 1),
+        (modified_precision_scorer(), "ab", "aab", 1),  # a gold passage that is listed twice is one
         (ndcg_linear_scorer(), "aab", "ab", (1 + 1 / 3) / (1 + 1 / 2)),
     ],
 )
@@ -118,10 +122,39 @@ def test_an_answer_without_passages_is_a_miss_if_its_system_reports_passages_els
     assert precision_at_scorer().observe(turns)[1] == 0
 
 
+def test_a_run_that_is_surveyed_in_parts_is_known_as_a_whole():
+    """The part in which a system reports passages may be another one."""
+    first, second = [retrieved("a", depth=1)], [retrieved("", depth=2)]
+    scorer = hit_rate_scorer()
+
+    assert scorer.surveyed(first).surveyed(second).observe(second) == [0.0]
+    assert scorer.surveyed(second).surveyed(first).observe(second) == [0.0]
+    assert scorer.surveyed(second).observe(second) == [Unscored(reason="the system reports no passages")]
+    assert scorer.observe(second) == [Unscored(reason="the system reports no passages")]
+
+
+def test_of_nothing_retrieved_every_metric_is_zero():
+    turns = [retrieved("x", depth=1), retrieved("", depth=2)]
+
+    assert [scorer.observe(turns)[1] for scorer in [*ALL, RetrievalScorer(metric=precision_at)]] == [0.0] * 7
+
+
+def test_a_turn_is_unscored_for_the_first_reason_that_holds():
+    reasons = [("", "", None), ("", "", "x"), ("", "a", "x")]
+    found = hit_rate_scorer().observe([retrieved(r, g, answer=a) for r, g, a in reasons])
+
+    assert [one.reason for one in found] == [
+        "not answered: timed-out",
+        "no gold passage",
+        "the system reports no passages",
+    ]
+
+
 @pytest.mark.parametrize("k", [0, -1])
 def test_a_cut_off_without_meaning_is_refused(k):
-    with pytest.raises(ValueError, match="k: "):
+    with pytest.raises(ValueError, match=f"k: {k} is not a positive whole number"):
         hit_rate_scorer(k=k)
+    assert score(hit_rate_scorer(k=1), "a", "a") == 1
 
 
 def test_the_signatures_name_the_cut_off():

@@ -69,8 +69,15 @@ def test_a_text_is_embedded_once(tiny_model, monkeypatch):
     model.cosines(TEXTS)
     assert sorted(encoded) == sorted({text for pair in TEXTS for text in pair})
 
+    assert len(model._kept) == 5
     monkeypatch.setattr("replay.scorers.similarity.KEPT_TEXTS", 6)
-    assert model.cosines([*TEXTS, ("mat", "mat")])[:3] == close(model.cosines(TEXTS))
+    model.cosines([("mat", "mat")])
+    assert len(model._kept) == 6  # as many as may be kept
+    again = model.cosines([*TEXTS, ("city", "mat")])[:3]
+    assert set(model._kept) == {"city", "mat", *(text for pair in TEXTS for text in pair)}
+    assert model.cosines(TEXTS) == close(again)
+    model.cosines([("the city", "it")])
+    assert set(model._kept) == {"the city", "it"}
 
 
 @pytest.mark.parametrize(
