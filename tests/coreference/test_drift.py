@@ -20,7 +20,7 @@ async def test_the_mode_is_in_the_verdict_and_in_the_signature(mode):
         assessment = await drift.assess(SINGER, 2, played("Nobody knows."))
 
         assert assessment.drift.mode == mode
-        assert f"drift:{mode}|" in drift.signature
+        assert f"drift:{mode}-1|" in drift.signature
 
 
 async def test_a_lost_antecedent_is_drift():

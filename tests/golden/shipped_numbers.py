@@ -1,5 +1,6 @@
 """
-What the shipped parts make of the shipped conversations: readings, rewrites, verdicts, plans, scores, tables.
+What the shipped parts make of the shipped conversations: readings, rewrites, verdicts, plans, scores, tables;
+and what the resolvers make of corner cases.
 
 The extractive system's answers are a file of their own, and all other files are about the answers in there,
 so that another answer is one difference and not a thousand.
@@ -26,7 +27,9 @@ from replay.core.settings.plugins import available, build, load
 from replay.coreference.clusters import read_all
 from replay.coreference.drift import DriftDetector
 from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Resolver, document_of, recorded_document
+from replay.coreference.rewriting import rewrite
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.standalone import standalone_questions
 from replay.datasets.loading import read_conversations
@@ -50,6 +53,7 @@ from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns
 from replay_adapters.local.extractive import VERSION as EXTRACTIVE, ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer
+from tests.golden.corner_cases import MORE_QUESTIONS, QUESTIONS, documents
 from tests.golden.golden_file import Golden, kept, plain
 from tests.samples import Recorded, ticking
 
@@ -209,6 +213,43 @@ def _readings(name: str) -> Content:
 def _reading(reading: Reading) -> list[Any]:
     likely = reading.distribution[:ANTECEDENTS]
     return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source, likely]
+
+
+def _corner_cases() -> Content:
+    """Each mention's best antecedent, its probability and the next one's; the question if rewritten."""
+    cases = dict(documents())
+    rows: dict[str, dict[str, Any]] = {at: {} for at in cases}
+    for name, resolver in RESOLVERS.items():
+        for (at, document), readings in zip(
+            cases.items(), read_all(resolver, list(cases.values())), strict=True
+        ):
+            rows[at][name] = [_best(reading) for reading in readings]
+            rewritten = rewrite(document.question, readings)
+            if rewritten != document.question:
+                rows[at][name].append(rewritten)
+    of = f"corner cases {_digest(msgspec.json.encode(cases))}"
+    rewriter = SubstitutionRewriter().signature
+    versions = {name: f"{resolver.signature}|{rewriter}" for name, resolver in RESOLVERS.items()}
+    raised = {name: f"raise {RAISED[name]}, or {RAISED['substitution']}" for name in RESOLVERS}
+    return Golden(of=of, versions=versions, rows=plain(rows)), raised
+
+
+def _best(reading: Reading) -> list[Any]:
+    return [reading.mention.text, reading.antecedent, *(p for p, _ in reading.distribution[:ANTECEDENTS])]
+
+
+def _mentions() -> Content:
+    """What stands for something else in a question, and whether it owns something."""
+    rows = {
+        question: {"mentions": [[one.text, one.start, one.kind, one.possessive] for one in found]}
+        for question in (*QUESTIONS, *MORE_QUESTIONS)
+        for found in (find_mentions(question),)
+    }
+    versions = {"mentions": "|".join(resolver.signature for resolver in RESOLVERS.values())}
+    raised = {"mentions": f"raise {RAISED['embedded']} and {RAISED['rules']}"}
+    return Golden(
+        of=f"questions {_digest(repr([*rows]).encode())}", versions=versions, rows=plain(rows)
+    ), raised
 
 
 def _rewrites() -> Content:
@@ -386,6 +427,8 @@ def _played(conversation: Conversation, depth: int) -> tuple[Played, ...]:
 
 
 FILES: Mapping[str, Callable[[], Content | Coroutine[Any, Any, Content]]] = {
+    "mentions": _mentions,
+    "corner-cases": _corner_cases,
     "readings-embedded": partial(_readings, "embedded"),
     "readings-rules": partial(_readings, "rules"),
     "rewrites": _rewrites,

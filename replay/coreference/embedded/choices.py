@@ -32,7 +32,7 @@ def choice(
 
 def clusters(document: Document, choices: Iterable[Choice]) -> list[Cluster]:
     """
-    Each antecedent's span with the mentions in the question that mean it, ordered by antecedent.
+    Each antecedent's span with the mentions that mean it in the order of *choices*; ordered by antecedent.
 
     Mentions that are left alone are in no cluster.
     """
@@ -44,4 +44,4 @@ def clusters(document: Document, choices: Iterable[Choice]) -> list[Cluster]:
             members.setdefault(chosen.antecedent, []).append(
                 Span(start=question_start + mention.start, end=question_start + mention.end)
             )
-    return [(antecedent, *sorted(mentions)) for antecedent, mentions in sorted(members.items())]
+    return [(antecedent, *mentions) for antecedent, mentions in sorted(members.items())]

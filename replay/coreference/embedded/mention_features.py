@@ -85,7 +85,7 @@ def asking(mention: Mention, mentions: Sequence[Mention], line: Sequence[str]) -
         float(mention.text.lower() in REFLEXIVES),
         float(first == 0),
         float(first + size >= len(line) - 1),
-        first / max(1, len(line)),
+        first / len(line),
         float(len(mentions) > 1),
         float(any(m.kind == mention.kind and m.start < mention.start for m in mentions)),
         float(any(m.start < mention.start for m in mentions)),

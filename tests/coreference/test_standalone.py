@@ -1,0 +1,118 @@
+"""Questions made independent of their context: what is read, what is kept, what is written for whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from replay.core.drift_evidence import Mention, Reading
+from replay.coreference.embedded import EmbeddedResolver
+from replay.coreference.standalone import evidence, standalone_questions, with_standalone
+from tests.samples import SINGER, conversation
+
+BARE = replace(SINGER, turns=tuple(replace(turn, standalone=None) for turn in SINGER.turns))
+REWRITTEN = [
+    "Who sang Stone Garden?",
+    "Where was Alice Okafor born?",
+    "Who taught Alice Okafor?",
+    "What did Dilys play?",
+]
+
+
+@dataclass(frozen=True)
+class Sure:
+    """Reads every question as asking for Ann Lee, with this probability; has seen what it was given."""
+
+    probability: float | None
+    signature = "sure"
+
+    def read(self, documents):
+        distribution = () if self.probability is None else ((self.probability, "Ann Lee"), (0.1, "Bob"))
+        return [
+            (
+                Reading(
+                    mention=Mention(start=10, end=13, text=document.question[10:13], kind="she"),
+                    antecedent="Ann Lee",
+                    source=str(len(document.turns)) + document.title,
+                    distribution=distribution,
+                ),
+            )
+            for document in documents
+        ]
+
+
+def test_each_question_is_read_after_the_recorded_ones():
+    found = standalone_questions(BARE, EmbeddedResolver())
+    assert [one.depth for one in found] == [1, 2, 3, 4]
+    assert [one.question for one in found] == [turn.question for turn in BARE.turns]
+    assert [one.rewritten for one in found] == REWRITTEN
+    assert [len(one.readings) for one in found] == [0, 1, 1, 0]
+
+
+def test_so_many_exchanges_and_the_title_are_read():
+    def seen(**how):
+        return [one.readings[0].source for one in standalone_questions(SINGER, Sure(0.5), **how)]
+
+    title = SINGER.title
+    assert seen() == [f"{n}{title}" for n in (0, 1, 2, 2)]
+    assert seen(window=1, background=False) == ["0", "1", "1", "1"]
+
+
+def test_a_reading_less_probable_than_the_least_changes_nothing():
+    talk = conversation(("Where was she?", "Here."))
+    for probability, least, rewritten in (
+        (0.5, 0.5, "Where was Ann Lee?"),
+        (0.5, 0.51, "Where was she?"),
+        (None, 1, "Where was Ann Lee?"),
+    ):
+        (one,) = standalone_questions(talk, Sure(probability), min_probability=least)
+        assert one.rewritten == rewritten
+
+
+def test_a_question_stands_alone_if_it_was_mended_or_leans_on_nothing():
+    found = standalone_questions(BARE, EmbeddedResolver())
+    assert all(one.stands_alone for one in found)
+    unmended = replace(found[1], rewritten=found[1].question)
+    assert not unmended.stands_alone
+
+
+def test_only_questions_without_a_standalone_form_get_ours():
+    found = standalone_questions(BARE, EmbeddedResolver())
+    unmended = (found[0], replace(found[1], rewritten=found[1].question), *found[2:])
+    mixed = replace(BARE, turns=(*BARE.turns[:2], replace(BARE.turns[2], standalone="Whose?"), BARE.turns[3]))
+    kept = with_standalone(mixed, unmended)
+    assert [turn.standalone for turn in kept.turns] == [REWRITTEN[0], None, "Whose?", REWRITTEN[3]]
+    assert replace(kept, turns=mixed.turns) == mixed
+
+
+def test_the_evidence_is_all_that_led_to_the_question():
+    _, second, *_ = standalone_questions(SINGER, Sure(0.5))
+    assert evidence(SINGER, second) == {
+        "conversation": "singer",
+        "depth": 2,
+        "turn": "singer#2",
+        "question": "Where was she born?",
+        "rewritten": "Where was Ann Lee born?",
+        "standalone": "Where was the singer Alice Okafor born?",
+        "mentions": [
+            {
+                "start": 10,
+                "end": 13,
+                "text": "she",
+                "kind": "she",
+                "antecedent": "Ann Lee",
+                "source": f"1{SINGER.title}",
+                "probability": 0.5,
+                "distribution": [[0.5, "Ann Lee"], [0.1, "Bob"]],
+            }
+        ],
+    }
+
+
+def test_the_evidence_names_no_probability_where_there_is_none():
+    (_, alone, *_) = standalone_questions(SINGER, Sure(None))
+    assert evidence(SINGER, alone)["mentions"][0]["probability"] is None
+    (reading,) = alone.readings
+    long = replace(reading, distribution=tuple((0.1, str(n)) for n in range(9)), antecedent=None)
+    (shown,) = evidence(SINGER, replace(alone, readings=(long,)))["mentions"]
+    assert shown["probability"] is None
+    assert len(shown["distribution"]) == 5
