@@ -1,4 +1,8 @@
-"""How tests wait for what is really somewhere else: another process, a socket, a browser, a thread."""
+"""
+How tests wait for what is really somewhere else: another process, a socket, a browser, a thread.
+
+Nothing here says how long something may take; where something never comes, a test ends after ``PATIENCE_S``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PATIENCE_S = 300.0
-"""After which a test that waits for something has failed: it never comes. No machine is this slow."""
+"""So slow is no machine: what hasn't come by then never comes."""
 _LOOK_AGAIN_S = 0.005
 
 
@@ -29,3 +33,19 @@ async def until_async(reached: Callable[[], T]) -> T:
         while not (found := reached()):
             await asyncio.sleep(_LOOK_AGAIN_S)
     return found
+
+
+async def others_first() -> None:
+    """Return when every task and socket of this loop has had its turn several times."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def takes(seconds: float) -> None:
+    """For a server that takes its time, so that others come in between: *seconds* or more."""
+    await asyncio.sleep(seconds)
+
+
+def hold_up(seconds: float) -> None:
+    """Keep this thread, and the loop it runs, from everything for at least *seconds*."""
+    time.sleep(seconds)

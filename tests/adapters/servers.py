@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from tests.waiting import others_first
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -52,7 +54,7 @@ async def playing(*chunks: bytes, reset: bool = False, stay: bool = False) -> As
             if stay:
                 await done.wait()
             if reset:
-                await asyncio.sleep(0.005)  # so that what was sent isn't overtaken by the reset
+                await others_first()  # so that what was sent isn't overtaken by the reset
                 writer.transport.abort()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
@@ -65,7 +67,7 @@ async def playing(*chunks: bytes, reset: bool = False, stay: bool = False) -> As
     finally:
         done.set()
         server.close()
-        await asyncio.sleep(0.002)  # lets the connections' tasks end
+        await others_first()  # the connections' tasks end
 
 
 async def unused_address() -> str:
@@ -141,4 +143,4 @@ async def cutting(stream: bytes) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        await asyncio.sleep(0.002)  # lets the connections' tasks end
+        await others_first()  # the connections' tasks end

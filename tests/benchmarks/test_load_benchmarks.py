@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -20,7 +22,7 @@ def benchmark(name, *options):
         [sys.executable, str(FOLDER / name), *map(str, options)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -41,7 +43,7 @@ def served(*options):
         yield "127.0.0.1", int(url.removesuffix("/v1").rpartition(":")[2])
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def post(body, path="/v1/chat/completions"):
@@ -53,7 +55,7 @@ class Wire:
     """A connection that reads replies as HTTP/1.1 says, and fails on anything else."""
 
     def __init__(self, address):
-        self._socket = socket.create_connection(address, timeout=20)
+        self._socket = socket.create_connection(address, timeout=PATIENCE_S)
         self._file = self._socket.makefile("rb")
 
     def __enter__(self):
@@ -226,7 +228,7 @@ def test_latency_tells_what_each_client_adds():
 
 
 def test_latency_tells_how_late_open_arrivals_are_asked():
-    options = ("--rounds", 1, "--delay-ms", 5, "--rate", 100, "--seconds", 1)
+    options = ("--rounds", 1, "--delay-ms", 5, "--rate", 100, "--seconds", 0.2)
     said = benchmark("latency.py", *options, "--parts", "arrivals")
 
     assert "| constant |" in said
@@ -234,9 +236,9 @@ def test_latency_tells_how_late_open_arrivals_are_asked():
 
 
 def test_memory_tells_of_open_conversations_of_a_long_run_and_of_waiting():
-    options = ("--conversations", 50, "--delay-ms", 50, "--turns", 1000, "--sample-every", 250)
-    said = benchmark("memory.py", *options, "--waiting-s", 1)
+    options = ("--conversations", 50, "--delay-ms", 50, "--turns", 400, "--sample-every", 100)
+    said = benchmark("memory.py", *options, "--waiting-s", 0.2)
 
     assert "| 50 |" in said
-    assert "| 1,000 |" in said
-    assert "s in 1 s |" in said
+    assert "| 400 |" in said
+    assert "s in 0.2 s |" in said

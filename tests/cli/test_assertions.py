@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +16,7 @@ import yaml
 import replay
 from replay.core.errors import RunError
 from tests.cli.command import replay_cli
+from tests.waiting import PATIENCE_S, until
 
 TALKS, TURNS = 6, 3
 RIGHT = "gold"
@@ -197,11 +197,9 @@ def test_a_resumed_run_asserts_at_its_end(folder):
         text=True,
     ) as process:
         try:
-            deadline = time.monotonic() + 30
-            while not _begun(folder / "slow") and time.monotonic() < deadline:
-                time.sleep(0.01)
+            until(lambda: _begun(folder / "slow"))
             process.send_signal(signal.SIGINT)
-            said, _ = process.communicate(timeout=30)
+            said, _ = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
     assert process.returncode == 130

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from replay.core.settings.plugins import available
 from replay.scenario.reading import read_scenario
 from replay.scenario.shipped import find_scenario, shipped_names
 from tests.cli.command import replay_cli
+from tests.waiting import PATIENCE_S, until
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "help"
 VERBS = [command.name for command in app.registered_commands]
@@ -199,11 +199,9 @@ def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        deadline = time.monotonic() + 30
-        while _answered(folder / runs) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: _answered(folder / runs) >= 3)
         process.send_signal(number)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "go on with: replay resume" in said
     assert "Traceback" not in said
@@ -251,11 +249,11 @@ def test_serve_says_where_it_answers_and_answers(folder):
                 json.dumps(body).encode(),
                 {"content-type": "application/json"},
             )
-            with urllib.request.urlopen(request, timeout=10) as reply:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
                 answer = json.load(reply)["choices"][0]["message"]["content"]
             assert answer == "The harbour is made of glass."
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=10)
+            process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
     assert process.returncode == 130

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from replay.core.errors import PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.history import Exchange
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
+from tests.waiting import until
 
 
 def document(n: int) -> Document:
@@ -160,10 +160,7 @@ def test_workers_leave_with_a_killed_parent():
         worker = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    deadline = time.monotonic() + 10
-    while _runs(worker) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not _runs(worker)
+    until(lambda: not _runs(worker))
 
 
 def _runs(pid: int) -> bool:

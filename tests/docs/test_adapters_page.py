@@ -29,6 +29,7 @@ from replay import (
 from replay.core.settings.plugins import available, build, load
 from replay.testing import entered
 from tests.adapters.servers import answering, unused_address
+from tests.waiting import PATIENCE_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
 
@@ -200,7 +201,7 @@ async def _run(*command: str, folder: Path) -> str:
         *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:

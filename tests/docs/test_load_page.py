@@ -36,7 +36,7 @@ CHANGED = {
     "stress": {"ramp_s: 5": "ramp_s: 0", "warmup_s: 10": "warmup_s: 0.5"},
     "openai": {},
 }
-"""What of the shipped scenarios is changed: nobody has to wait for a minute, and any machine is fast enough."""
+"""What of the shipped scenarios is changed: nobody waits for a minute, and any machine is fast enough."""
 STALL_S = 0.6
 
 

@@ -15,13 +15,14 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from tests.waiting import others_first, takes
+
 Step = Callable[[asyncio.StreamWriter], Awaitable[None]]
 Script = Sequence[Step]
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _TLS = b"\x16"
 """What a TLS handshake begins with, which any HTTP server takes for a bad request."""
-READ_FIRST_S = 0.01
 """How long a client is given to take in what was sent, before a reset lets it forget that."""
 
 
@@ -105,7 +106,7 @@ def drip(data: bytes, every_s: float = 0.02) -> Step:
             for byte in data:
                 writer.write(bytes((byte,)))
                 await writer.drain()
-                await asyncio.sleep(every_s)
+                await takes(every_s)
 
     return step
 
@@ -135,7 +136,7 @@ async def close(writer: asyncio.StreamWriter) -> None:
 
 async def reset(writer: asyncio.StreamWriter) -> None:
     """The end of the connection with a reset, as a crashed process or a cut route causes it."""
-    await asyncio.sleep(READ_FIRST_S)
+    await others_first()  # what was sent is read before it
     raw: socket.socket = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

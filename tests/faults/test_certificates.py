@@ -11,6 +11,7 @@ from replay.runs.run import Run, newest_run
 from tests.faults.dialects import DIALECTS
 from tests.faults.fault_server import playing_faults, reply
 from tests.faults.table import ANSWER, FAULTS
+from tests.waiting import PATIENCE_S
 
 (FAULT,) = [fault for fault in FAULTS if fault.where == "wrong name"]
 
@@ -44,7 +45,7 @@ async def test_a_trusted_certificate_counts_for_its_own_host_and_for_no_other(ce
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 _, said = await process.communicate()
         finally:
             if process.returncode is None:

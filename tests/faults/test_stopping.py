@@ -23,6 +23,7 @@ from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.runs.run import Run, newest_run
 from replay.store.store import RunStore
 from tests.adapters.servers import answering, completion
+from tests.waiting import PATIENCE_S
 
 TALKS = 12
 TURNS = 3
@@ -109,7 +110,7 @@ def scenario(folder: Path, desk: Desk, *, keyed: bool = False, **changes: Any) -
 async def stopped(content: dict[str, Any], folder: Path) -> tuple[Run, str]:
     """The run, which has to stop, and what is said about that."""
     with pytest.raises(RunStoppedError) as caught:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             await run_async(content, runs=folder / "runs")
     return Run(newest_run(folder / "runs")), str(caught.value)
 
@@ -256,7 +257,7 @@ async def replay_cli(*arguments: str, cwd: Path, key: str) -> AsyncIterator[tupl
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             out, _ = await process.communicate()
         assert process.returncode is not None
         yield process.returncode, out.decode()

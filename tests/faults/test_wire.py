@@ -16,6 +16,7 @@ from tests.faults.dialects import DIALECTS, Dialect
 from tests.faults.fault_server import FaultServer, close, playing_faults, reply
 from tests.faults.playing import NAME, TWO_TURNS, play_against
 from tests.faults.table import ANSWER, FAULTS, Fault
+from tests.waiting import PATIENCE_S
 
 ATTEMPTS = 3
 CASES = [
@@ -56,7 +57,7 @@ async def faulty(
 
 @pytest.mark.parametrize(("fault", "dialect"), CASES)
 async def test_a_fault_has_its_outcome_and_its_next_step(fault, dialect, request):
-    async with faulty(fault, dialect, request) as server, asyncio.timeout(30):
+    async with faulty(fault, dialect, request) as server, asyncio.timeout(PATIENCE_S):
         seen = await play_against(dialect.build(server.address), settings(fault))
         requests = server.requests
 

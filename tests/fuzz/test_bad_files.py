@@ -23,12 +23,12 @@ def test_what_people_get_wrong_is_told_in_good_time(name, tmp_path):
     if name == "scenario assembled":
         pytest.skip("what can't be read can't be assembled; tried as a scenario")
     for what, content in HAND_MADE.items():
-        began = time.monotonic()
+        began = time.process_time()  # what else the machine has to do is not in it
         try:
             target.tried(content, tmp_path)
         except Exception as error:
             raise AssertionError(f"{name}: {what}: {type(error).__name__}") from error
-        assert time.monotonic() - began < LONGEST_S, what
+        assert time.process_time() - began < LONGEST_S, what
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -9,9 +9,9 @@ import pytest
 
 from tests.fuzz.inputs import HAND_MADE, mutated
 from tests.fuzz.replies import REPLIES, trying
+from tests.waiting import PATIENCE_S
 
 EXAMPLES = 60
-LONGEST_S = 10.0
 
 
 @pytest.mark.parametrize("name", REPLIES)
@@ -26,7 +26,7 @@ async def test_whatever_a_system_replies_the_ask_ends_with_an_answer_or_an_error
             assert await tried(seed, patient=True) is not None, "the good reply is not taken"
         for what, content in inputs.items():
             try:
-                async with asyncio.timeout(LONGEST_S):
+                async with asyncio.timeout(PATIENCE_S):
                     await tried(content)
             except Exception as error:
                 raise AssertionError(f"{name}: {what}: {type(error).__name__}: {content[:300]!r}") from error

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
@@ -22,6 +21,8 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.runs.run import Run, score
 from replay.testing import chat_server
+from tests.cli.command import replay_cli, replay_process
+from tests.waiting import others_first, until_async
 
 TALKS = 4
 TURNS = 5
@@ -209,8 +210,7 @@ async def test_an_interrupted_run_is_to_be_finished_first(folder):
     async with chat_server(delay_s=0.01) as server:
         content = scenario(folder, server.system, "gold", play={"concurrency": 1})
         task = asyncio.create_task(run_async(content, runs=folder / "runs"))
-        while server.asked.total() < 3:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: server.asked.total() >= 3)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         (run,) = (folder / "runs").iterdir()
@@ -232,8 +232,7 @@ async def test_a_rerun_that_was_cancelled_goes_on_where_it_stood(folder):
         run = await run_async(content, runs=folder / "runs")
         server.asked, server.delay_s = Counter(), 0.005
         task = asyncio.create_task(rerun_async(run.folder, ["depth>=3"]))
-        while server.asked.total() < 7:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: server.asked.total() >= 7)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert not run.state().finished
@@ -244,11 +243,6 @@ async def test_a_rerun_that_was_cancelled_goes_on_where_it_stood(folder):
     assert len({(r.record.policy, r.record.conversation, r.record.depth) for r in run.superseded()}) == 24
     assert 24 <= server.asked.total() <= 25  # one ask may have been under way
     assert run.state().finished
-
-
-def cli(folder, *arguments, **more) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "replay", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, **more)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
@@ -263,16 +257,14 @@ async def test_killed_again_and_again_a_rerun_asks_every_chosen_turn_and_none_tw
         every = places(run)
         server.asked, server.delay_s = Counter(), 0.005
         verb = ["rerun", str(run.folder), "--only", "depth>=2"]
-        for _ in range(3):
+        for _ in range(2):
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "replay", *verb),
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
             )
             until = server.asked.total() + rng.randint(1, 6)
-            async with asyncio.timeout(30):
-                while server.asked.total() < until:
-                    await asyncio.sleep(0.001)
+            await until_async(lambda until=until: server.asked.total() >= until)
             process.send_signal(signal.SIGKILL)
             await process.wait()
             await server.quiet()
@@ -281,7 +273,7 @@ async def test_killed_again_and_again_a_rerun_asks_every_chosen_turn_and_none_tw
                 (one.record.policy, one.record.conversation, one.record.depth) for one in run.superseded()
             } & set(places(run))
             verb = ["resume", str(run.folder)]
-        done = await asyncio.to_thread(cli, folder, *verb)
+        done = await asyncio.to_thread(replay_process, *verb, cwd=folder)
         assert done.returncode == 0, done.stderr
         again = server.asked - before
     assert places(run) == every
@@ -299,15 +291,15 @@ def test_the_command_line_asks_again_and_says_what_it_did(folder):
     faults = [{"kind": "refused", "conversation": "talk1", "depth": 2}]
     system = {"name": "s", "adapter": "scripted", "settings": {"answers": "gold", "faults": faults}}
     (folder / "s.yaml").write_text(yaml.safe_dump(scenario(folder, system, "gold")))
-    assert cli(folder, "run", "s.yaml").returncode == 0
-    done = cli(folder, "rerun", "--only", "failed")
+    assert replay_cli("run", "s.yaml", cwd=folder).returncode == 0
+    done = replay_cli("rerun", "--only", "failed", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "1 turn chosen" in done.stderr
     assert "1 turn was asked again (1 attempt kept)." in done.stdout
-    nothing = cli(folder, "rerun", "--only", "outcome=timed-out")
+    nothing = replay_cli("rerun", "--only", "outcome=timed-out", cwd=folder)
     assert nothing.returncode == 0
     assert "nothing was asked again" in nothing.stderr
-    without = cli(folder, "rerun")
+    without = replay_cli("rerun", cwd=folder)
     assert without.returncode == 2
     assert "--only failed" in without.stderr
 
@@ -329,7 +321,7 @@ async def test_a_run_is_consistent_at_any_moment_of_a_rerun(folder):
             assert len(rows) == 2 * TALKS
             assert all(turns == deepest == different for *_, turns, deepest, different in rows)
             looks += 1
-            await asyncio.sleep(0.001)
+            await others_first()
         await task
     assert looks > 3
     assert (await resume_async(run.folder)).outcomes() == {"answered": 2 * TALKS * TURNS}

@@ -46,8 +46,8 @@ async def play_level(
     """
     Offer *level* with as many of *sessions* as it needs, and wait for the asks under way at its end.
 
-    *start* is the reading of *clock* when the run started. It must be ``time.perf_counter`` where anything
-    has to be waited for. *sessions* must not block.
+    *start* is the reading of *clock* when the run started. It must go as the event loop's clock does, which
+    is what is waited by. *sessions* must not block.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.

@@ -30,6 +30,7 @@ from replay_adapters.botframework.direct_line import DirectLine
 from replay_adapters.http.client import HttpClient
 from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.adapters.servers import answering
+from tests.waiting import PATIENCE_S, takes, until_async
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."),))
 SECRET = "secret-of-the-channel"
@@ -107,7 +108,7 @@ async def test_an_answer_is_all_the_bot_sends_until_it_is_quiet(receive: str) ->
     async def bot(talk: Talk, asked: Activity) -> None:
         async def say() -> None:
             for text in ("One.", "Two.", "Three."):
-                await asyncio.sleep(0.03)
+                await takes(0.03)
                 await talk.send({"type": "typing"})
                 await talk.send(message(text, asked))
 
@@ -127,7 +128,7 @@ async def test_a_bot_that_expects_input_is_not_waited_for(receive: str) -> None:
         await talk.send(message("One.", asked))
         await talk.send(message("Two?", asked, inputHint="expectingInput"))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert (await _ask(DirectLineService(bot), receive=receive, quiet_s=60)).text == "One.\n\nTwo?"
 
 
@@ -165,8 +166,7 @@ async def test_what_comes_late_is_not_taken_for_the_next_answer(receive: str) ->
     async with _asking(DirectLineService(bot), receive=receive) as session:
         assert (await session.ask(request())).text == "Yes."
         hanging = asyncio.create_task(session.ask(request("hang")))
-        while len(asked_before) < 2:
-            await asyncio.sleep(0.005)
+        await until_async(lambda: len(asked_before) >= 2)
         hanging.cancel()
         assert (await session.ask(request())).text == "Yes."
 
@@ -223,8 +223,7 @@ async def test_a_stream_that_is_closed_is_opened_again_where_it_stood() -> None:
             assert talk.listener is not None
             await talk.listener.close(code=1001)
             await talk.send(message("Two.", asked))  # nobody listens
-            while talk.streams < 2:
-                await asyncio.sleep(0.005)
+            await until_async(lambda: talk.streams >= 2)
             await talk.send(message("Three.", asked, inputHint="expectingInput"))
 
         service.later(say())
@@ -242,7 +241,7 @@ async def test_a_stream_that_is_closed_again_and_again_cuts_an_answer_off() -> N
             while True:
                 if talk.listener is not None and not talk.listener.closed:
                     await talk.listener.close(code=1001, message=b"collision")
-                await asyncio.sleep(0.005)
+                await takes(0.005)
 
         service.later(close_all())
 
@@ -353,9 +352,8 @@ async def test_a_cancelled_session_leaves_no_stream_open(receive: str) -> None:
         playing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await playing
-        async with asyncio.timeout(5):
-            while any(talk.listener and not talk.listener.closed for talk in service.talks.values()):
-                await asyncio.sleep(0.005)
+        talks = service.talks.values()
+        await until_async(lambda: not any(talk.listener and not talk.listener.closed for talk in talks))
 
 
 async def test_nothing_there_is_told_as_with_any_http_system() -> None:

@@ -58,7 +58,7 @@ async def _model(request: web.Request) -> web.StreamResponse:
     body = await request.json()
     *before, last = [m["content"] for m in body["messages"] if m["role"] == "user"]
     if last == HANG:
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
     if last == FAIL:
         return web.json_response({"type": "error", "error": {"type": "invalid_request_error"}}, status=400)
     text = f"{body['metadata']['user_id']}, {len(before)} before"

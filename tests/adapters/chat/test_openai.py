@@ -29,7 +29,7 @@ async def _model(request: web.Request) -> web.Response:
     body = await request.json()
     *before, last = [m["content"] for m in body["messages"] if m["role"] == "user"]
     if last == HANG:
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
     if last == FAIL:
         return web.json_response({"error": {"message": "no"}}, status=400)
     return web.json_response(completion(f"{body['user']}, {len(before)} before"))

@@ -58,7 +58,7 @@ async def _model(request: web.Request) -> web.StreamResponse:
     body = await request.json()
     *before, last = [item["content"] for item in body["input"] if item["role"] == "user"]
     if last == HANG:
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
     if last == FAIL:
         return web.json_response({"error": {"message": "no"}}, status=400)
     pieces = [f"{body['user']}, ", f"{len(before)} before"]

@@ -23,7 +23,7 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
-from replay.testing import FAIL, HANG, STUCK_S, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import (
     Handler,
@@ -36,6 +36,7 @@ from tests.adapters.servers import (
     playing,
     streamed,
 )
+from tests.waiting import PATIENCE_S, takes
 
 DONE = event("[DONE]")
 TALK = Conversation(id="c", turns=())
@@ -52,7 +53,7 @@ async def _model(request: web.Request) -> web.StreamResponse:
     for piece in (f"{body['user']}, ", f"{len(before)} ", "before"):
         await response.write(delta(piece))
         if last == HANG:
-            await asyncio.sleep(3600)  # in the middle of the answer
+            await asyncio.Event().wait()  # in the middle of the answer
     await response.write(delta(None, "stop") + DONE)
     return response
 
@@ -70,7 +71,7 @@ async def _reply(address: str, **settings: Any) -> ChatReply:
     async with (
         OpenAIAdapter(base_url=address, model="m", stream=True, **settings) as adapter,
         adapter.session(TALK) as session,
-        asyncio.timeout(5),
+        asyncio.timeout(PATIENCE_S),
     ):
         return await session.ask(REQUEST)
 
@@ -118,9 +119,9 @@ async def test_pieces_that_came_together_have_no_gap_and_others_the_one_they_had
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(delta("a") + delta("b"))
-        await asyncio.sleep(0.03)
+        await takes(0.03)
         await response.write(delta("c"))
-        await asyncio.sleep(0.03)  # nothing comes but what is no text
+        await takes(0.03)  # nothing comes but what is no text
         await response.write(delta("", "stop") + DONE)
         return response
 
@@ -387,7 +388,7 @@ async def test_a_connection_is_used_again_after_a_stream(parts: list[bytes]) -> 
 async def test_a_server_that_goes_on_after_its_end_mark_is_not_waited_for() -> None:
     stream = delta("Yes.") + DONE
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(stream)
-    async with playing(head + stream + b"\r\n", stay=True) as address, asyncio.timeout(STUCK_S):
+    async with playing(head + stream + b"\r\n", stay=True) as address, asyncio.timeout(PATIENCE_S):
         reply = await _reply(address)
 
     assert reply.text == "Yes."

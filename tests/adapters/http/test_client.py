@@ -22,6 +22,7 @@ from replay import (
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
 from tests.adapters.servers import answering, http, playing, unused_address
+from tests.waiting import PATIENCE_S, others_first
 
 KEY = "sk-0123456789"
 
@@ -33,7 +34,7 @@ async def _failure(
     client = HttpClient(headers={"Authorization": f"Bearer {KEY}"}, unauthorized="set NAME", **settings)
     async with server as address, client:
         with pytest.raises(AdapterError) as caught:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 (await client.request("POST", address + path, {"q": 1})).json()
     assert KEY not in str(caught.value)
     assert f"POST {address}/ask" in str(caught.value)
@@ -257,7 +258,7 @@ async def test_a_connection_closed_between_two_asks_is_no_matter() -> None:
     ):
         for _ in range(3):
             assert (await client.request("POST", address)).json() == 1
-            await asyncio.sleep(0.005)
+            await others_first()
 
 
 async def test_a_connection_that_the_server_closes_while_it_is_asked_may_be_tried_again() -> None:
@@ -281,7 +282,7 @@ async def test_a_connection_that_the_server_closes_while_it_is_asked_may_be_trie
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
-        async with client, asyncio.timeout(5):
+        async with client, asyncio.timeout(PATIENCE_S):
             await client.request("POST", address, {})
             for stream in (None, StreamEnd()):
                 with pytest.raises(AdapterConnectionError) as caught:
@@ -291,7 +292,7 @@ async def test_a_connection_that_the_server_closes_while_it_is_asked_may_be_trie
                 await client.request("POST", address, {})
     finally:
         server.close()
-        await asyncio.sleep(0.002)  # lets the connections' tasks end
+        await others_first()  # the connections' tasks end
 
     assert requests == 5
 
@@ -371,7 +372,7 @@ async def test_more_than_a_hundred_asks_are_under_way_at_a_time() -> None:
         return web.json_response(arrived)
 
     client = HttpClient()
-    async with answering(handler) as address, client, asyncio.timeout(10):
+    async with answering(handler) as address, client, asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*(client.request("GET", address) for _ in range(150)))
 
 

@@ -37,7 +37,7 @@ class Backend:
         body = await request.json()
         self.bodies.append(body)
         if body["q"] == HANG:
-            await asyncio.sleep(3600)
+            await asyncio.Event().wait()
         if body["q"] == FAIL:
             return web.Response(status=422, text="no")
         before = len(body.get("log", ()))

@@ -44,7 +44,7 @@ class Rasa:
         body = await request.json()
         self.bodies.append(body)
         if body["message"] == HANG:
-            await asyncio.sleep(3600)
+            await asyncio.Event().wait()
         if body["message"] == FAIL:
             return web.json_response({"status": "failure"}, status=500)
         tracker = self.trackers.setdefault(body["sender"], [])

@@ -24,7 +24,7 @@ REQUEST = ChatRequest(question=HARD, history=(Exchange(question="A?", answer="A.
 async def _search(request: web.Request) -> web.Response:
     """A search service that is asked by GET and remembers nothing."""
     if request.query["q"] == HANG:
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
     if request.query["q"] == FAIL:
         return web.Response(status=422)
     before = len(request.query.getall("asked", []))
@@ -47,7 +47,7 @@ async def _counter(request: web.Request) -> web.Response:
     """A shop of the old kind, whose sessions are cookies."""
     form = await request.post()
     if form["q"] == HANG:
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
     if form["q"] == FAIL:
         return web.Response(status=422)
     before = int(request.cookies.get("before", "0"))

@@ -20,9 +20,10 @@ from replay import (
     Conversation,
     Passage,
 )
-from replay.testing import FAIL, HANG, STUCK_S, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering, cutting, event, playing, streamed
+from tests.waiting import PATIENCE_S
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)
@@ -39,7 +40,7 @@ async def _backend(request: web.Request) -> web.StreamResponse:
     for piece in (f"{body['id']}: ", f"{len(body['log'])} before"):
         await response.write(event({"text": piece}))
         if body["q"] == HANG:
-            await asyncio.sleep(3600)
+            await asyncio.Event().wait()
     await response.write(event("[DONE]"))
     return response
 
@@ -109,7 +110,7 @@ async def test_nothing_is_waited_for_after_the_last_event(until: str) -> None:
         playing(head + stream + b"\r\n", stay=True) as address,
         HttpAdapter(url=address, until=until, **SSE) as adapter,
         adapter.session(TALK) as session,
-        asyncio.timeout(STUCK_S),
+        asyncio.timeout(PATIENCE_S),
     ):
         assert (await session.ask(REQUEST)).text == "Yes."
 

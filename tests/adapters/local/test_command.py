@@ -25,6 +25,7 @@ from replay import (
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
+from tests.waiting import PATIENCE_S, others_first, until_async
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
@@ -295,25 +296,25 @@ async def test_a_late_answer_is_nobodys(tmp_path: Path) -> None:
     program = """
 import threading
 say_later = threading.Event()
+late = []
 def later(key):
     say_later.wait()
     say(answer="late", conversation=key)
 for body in asked():
     if body["question"] == "later":
-        threading.Thread(target=later, args=[body["conversation"]], daemon=True).start()
+        late.append(threading.Thread(target=later, args=[body["conversation"]], daemon=True))
+        late[-1].start()
         open("waiting", "w").close()
     else:
         if (body["question"] == "both"):
             say_later.set()
-            time.sleep(0.05)
+            late.pop().join()
         say(answer="in time", conversation=body["conversation"])
 """
     async with _asking(tmp_path, program, per="run") as session:
         await session.ask(REQUEST)
         late = asyncio.create_task(session.ask(ChatRequest(question="later", history=(), depth=1)))
-        async with asyncio.timeout(10):
-            while not (tmp_path / "waiting").exists():
-                await asyncio.sleep(0.005)
+        await until_async((tmp_path / "waiting").exists)
         late.cancel()
         both = await session.ask(ChatRequest(question="both", history=(), depth=1))
         after = await session.ask(REQUEST)
@@ -351,9 +352,7 @@ async def test_a_program_is_ended_with_all_it_started(how: str, per: str, tmp_pa
         tmp_path, STUBBORN, command=("python", "bot.py", *arguments), per=per, grace_s=0.05
     ) as session:
         ask = asyncio.create_task(session.ask(REQUEST))
-        async with asyncio.timeout(10):
-            while not (tmp_path / "pids.done").exists():
-                await asyncio.sleep(0.005)
+        await until_async((tmp_path / "pids.done").exists)
         if how == "cancelled":
             ask.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -364,9 +363,7 @@ async def test_a_program_is_ended_with_all_it_started(how: str, per: str, tmp_pa
         if how == "closed":
             assert all(map(_alive, pids))
 
-    async with asyncio.timeout(10):
-        while any(map(_alive, pids)):
-            await asyncio.sleep(0.005)
+    await until_async(lambda: not any(map(_alive, pids)))
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
@@ -380,9 +377,9 @@ async def test_a_cancelled_run_does_not_wait_for_a_program_that_does_not_end(tmp
 
     running = asyncio.Event()
     run = asyncio.create_task(play())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await running.wait()
-        await asyncio.sleep(0.02)  # so that it waits for the program to end by itself
+        await others_first()  # so that it waits for the program to end by itself
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run

@@ -25,6 +25,7 @@ from replay.core.errors import PluginError, PluginNotFoundError
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.local.python import PythonAdapter
+from tests.waiting import PATIENCE_S
 
 RELEASED = threading.Event()
 """Set at the end of each test, so that no thread hangs on."""
@@ -224,7 +225,7 @@ async def test_a_function_may_return_something_to_wait_for() -> None:
 
 
 async def test_functions_run_side_by_side_in_threads_of_their_own() -> None:
-    together = threading.Barrier(8, timeout=5)
+    together = threading.Barrier(8, timeout=PATIENCE_S)
 
     def function() -> str:
         together.wait()

@@ -30,6 +30,7 @@ from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.websocket.adapter import WebSocketAdapter
 from tests.adapters.servers import answering, playing, unused_address
+from tests.waiting import PATIENCE_S
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
@@ -295,13 +296,13 @@ async def test_pings_are_answered_between_two_questions() -> None:
         adapter.session(TALK) as session,
     ):
         await session.ask(REQUEST)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await ponged.wait()
 
 
 async def test_a_system_that_answers_no_ping_is_given_up() -> None:
     async def chat(socket: web.WebSocketResponse) -> None:
-        await asyncio.sleep(3600)  # reads nothing, so answers nothing
+        await asyncio.Event().wait()  # reads nothing, so answers nothing
 
     with pytest.raises(AdapterConnectionError, match="no answer to a ping"):
         await _ask(chat, ping_s=0.02)
@@ -497,7 +498,7 @@ async def test_a_cancelled_ask_closes_its_connection() -> None:
             ask.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await ask
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert await ended.get() == WSCloseCode.OK
 
 

@@ -175,7 +175,7 @@ async def test_a_place_is_taken_to_the_end_of_a_stream(monkeypatch: pytest.Monke
     sleep = asyncio.sleep
 
     async def held(delay_s: float, *rest: Any) -> None:
-        await (go_on.wait() if delay_s == 7.5 else sleep(delay_s))
+        await (go_on.wait() if delay_s == 7.5 else sleep(0))
 
     async with _asking(ExtractiveAdapter(), chunk_delay_s=7.5, capacity=1) as client:
         monkeypatch.setattr(asyncio, "sleep", held)

@@ -4,6 +4,8 @@ import pytest
 
 from replay import AdapterTimeoutError, ChatReply, ChatRequest
 from replay.core.asking.patience import Deadlines, ask_within
+from tests.virtual_time import in_virtual_time, now
+from tests.waiting import takes
 
 REQUEST = ChatRequest(question="Who?", history=(), depth=1)
 REPLY = ChatReply(text="Mira.")
@@ -20,14 +22,16 @@ async def never(request):
     await asyncio.get_running_loop().create_future()
 
 
+@in_virtual_time
 async def test_an_answer_in_time_is_handed_on_and_leaves_no_timer():
     async def ask(request):
         return REPLY
 
     assert await ask_within(Asked(ask), REQUEST, Deadlines(0.01)) is REPLY
-    await asyncio.sleep(0.02)  # a timer left behind would cancel this task
+    await takes(0.02)  # a timer left behind would cancel this task
 
 
+@in_virtual_time
 async def test_a_late_answer_is_a_timeout_after_which_the_task_goes_on():
     with pytest.raises(AdapterTimeoutError, match=r"within 0\.01 s"):
         await ask_within(Asked(never), REQUEST, Deadlines(0.01))
@@ -35,6 +39,7 @@ async def test_a_late_answer_is_a_timeout_after_which_the_task_goes_on():
     await asyncio.sleep(0)
 
 
+@in_virtual_time
 async def test_a_cancelled_ask_is_no_timeout():
     task = asyncio.create_task(ask_within(Asked(never), REQUEST, Deadlines(60)))
     await asyncio.sleep(0)
@@ -43,6 +48,7 @@ async def test_a_cancelled_ask_is_no_timeout():
         await task
 
 
+@in_virtual_time
 async def test_who_is_cancelled_when_the_deadline_passes_is_cancelled():
     """A run that is told to stop must not take that for a slow system and ask again."""
 
@@ -58,6 +64,7 @@ async def test_who_is_cancelled_when_the_deadline_passes_is_cancelled():
         await task
 
 
+@in_virtual_time
 async def test_an_answer_that_comes_all_the_same_counts():
     """An adapter that can't be interrupted right now may still have its reply."""
 
@@ -71,6 +78,7 @@ async def test_an_answer_that_comes_all_the_same_counts():
     assert asyncio.current_task().cancelling() == 0
 
 
+@in_virtual_time
 async def test_deadlines_may_lie_within_each_other():
     async with asyncio.timeout(60):
         with pytest.raises(AdapterTimeoutError):
@@ -80,19 +88,20 @@ async def test_deadlines_may_lie_within_each_other():
             await ask_within(Asked(never), REQUEST, Deadlines(60))
 
 
+@in_virtual_time
 async def test_every_ask_has_its_full_time_and_little_more():
-    loop = asyncio.get_running_loop()
-    deadlines = Deadlines(0.064)
+    deadlines = Deadlines(64)
 
     async def seconds():
-        begun = loop.time()
+        begun = now()
         with pytest.raises(AdapterTimeoutError):
             await ask_within(Asked(never), REQUEST, deadlines)
-        return loop.time() - begun
+        return now() - begun
 
-    assert min(await asyncio.gather(*(seconds() for _ in range(20)))) >= 0.064
+    assert all(64 <= lasted <= 65 for lasted in await asyncio.gather(*(seconds() for _ in range(20))))
 
 
+@in_virtual_time
 async def test_asks_that_ended_are_not_kept():
     async def ask(request):
         return REPLY

@@ -8,8 +8,10 @@ import pytest
 from asyncio_throttle.throttler import Throttler
 
 from replay.core.asking.politeness import PolitenessLimit
+from tests.virtual_time import in_virtual_time
 
 
+@in_virtual_time
 async def test_asks_pass_in_the_order_in_which_they_came():
     passed = []
     async with PolitenessLimit(1000, 1.0) as limit:
@@ -22,6 +24,7 @@ async def test_asks_pass_in_the_order_in_which_they_came():
     assert passed == list(range(20))
 
 
+@in_virtual_time
 async def test_no_more_asks_than_allowed_pass_at_once():
     async with PolitenessLimit(3, 60.0) as limit:
         waiting = [asyncio.ensure_future(limit.wait()) for _ in range(10)]
@@ -33,6 +36,7 @@ async def test_no_more_asks_than_allowed_pass_at_once():
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
+@in_virtual_time
 async def test_only_one_waiter_polls(monkeypatch):
     """asyncio-throttle polls while it waits; a thousand conversations must not all do so."""
     polling = 0
@@ -51,6 +55,7 @@ async def test_only_one_waiter_polls(monkeypatch):
     assert most == 1
 
 
+@in_virtual_time
 async def test_whoever_gave_up_uses_up_nothing():
     async with PolitenessLimit(1, 60.0) as limit:
         gone = asyncio.ensure_future(limit.wait())
@@ -58,10 +63,11 @@ async def test_whoever_gave_up_uses_up_nothing():
         # Not yet dispatched when cancelled: the one ask of this minute is still there.
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(1):  # it would be a minute
             await limit.wait()
 
 
+@in_virtual_time
 async def test_leaving_ends_the_dispatcher():
     before = asyncio.all_tasks()
     async with PolitenessLimit(1, 60.0) as limit:

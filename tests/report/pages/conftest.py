@@ -13,6 +13,7 @@ import pytest
 
 from replay.runs.launch import run
 from tests.report.pages.runs import hostile_run
+from tests.waiting import PATIENCE_S
 
 CHROMIUM = Path("/usr/bin/chromium")
 DRIVER = Path("/usr/bin/chromedriver")
@@ -41,7 +42,7 @@ def viewing(*arguments: str, cwd: Path) -> Iterator[str]:
             yield next(word for word in line.split() if word.startswith("http"))
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=PATIENCE_S)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from replay.core.errors import InputError
 from replay.report.pages.server import check_loopback, serve_pages
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, finish, record, talk
+from tests.waiting import PATIENCE_S, takes
 
 
 @pytest.fixture
@@ -122,12 +123,10 @@ async def test_a_page_that_polls_hears_nothing_until_something_happens(http, tmp
 
 async def computed(http, url, sign):
     """The page, once its numbers are there."""
-    async with asyncio.timeout(60):
-        while True:
-            _, text = await get(http, url)
-            if sign in text:
-                return text
-            await asyncio.sleep(0.1)
+    async with asyncio.timeout(PATIENCE_S):
+        while sign not in (text := (await get(http, url))[1]):
+            await takes(0.02)
+    return text
 
 
 async def test_runs_that_begin_later_are_listed_too(http, tmp_path):

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
+from tests.waiting import PATIENCE_S, until_async
+
 MARK = "REPLAY_TEST_MARK"
 
 
@@ -25,25 +27,20 @@ class Command:
         """What a terminal does at Ctrl-C: all of the group get it."""
         os.killpg(self.process.pid, number)
 
-    async def ended(self, within_s: float = 30) -> tuple[int, str, str]:
+    async def ended(self) -> tuple[int, str, str]:
         """Its exit status and what it wrote to standard output and standard error."""
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(PATIENCE_S):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None
         return self.process.returncode, out.decode(), err.decode()
 
-    async def left_behind(self) -> list[int]:
+    async def all_gone(self) -> None:
         """
-        Processes that came of it, however they were started, and are still there after a moment.
+        Return when no process that came of it, however it was started, is there any more.
 
         Coreference workers and the like see for themselves that their parent is gone.
         """
-        for _ in range(100):
-            found = [pid for pid in _pids() if _has_mark(pid, self._mark)]
-            if not found:
-                return []
-            await asyncio.sleep(0.02)
-        return found
+        await until_async(lambda: not any(_has_mark(pid, self._mark) for pid in _pids()))
 
 
 @asynccontextmanager
@@ -74,7 +71,7 @@ async def serving(*arguments: str, folder: Path) -> AsyncIterator[str]:
     """The address of ``replay serve ARGUMENTS``, a process of its own."""
     async with replaying("serve", *arguments, "--port", "0", folder=folder) as command:
         assert command.process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             line = (await command.process.stdout.readline()).decode()
         found = re.search(r"http://127\.0\.0\.1:\d+", line)
         assert found, line

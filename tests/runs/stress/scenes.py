@@ -16,6 +16,7 @@ from replay.runs.launch import run_async
 from replay.runs.run import Run
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from tests.adapters.servers import completion, http
+from tests.waiting import PATIENCE_S
 
 Body = Mapping[str, Any]
 Answer = Callable[[Body, asyncio.StreamWriter], Awaitable[None]]
@@ -63,7 +64,7 @@ def scenario(
         "policies": [{"pred": {"detect": False}}],
         "drift": {"nlp_workers": 0},
         "scorers": ["em"],
-        "play": {"timeout_s": 5},
+        "play": {"timeout_s": 60},
         **({} if load is None else {"load": dict(load)}),
         **more,
     }
@@ -74,7 +75,7 @@ def scenario(
 
 async def play(folder: Path, load: Mapping[str, Any], **more: Any) -> Run:
     """The run of ``scenario(folder, load, **more)``."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         return await run_async(scenario(folder, load, **more), runs=folder / "runs")
 
 
@@ -130,7 +131,7 @@ class Server:
         self._awaited = times
         if len(self.asked) < times:
             self._reached.clear()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 await self._reached.wait()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

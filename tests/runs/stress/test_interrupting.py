@@ -11,6 +11,7 @@ import pytest
 from replay.runs.run import Run, newest_run
 from tests.runs.stress.processes import replaying
 from tests.runs.stress.scenes import Body, Server, level_events, reply, scenario, talk
+from tests.waiting import takes, until_async
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and sends signals")
 
@@ -18,7 +19,7 @@ USERS = 32
 
 
 async def quick(body: Body, writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(0.001)
+    await takes(0.001)
     await reply(body, writer)
 
 
@@ -33,7 +34,7 @@ async def test_ctrl_c_at_full_load_loses_nothing(tmp_path, workers, keep_turns):
             await server.until_asked(400)
             command.signal(signal.SIGINT)
             code, _, err = await command.ended()
-            assert await command.left_behind() == []
+            await command.all_gone()
         assert code == 130
         assert "interrupted: what was answered is kept; look at it with: replay report" in err
         assert "Traceback" not in err
@@ -56,12 +57,10 @@ async def test_ctrl_c_while_workers_start_ends_quietly(tmp_path):
         load = {"concurrency": 2, "duration_s": 60, "workers": 2}
         scenario(tmp_path, load, address=address)
         async with replaying("stress", "load.yaml", folder=tmp_path) as command:
-            async with asyncio.timeout(30):
-                while not list(tmp_path.glob("runs/*/run.db")):
-                    await asyncio.sleep(0.01)
+            await until_async(lambda: list(tmp_path.glob("runs/*/run.db")))
             command.signal(signal.SIGINT)
             code, _, err = await command.ended()
-            assert await command.left_behind() == []
+            await command.all_gone()
     assert code == 130
     assert "Traceback" not in err
     assert "interrupted: what was answered is kept" in err
@@ -76,6 +75,6 @@ async def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path
             await server.until_asked(100)
             command.process.kill()
             await command.ended()
-            assert await command.left_behind() == []
+            await command.all_gone()
     run = Run(newest_run(tmp_path / "runs"))
     assert 0 < len(run.records()) <= server.answered

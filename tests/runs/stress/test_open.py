@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import kstest
 
 from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, reply, responses, talk
+from tests.waiting import hold_up
 
 UNLIKELY = 1e-3
 ONE_TURN = [talk("a", 1)]
@@ -22,12 +23,14 @@ class Stalling(Server):
         super().__init__(self._reply_late)
         self._stall_s = stall_s
         self._awake: asyncio.Event | None = None
+        self.held: list[Body] = []
 
     async def _reply_late(self, body: Body, writer: asyncio.StreamWriter) -> None:
         if len(self.asked) == 10:
             self._awake = asyncio.Event()
             asyncio.get_running_loop().call_later(self._stall_s, self._awake.set)
-        if self._awake is not None:
+        if self._awake is not None and not self._awake.is_set():
+            self.held.append(body)
             await self._awake.wait()
         await reply(body, writer)
 
@@ -47,15 +50,16 @@ async def test_a_closed_loop_would_have_hidden_the_stall(tmp_path):
     """Coordinated omission: the stalled user asks nothing, so one ask is slow and ninety never were."""
     quick = {"closed": (tmp_path / "1", {"concurrency": 1, "turns": 100})}
     quick["open"] = (tmp_path / "2", {"profile": "constant", "rate": 100, "conversations": 100})
-    slow = {}
+    held, slow = {}, {}
     for name, (folder, load) in quick.items():
         folder.mkdir()
         server = Stalling(0.5)
         async with server.running() as address:
             run = await play(folder, load, address=address, talks=ONE_TURN)
+        held[name] = len(server.held)
         slow[name] = sum(seconds > 0.1 for seconds in responses(run))
         assert len(server.asked) == 100
-    assert slow["closed"] == 1
+    assert held["closed"] == 1
     assert slow["open"] >= 30
 
 
@@ -91,7 +95,7 @@ async def test_max_open_holds_arrivals_back_and_the_report_says_so(tmp_path):
     (level,) = level_events(run)
     assert 10 < level["delayed"] <= 40
     waited = [response - latency for response, latency in zip(responses(run), latencies(run), strict=True)]
-    assert 0.15 < max(waited) < 5
+    assert max(waited) > 0.15
     summary = run.load_summary(resamples=0)
     assert summary is not None
     assert any("arrivals had to wait" in warning for warning in summary.levels[0].warnings)
@@ -106,11 +110,10 @@ async def test_poisson_arrivals_follow_their_law_in_the_runs_database(tmp_path):
 
 async def test_how_late_the_generator_was_is_recorded(tmp_path):
     """The loop is kept busy for a while; what was due meanwhile is sent late and known to be."""
-    import time
 
     async def busy(body: Body, writer: asyncio.StreamWriter) -> None:
         if len(server.asked) == 10:
-            time.sleep(0.2)  # noqa: ASYNC251 - the generator lives on the same loop
+            hold_up(0.2)  # the generator lives on the same loop
         await reply(body, writer)
 
     server = Server(busy)
@@ -119,18 +122,18 @@ async def test_how_late_the_generator_was_is_recorded(tmp_path):
         run = await play(tmp_path, load, address=address, talks=ONE_TURN)
     late = [record.timing.lateness_s for record in run.records() if record.timing]
     assert min(late) >= 0
-    assert 0.1 < max(late) < 5
+    assert max(late) > 0.1
     summary = run.load_summary(resamples=0)
     assert summary is not None
     assert any("the generator was late" in warning for warning in summary.levels[0].warnings)
 
 
 async def test_think_times_are_as_asked_for(tmp_path):
-    """From answer to question: exponential by Kolmogorov and Smirnov, and none shorter than drawn."""
+    """From question to question: exponential by Kolmogorov and Smirnov."""
     load = {
         "concurrency": 40,
         "conversations": 40,
-        "think": {"kind": "exponential", "mean_s": 0.02},
+        "think": {"kind": "exponential", "mean_s": 0.02, "after": "question"},
     }
     run = await play(tmp_path, load, talks=[talk("a", 11)])
     gaps = []
@@ -138,7 +141,7 @@ async def test_think_times_are_as_asked_for(tmp_path):
         if before.conversation == after.conversation:
             assert before.timing
             assert after.timing
-            gaps.append(after.timing.scheduled_s - before.timing.done_s)
+            gaps.append(after.timing.scheduled_s - before.timing.scheduled_s)
     assert len(gaps) == 400
     assert min(gaps) >= 0
     assert kstest(gaps, "expon", args=(0, 0.02)).pvalue > UNLIKELY
@@ -146,8 +149,9 @@ async def test_think_times_are_as_asked_for(tmp_path):
 
 async def test_recorded_think_times_come_from_the_data(tmp_path):
     one = talk("a", 3, metadata={"timestamps": [0, 10, 40]})
-    load = {"concurrency": 1, "conversations": 1, "think": {"kind": "recorded", "scale": 0.01}}
+    think = {"kind": "recorded", "scale": 0.01, "after": "question"}
+    load = {"concurrency": 1, "conversations": 1, "think": think}
     run = await play(tmp_path, load, talks=[one])
     first, second, third = [record.timing for record in run.records() if record.timing]
-    assert second.scheduled_s - first.done_s == pytest.approx(0.1, abs=0.05)
-    assert third.scheduled_s - second.done_s == pytest.approx(0.3, abs=0.05)
+    assert second.scheduled_s - first.scheduled_s == pytest.approx(0.1)
+    assert third.scheduled_s - second.scheduled_s == pytest.approx(0.3)

@@ -17,12 +17,13 @@ from replay.runs.run import Run, newest_run
 from tests.adapters.servers import http
 from tests.runs.stress.processes import workers_of_this_process
 from tests.runs.stress.scenes import Body, Server, level_events, play, reply, scenario, talk
+from tests.waiting import PATIENCE_S, takes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 async def slow(body: Body, writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(0.01)
+    await takes(0.01)
     await reply(body, writer)
 
 
@@ -76,7 +77,7 @@ async def test_a_worker_that_is_killed_ends_the_run_with_all_that_was_answered(t
         first, *_ = workers_of_this_process()
         os.kill(first, signal.SIGKILL)
         with pytest.raises(ReplayError, match=r"worker \d of the load ended before it was done.*is kept"):
-            await asyncio.wait_for(running, 30)
+            await asyncio.wait_for(running, PATIENCE_S)
     run = Run(newest_run(tmp_path / "runs"))
     answered = run.outcomes()["answered"]
     assert server.answered - 6 <= answered <= server.answered

@@ -1,7 +1,8 @@
-"""Level after level, against a server of its own that queues above its capacity."""
+"""Level after level, against a server that refuses whom it has no place for."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -11,34 +12,43 @@ import pytest
 import pytest_asyncio
 
 from replay.scenario.shipped import shipped_folder
+from tests.adapters.servers import http
 from tests.runs.stress.processes import replaying, serving
-from tests.runs.stress.scenes import level_events, play, talk
+from tests.runs.stress.scenes import Body, Server, level_events, play, reply, talk
+from tests.waiting import takes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="starts a server with signals")
 
 CAPACITY = 4
-DELAY_S = 0.05
-KEEPS_UP = {"latency_p50_s": 1.5 * DELAY_S}
-"""Asks of twice as many users as the server has places for take twice as long."""
+KEEPS_UP = {"errors": 0}
+"""As many users as the server has places for never meet a refusal, and one more does: however fast it is."""
 
 
 @pytest_asyncio.fixture
-async def queueing(tmp_path) -> AsyncIterator[str]:
-    answers = ["--set", "answers=['There.']", "--delay", str(DELAY_S), "--capacity", str(CAPACITY)]
-    async with serving("scripted", *answers, folder=tmp_path) as address:
+async def full() -> AsyncIterator[str]:
+    async def answer(body: Body, writer: asyncio.StreamWriter) -> None:
+        if server.inside > CAPACITY:
+            writer.write(http(b"{}", status="503 Service Unavailable"))
+            await writer.drain()
+        else:
+            await takes(0.02)
+            await reply(body, writer)
+
+    server = Server(answer)
+    async with server.running() as address:
         yield address
 
 
 async def sweep(folder, address, levels, *, slo=None, **load):
-    load = {"sweep": levels, "duration_s": 0.6, "slo": KEEPS_UP if slo is None else slo, **load}
+    load = {"sweep": levels, "duration_s": 0.3, "slo": KEEPS_UP if slo is None else slo, **load}
     run = await play(folder, load, address=address, talks=[talk("a", 1)])
     summary = run.load_summary(resamples=0)
     assert summary is not None
     return run, summary
 
 
-async def test_steps_stop_after_the_first_level_that_misses(tmp_path, queueing):
-    run, summary = await sweep(tmp_path, queueing, {"levels": [2, 4, 12, 24]})
+async def test_steps_stop_after_the_first_level_that_misses(tmp_path, full):
+    run, summary = await sweep(tmp_path, full, {"levels": [2, 4, 12, 24]})
     assert [(event["value"], event["met"]) for event in level_events(run)] == [
         (2, True),
         (4, True),
@@ -46,37 +56,34 @@ async def test_steps_stop_after_the_first_level_that_misses(tmp_path, queueing):
     ]
     assert summary.knee is not None
     assert (summary.knee.level, summary.knee.missed) == ("concurrency 4", "concurrency 12")
-    due = [level.rates.turns_answered for level in summary.levels]
-    assert due[1] > 1.5 * due[0]
-    assert due[2] < 1.5 * due[1], "no more is done, only waited for"
 
 
-async def test_steps_go_on_where_that_is_asked_for_or_have_no_objectives(tmp_path, queueing):
+async def test_steps_go_on_where_that_is_asked_for_or_have_no_objectives(tmp_path, full):
     for name, more in (("go_on", {"go_on": True}), ("none", {})):
         folder = tmp_path / name
         folder.mkdir()
         slo = KEEPS_UP if more else {}
-        run, summary = await sweep(folder, queueing, {"levels": [2, 12, 16], **more}, slo=slo, duration_s=0.3)
+        run, summary = await sweep(folder, full, {"levels": [2, 12, 16], **more}, slo=slo)
         assert [event["value"] for event in level_events(run)] == [2, 12, 16]
         assert [level.played.met for level in summary.levels] == (
             [True, False, False] if more else [None] * 3
         )
 
 
-async def test_a_search_finds_the_capacity(tmp_path, queueing):
+async def test_a_search_finds_the_capacity(tmp_path, full):
     levels = {"low": 1, "high": 64, "resolution": 0.4}
-    run, summary = await sweep(tmp_path, queueing, levels)
+    run, summary = await sweep(tmp_path, full, levels)
     assert summary.knee is not None
     found = {event["value"]: event["met"] for event in level_events(run)}
     knee = max(value for value, met in found.items() if met)
-    assert 3 <= knee <= 6
+    assert knee == CAPACITY
     assert summary.knee.level == f"concurrency {knee:g}"
     assert len(found) <= 8
     assert all(float(value).is_integer() for value in found)
 
 
-async def test_a_miss_is_confirmed_as_often_as_asked(tmp_path, queueing):
-    run, _ = await sweep(tmp_path, queueing, {"levels": [16, 32], "confirm": 2}, duration_s=0.3)
+async def test_a_miss_is_confirmed_as_often_as_asked(tmp_path, full):
+    run, _ = await sweep(tmp_path, full, {"levels": [16, 32], "confirm": 2})
     assert [(event["value"], event["met"]) for event in level_events(run)] == [(16, False), (16, False)]
 
 
@@ -93,7 +100,7 @@ async def test_every_kind_of_objective_is_judged(tmp_path):
         "    inside -= 1\n"
         "    return said\n"
     )
-    slo = {"latency_p99_s": 5, "errors": 0, "em_min": 0.5, "f1_drop": 0.3, "response_p90_s": 5}
+    slo = {"latency_p99_s": 60, "errors": 0, "em_min": 0.5, "f1_drop": 0.3, "response_p90_s": 60}
     run = await play(
         tmp_path,
         {"sweep": {"levels": [1, 12]}, "duration_s": 0.3, "slo": slo},
@@ -127,19 +134,18 @@ async def test_the_reports_knee_and_quality_by_depth_at_each_level(tmp_path):
         "systems: [{name: s, adapter: openai, settings: {base_url: ADDRESS/v1, model: m, "
         "system: '{{ passage }}'}}]\n"
     )
-    async with serving("extractive", "--delay", "0.05", "--capacity", "4", folder=tmp_path) as address:
+    async with serving("extractive", "--delay", "0.05", "--capacity", "2", folder=tmp_path) as address:
         text = (tmp_path / "sweep.yaml").read_text().replace("ADDRESS", address)
         (tmp_path / "sweep.yaml").write_text(text)
-        arguments = ["--levels", "2,4,12", "--duration", "1", "--slo", "latency_p50_s=0.09"]
+        arguments = ["--levels", "2,24", "--duration", "1", "--slo", "latency_p50_s=0.4"]
         async with replaying("stress", "sweep.yaml", *arguments, folder=tmp_path) as command:
             code, out, err = await command.ended()
     assert code == 0, err
-    assert "The highest level that met the goals is concurrency 4; concurrency 12 missed them." in out
-    for level in (2, 4, 12):
+    assert "The highest level that met the goals is concurrency 2; concurrency 24 missed them." in out
+    for level in (2, 24):
         table = out.partition(f"By depth at concurrency {level}\n")[2].partition("\n\n")[0].splitlines()
         assert table[0].split()[:6] == ["depth", "turns", "err", "%", "f1", "lat."]
-        assert [row.split()[0] for row in table[2:] if row[0] == " "][:5] == ["1", "2", "3", "4", "5"]
-    assert "latency p50 at most 0.09 s missed" in err
-    assert re.search(
-        r"concurrency 12: latency p50 at most 0\.09 s: missed \(0\.\d+ s\)", " ".join(out.split())
-    )
+        assert [row.split()[0] for row in table[2:] if row[0] == " "][:2] == ["1", "2"]
+    assert "latency p50 at most 0.4 s missed" in err
+    told = " ".join(out.split())
+    assert re.search(r"concurrency 24: latency p50 at most 0\.4 s: missed \(\d\.\d+ s\)", told)

@@ -9,6 +9,9 @@ import pytest
 from replay.core.errors import DatasetError
 from tests.runs.stress.scenes import Server, play, talk
 
+BEAT = {"kind": "fixed", "seconds": 0.15, "after": "question"}
+"""Counted from the question before, so that how long an answer took is not in it."""
+
 
 async def trace(folder, text, **more):
     (folder / "trace.csv").write_text(text)
@@ -24,14 +27,14 @@ def due(run):
 
 async def test_conversations_arrive_as_recorded_and_speed_makes_it_faster(tmp_path):
     run = await trace(tmp_path, "at_s\n100\n100.4\n100.5\n101\n", speed=4)
-    assert due(run) == {
-        ("a", 1): 0,
-        ("b", 1): pytest.approx(0.1),
-        ("b", 2): pytest.approx(0.1, abs=0.1),
-        ("b", 3): pytest.approx(0.1, abs=0.1),
-        ("c", 1): pytest.approx(0.125),
-        ("a~2", 1): pytest.approx(0.25),
+    found = due(run)
+    assert {name: at for (name, depth), at in found.items() if depth == 1} == {
+        "a": 0,
+        "b": pytest.approx(0.1),
+        "c": pytest.approx(0.125),
+        "a~2": pytest.approx(0.25),
     }
+    assert 0.1 <= found["b", 2] <= found["b", 3]
 
 
 async def test_a_named_conversation_is_the_one_that_comes(tmp_path):
@@ -45,17 +48,13 @@ async def test_a_named_conversation_is_the_one_that_comes(tmp_path):
 
 
 async def test_gaps_are_the_users_think_times(tmp_path):
-    run = await trace(tmp_path, "at_s,conversation,gaps_s\n0,b,0.2;0.05\n")
-    times = {r.depth: r.timing for r in run.records()}
-    assert times[2].scheduled_s - times[1].done_s == pytest.approx(0.2, abs=0.04)
-    assert times[3].scheduled_s - times[2].done_s == pytest.approx(0.05, abs=0.04)
+    run = await trace(tmp_path, "at_s,conversation,gaps_s\n0,b,0.2;0.05\n", think=BEAT)
+    assert due(run) == {("b", 1): 0, ("b", 2): pytest.approx(0.2), ("b", 3): pytest.approx(0.25)}
 
 
 async def test_where_gaps_end_the_scenarios_think_time_goes_on(tmp_path):
-    run = await trace(tmp_path, "at_s,conversation,gaps_s\n0,b,0.02\n", think=0.15)
-    times = {r.depth: r.timing for r in run.records()}
-    assert times[2].scheduled_s - times[1].done_s < 0.1
-    assert times[3].scheduled_s - times[2].done_s == pytest.approx(0.15, abs=0.04)
+    run = await trace(tmp_path, "at_s,conversation,gaps_s\n0,b,0.02\n", think=BEAT)
+    assert due(run) == {("b", 1): 0, ("b", 2): pytest.approx(0.02), ("b", 3): pytest.approx(0.17)}
 
 
 async def test_gaps_that_a_drawn_conversation_has_no_turns_for_are_left(tmp_path):

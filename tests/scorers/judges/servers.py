@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.adapters.servers import answering, completion
+from tests.waiting import takes
 
 Reply = str | Mapping[str, float] | web.Response | None
 """A text, a distribution of first tokens, a whole response, or None for a request that hangs."""
@@ -45,7 +46,7 @@ class JudgeServer:
         self.most_at_a_time = max(self.at_a_time, self.most_at_a_time)
         try:
             reply = self.reply(body["messages"][-1]["content"], len(self.bodies))
-            await asyncio.sleep(self.delay_s)
+            await takes(self.delay_s)
             if reply is None:
                 await asyncio.get_running_loop().create_future()
             return (

@@ -17,6 +17,7 @@ from replay.runs.judging import estimate_run, judge_run, run_panels
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, score
 from tests.scorers.judges.servers import broken, judge_server
+from tests.waiting import until_async
 
 TURNS = 3
 
@@ -224,8 +225,7 @@ async def test_cancelled_half_way_a_run_keeps_its_verdicts_and_resume_asks_only_
         settings = {**server.settings(), "concurrency": 1}
         content = scenario(folder, {"correctness": settings})
         task = asyncio.create_task(run_async(content, runs=folder / "runs"))
-        while len(server.bodies) < 3:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: len(server.bodies) >= 3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

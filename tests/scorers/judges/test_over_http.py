@@ -12,6 +12,7 @@ from replay.scorers.judges.tally import Tally
 from replay.scorers.scorer import Unscored
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import broken, judge_server, limited
+from tests.waiting import others_first, until_async
 
 CASES = [case(1), case(2), case(3)]
 
@@ -167,9 +168,8 @@ async def test_the_politeness_limit_holds():
         limit = {"asks": 2, "per_s": 3600}
         built = panel("correctness", **server.settings(), limit=limit)
         task = asyncio.create_task(judge(built, CASES * 4))
-        while len(server.bodies) < 2:
-            await asyncio.sleep(0.001)
-        await asyncio.sleep(0.005)
+        await until_async(lambda: len(server.bodies) >= 2)
+        await others_first()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -223,8 +223,7 @@ async def test_cancelled_half_way_what_is_judged_is_kept_and_what_was_replied_is
         built = panel("correctness", **server.settings(), concurrency=1, cache=cache)
         kept: list[object] = []
         task = asyncio.create_task(judge_all(built, CASES, tally=Tally(), keep=kept.append))
-        while len(server.bodies) < 3:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: len(server.bodies) >= 3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
