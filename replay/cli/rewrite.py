@@ -119,17 +119,14 @@ def _resolver(text: str, folder: Path) -> Resolver:
 
 def _reader(name: str | None, settings: list[str]) -> Reader | None:
     from replay.cli.settings import made_plugin
-    from replay.core.errors import InputError, PluginError
+    from replay.core.errors import InputError
     from replay.datasets.reader import Reader
 
     if name is None:
         if settings:
             raise InputError("--set needs --format, since settings belong to one reader")
         return None
-    made = made_plugin("readers", name, settings)
-    if not isinstance(made, Reader):
-        raise PluginError(f'"{name}" is not a reader')
-    return made
+    return made_plugin("readers", name, settings, Reader)  # type: ignore[type-abstract]
 
 
 def _native(conversation: Conversation) -> bytes:

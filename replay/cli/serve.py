@@ -35,12 +35,8 @@ def serve(
     from replay.cli.serving.server import make_app, serve as serve_app
     from replay.cli.settings import made_plugin
     from replay.core.adapter import Adapter
-    from replay.core.errors import PluginError
-    from replay.core.settings.plugins import misfit
 
-    made = made_plugin("adapters", adapter, setting or [])
-    if why := misfit(made, Adapter):
-        raise PluginError(f'"{adapter}" gives no adapter: {why}; docs/plugins.md shows a whole one')
+    made = made_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
     app = make_app(made, name=adapter, delay_s=delay_s, chunk_delay_s=chunk_delay_s, capacity=capacity)
     serving = serve_app(
         app,

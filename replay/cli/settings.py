@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from replay.core.errors import InputError
-from replay.core.settings.plugins import Kind, build, load
+from replay.core.errors import InputError, PluginError
+from replay.core.settings.plugins import Kind, build, load, misfit
 from replay.core.settings.yaml_lines import parse
 
+T = TypeVar("T")
 
-def made_plugin(kind: Kind, name: str, given: Sequence[str]) -> Any:
+
+def made_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) -> T:
     """
     The plug-in *name* among *kind*, such as ``readers``, with the settings *given*.
 
     Raises:
         InputError: a setting is not KEY=VALUE, or not as the plug-in takes it.
-        PluginError: there is none of that name.
+        PluginError: there is none of that name, or it gives no *protocol*.
     """
     settings: dict[str, Any] = {}
     for one in given:
@@ -28,4 +30,8 @@ def made_plugin(kind: Kind, name: str, given: Sequence[str]) -> Any:
         if faults:
             raise InputError(f"--set {key}: {faults[0].message}")
     folder = Path.cwd()
-    return build(load(kind, name, folder), settings, folder=folder, key_path="--set")
+    made = build(load(kind, name, folder), settings, folder=folder, key_path="--set")
+    if why := misfit(made, protocol):
+        kind_of_it = protocol.__name__.lower()
+        raise PluginError(f'"{name}" gives no {kind_of_it}: {why}; docs/plugins.md shows a whole one')
+    return cast(T, made)

@@ -13,7 +13,7 @@ from replay.core.errors import PluginError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.scenario.part_builder import PartBuilder
-from replay.scorers.observing import observe, try_out
+from replay.scorers.observing import observe
 from replay.scorers.scorer import Scorer, Unscored
 from replay.statistics.score_column import ScoreColumn, in_parts, stored_column, surveyed
 from replay.store.store import RunStore
@@ -62,8 +62,6 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     """
     kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
     scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
-    for label, scorer in scorers.items():
-        try_out(label, scorer)
     scorers = surveyed(scorers, store.records)
     replaced = False
     for records in in_parts(store.records()):

@@ -35,7 +35,6 @@ def try_out(name: str, scorer: Scorer[Any]) -> None:
         turns += [_turn(3, "Two three."), _turn(4, "Two three.", gold_answers=("One two.", "Two."))]
     try:
         scored = [one for one in observe(name, scorer, turns) if not isinstance(one, Unscored)]
-        observe(name, scorer, [])
         if scored:
             combine(scorer, scored)
     except PluginError as error:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from replay.core.errors import PluginError, ScenarioError
+from replay.core.settings.plugins import load_object
+from replay.datasets import loading
 from replay.datasets.loading import read_conversations
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
@@ -286,6 +289,16 @@ def test_a_scorer(folder, name, words):
             {"judges": [{"mine.py:NoOpinion": {"adapter": "scripted"}}]},
             "gives no judge: it lacks opinion",
         ),
+        (
+            "policies[0].rewrite.rewriter",
+            {"policies": [{"rewrite": {"rewriter": "mine.py:NoPlan"}}]},
+            "gives no rewriter: it lacks rewrite",
+        ),
+        (
+            "policies[0].rewrite.rewriter.llm.adapter",
+            {"policies": [{"rewrite": {"rewriter": {"llm": {"adapter": "mine.py:NoSession"}}}}]},
+            "gives no adapter: it lacks session",
+        ),
         ("judges[0]", {"judges": [{"mine.py:three": {"adapter": "scripted"}}]}, '"mine.py:three": it is 3'),
     ],
 )
@@ -314,6 +327,26 @@ def test_a_reader_that_fails_half_way(folder, name, words):
     assembly = assemble(parse_scenario(scenario(data=data), source="s.yaml", folder=folder))
     with pytest.raises(PluginError, match=words):
         list(read_conversations(assembly.paths, reader=assembly.reader, on_bad=lambda bad: None, limit=None))
+
+
+def test_an_installed_reader_that_is_none(folder, monkeypatch):
+    """It is asked about every file whose format isn't named."""
+    made = {"bad": load_object("mine.py:NoRead", folder)}
+    monkeypatch.setattr(loading, "available", lambda kind: made)
+    monkeypatch.setattr(loading, "load", lambda kind, name, folder: made[name])
+    with pytest.raises(
+        PluginError, match=r'"bad" gives no reader: it lacks read; mend it, or remove the pack'
+    ):
+        list(read_conversations([folder / "talk.jsonl"], reader=None, on_bad=None, limit=None))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["serve", "mine.py:NoSession"], ["rewrite", "talk.jsonl", "--format", "mine.py:NoRead"]]
+)
+def test_one_that_the_command_line_names(folder, arguments):
+    done = replay_cli(*arguments, cwd=folder)
+    assert done.returncode == 2
+    assert re.fullmatch(r'"mine.py:\w+" gives no \w+: it lacks \w+; docs/plugins.md .*\n', done.stderr)
 
 
 def test_on_the_command_line_it_is_one_message(folder):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from replay.core.errors import PluginError
 from replay.scorers.observing import combine, observe, try_out
 from replay.scorers.scorer import Unscored
+from replay.statistics.score_column import ScoreColumn
 from replay.testing import turn
 
 
@@ -53,6 +56,17 @@ def test_json_values_and_reasons_are_fine(fine):
     assert observe("w", Words(bad=fine), TURNS) == [2.0, fine, 1.0]
 
 
+class Parsing(Words):
+    def observe(self, records):
+        return [json.loads(record.answer) for record in records]
+
+
+def test_the_line_is_the_plug_ins_own_and_not_that_of_what_it_calls():
+    line = Parsing.observe.__code__.co_firstlineno + 1
+    with pytest.raises(PluginError, match=rf"\(test_observing\.py, line {line}\)"):
+        observe("w", Parsing(), TURNS)
+
+
 def test_an_error_of_ours_comes_through_as_it_is():
     """A scorer that says itself what it lacks."""
     with pytest.raises(PluginError, match=r"^no model$"):
@@ -67,6 +81,12 @@ def test_what_is_no_number_is_none(combined):
 
 def test_nan_stands_for_what_is_not_defined():
     assert combine(Words(combined=float("nan")), [1.0]) != 0.0
+
+
+def test_a_column_says_what_its_scorer_does_wrong():
+    column = ScoreColumn(scorer=Words(combined="text"), observed=[1.0, 2.0])
+    with pytest.raises(PluginError, match="fails to combine"):
+        column.value([0, 1])
 
 
 class Heavy(Words):
