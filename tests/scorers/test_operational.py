@@ -145,7 +145,7 @@ def test_resamples_are_taken_a_few_at_a_time(monkeypatch):
 @pytest.mark.parametrize("quantile", [0, 0.0, 0.5, 1])
 def test_a_quantile_may_be_either_end(quantile):
     assert latency(quantile=quantile).combine([1.0, 2.0]) == 1 + quantile
-    with pytest.raises(ValueError, match="quantile: -0.01 is not between 0 and 1"):
+    with pytest.raises(ValueError, match=r"quantile: -0\.01 is not between 0 and 1"):
         latency(quantile=-0.01)
 
 
