@@ -135,7 +135,7 @@ def test_a_name_stands_in_the_place_of_name_and_settings():
     [
         ("{'a.py:B': words}", 'the name comes first and the plug-in after it: {words: "a.py:B"}'),
         ("{my words: 'a.py:B'}", '"my words" can\'t be what "a.py:B" is called; letters, digits, _ and -'),
-        ("{name: f1}", '"name" can\'t be what "f1" is called'),
+        ("{name: f1}", "a name, or {name: {setting: value}}, or"),
         (
             "{words: 'a.py:B', setings: {cap: 1}}",
             'only "settings" can stand beside words: a.py:B, and "setings"',

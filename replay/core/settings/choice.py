@@ -68,7 +68,7 @@ def read_choice(value: Any) -> Any:
     """
     if isinstance(value, str):
         return {"name": value}
-    if isinstance(value, Choice) or (isinstance(value, Mapping) and {"name", "settings"} <= set(value)):
+    if isinstance(value, Choice) or (isinstance(value, Mapping) and set(value) == {"name", "settings"}):
         return value
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, settings),) = value.items()
@@ -76,7 +76,7 @@ def read_choice(value: Any) -> Any:
             return {"name": name, "settings": settings or {}}
     if isinstance(value, Mapping):
         named = [(key, name) for key, name in value.items() if isinstance(name, str) and key != "settings"]
-        if len(named) == 1:
+        if len(named) == 1 and "name" not in value:
             return _named(*named[0], value)
     raise ValueError(f"{FORMS}, is expected here")
 
@@ -85,18 +85,16 @@ def _named(called: Any, name: str, value: Mapping[str, Any]) -> Any:
     """A choice with a name of its own: *name*, to be called *called*."""
     if ":" in str(called) and ":" not in name:
         raise ValueError(f'the name comes first and the plug-in after it: {{{name}: "{called}"}}')
-    if called == "name" or not re.fullmatch(r"[A-Za-z][\w-]*", str(called)):
+    if not re.fullmatch(r"[A-Za-z][\w-]*", str(called)):
         raise ValueError(
-            f'"{called}" can\'t be what "{name}" is called; letters, digits, _ and - are allowed, a '
-            "letter first, "
-            'and not the word "name"'
+            f'"{called}" can\'t be what "{name}" is called; letters, digits, _ and - are allowed, a letter '
+            "first"
         )
     others = [str(key) for key in value if key not in (called, "settings")]
     if others:
         raise ValueError(
-            f'only "settings" can stand beside {called}: {name}, and "{others[0]}" does; settings are '
-            "written "
-            f"{{{called}: {name}, settings: {{{others[0]}: ...}}}}"
+            f'only "settings" can stand beside {called}: {name}, and "{others[0]}" does; '
+            f"settings are written {{{called}: {name}, settings: {{{others[0]}: ...}}}}"
         )
     settings = value.get("settings")
     if settings is not None and not isinstance(settings, Mapping):

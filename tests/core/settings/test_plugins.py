@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from replay.core.errors import PluginError, PluginNotFoundError, ScenarioError
+from replay.core.errors import PluginError, PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.settings.plugins import KINDS, available, build, load, load_object
 
 
@@ -73,6 +73,14 @@ def test_a_wrong_setting_is_named_with_what_was_found(settings, path, words):
 
 def test_what_the_plugin_itself_objects_to_is_a_fault_too():
     assert fault({"kind": "fast", "number": -1}) == ("systems[0].settings", "number: -1 is below 0")
+
+
+def test_what_a_plugin_says_in_our_own_errors_comes_through():
+    def factory() -> None:
+        raise ResolverError("no weights")
+
+    with pytest.raises(ResolverError, match=r"^no weights$"):
+        build(factory, {}, folder=Path())
 
 
 def test_what_we_provide_is_not_a_setting():
