@@ -8,14 +8,20 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 from unittest.mock import patch
 
+import typer.main
+
 from replay.cli import main
 from replay.core.logs import LOGGER
 from tests.waiting import PATIENCE_S
+
+# Which verbs and options there are is found out at every start, by reading annotations: 80 ms.
+_get_command = cache(typer.main.get_command)
 
 
 def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = None) -> CompletedProcess[str]:
@@ -32,6 +38,7 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
         chdir(cwd),
         patch.dict(os.environ, environment, clear=True),
         patch.object(sys, "argv", argv),
+        patch.object(typer.main, "get_command", _get_command),
         _logging_kept(),
         redirect_stdout(out),
         redirect_stderr(err),
