@@ -106,3 +106,24 @@ def test_intervals_over_conversations_hold_the_truth_about_as_often_as_they_say(
 def test_intervals_over_turns_would_not():
     """Why whole conversations are drawn."""
     assert _coverage(by_conversation=False) < 0.8
+
+
+def test_no_clusters_and_no_resamples_are_no_mistake():
+    assert cluster_weights(0, resamples=3, seed=0).shape == (3, 0)
+    assert cluster_weights(3, resamples=0, seed=0).shape == (0, 3)
+    with pytest.raises(ValueError, match=r"resamples \(3\) and clusters \(-1\) can't be negative"):
+        cluster_weights(-1, resamples=3, seed=0)
+
+
+@pytest.mark.parametrize(("block", "rows"), [(25, [2] * 16 + [1]), (9, [1] * 33), (10, [1] * 33)])
+def test_a_block_holds_as_many_rows_as_fit_and_at_least_one(monkeypatch, block, rows):
+    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", block)
+
+    assert [len(some) for some in WeightBlocks(10, resamples=33, seed=9)] == rows
+
+
+def test_weights_that_fit_are_drawn_once(monkeypatch):
+    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", 330)
+    blocks = WeightBlocks(10, resamples=33, seed=9)
+
+    assert next(iter(blocks)) is next(iter(blocks))

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from replay.scorers.operational import latency
 from replay.scorers.token_f1 import f1
-from replay.statistics.comparison import ComparisonSettings, Side, compare_sides, corrected
+from replay.statistics.comparison import ComparisonSettings, Side, _bootstrap_p, compare_sides, corrected
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
@@ -120,3 +123,104 @@ def test_sides_without_a_common_turn_have_no_difference_and_no_p_value():
 
     assert (found.total.first, found.total.test, found.total.adjusted_p) == (None, None, None)
     assert found.one_sided == 2
+
+
+def test_a_comparison_is_told_in_full():
+    (found,) = corrected(compared(FIRST, SECOND, by_depth=False))
+    (row,) = found.rows
+    flip = {"conversation": "c1", "depth": 2, "recorded": "Why?", "first": 0.0, "second": 1.0}
+
+    assert found.percent
+    assert found.flips[0].to_json() == {**flip, "first_answer": "Rome", "second_answer": "Paris"}
+    assert found.to_json() == {
+        "score": "f1",
+        "unit": "share",
+        "one_sided": 3,
+        "unlike": 0,
+        "rows": [
+            {
+                "depth": None,
+                "turns": 4,
+                "conversations": 2,
+                "value": 0.75,
+                "low": 0.5,
+                "high": 1.0,
+                "no_interval": None,
+                "first": 0.25,
+                "second": 1.0,
+                "p": 0.5,
+                "p_holm": 0.5,
+                "p_bootstrap": row.bootstrap_p,
+                "permutations": 4,
+                "exact": True,
+                "differing_conversations": 2,
+            }
+        ],
+        "flips": [flip.to_json() for flip in found.flips],
+    }
+    (none,) = compared(side({"c1": ["Paris"]}), side({"c2": ["Paris"]}), by_depth=False)
+    plain = none.to_json()["rows"][0]
+    assert [plain[name] for name in ("p", "exact", "permutations", "p_bootstrap", "first")] == [None] * 5
+
+
+def test_the_settings_that_nobody_chose():
+    assert ComparisonSettings() == ComparisonSettings(
+        by_depth=False,
+        flip_at=0.5,
+        resamples=1000,
+        permutations=10_000,
+        seed=0,
+        confidence=0.95,
+        method="percentile",
+    )
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([1.0] * 9, 2 * 1 / 10),
+        ([-1.0] * 9, 2 * 1 / 10),
+        ([1.0, 2.0, 3.0, -1.0], 2 * 2 / 5),
+        ([1.0, 1.0, 1.0, 0.0, math.nan], 2 * 2 / 5),
+        ([1.0, 1.0, 1.0, 1e-13, -1e-13, 1.0], 2 * 3 / 7),
+        ([1.0, -1.0], 1.0),
+        ([math.nan], None),
+    ],
+)
+def test_the_bootstraps_p_value_by_hand(differences, p):
+    """Twice the smaller side and one more; a difference of rounding lies on both sides."""
+    assert _bootstrap_p(np.array(differences)) == (None if p is None else pytest.approx(p))
+
+
+def test_one_conversation_alone_has_a_value_and_neither_interval_nor_bootstrap():
+    (found,) = compared(side({"c1": ["Rome"]}), side({"c1": ["Paris"]}), by_depth=False)
+
+    assert (found.total.difference.value, found.total.bootstrap_p, found.total.difference.low) == (
+        1,
+        None,
+        None,
+    )
+    assert found.total.test.p == 1.0
+
+
+def test_a_score_at_the_threshold_is_right():
+    first, second = side({"c1": ["Rome"]}), side({"c1": ["Paris"]})
+    both = side({"c1": ["Paris"]})
+
+    (flipped,) = compared(first, second, flip_at=1.0)
+    (kept,) = compared(both, second, flip_at=1.0)
+    assert (len(flipped.flips), len(kept.flips)) == (1, 0)
+
+
+def test_a_mean_that_is_no_share_has_no_flips():
+    timed = {"latency": latency()}
+    (found,) = compared(side({"c1": ["Paris"]}, timed), side({"c1": ["Paris"]}, timed), ["latency"])
+
+    assert (found.flips, found.unit, found.percent) == (None, "s", False)
+
+
+def test_a_question_that_was_put_otherwise_is_another_turn():
+    changed = [replace(r, recorded="Where?") if r.depth == 2 else r for r in SECOND.records]
+    (found,) = compared(FIRST, Side(records=changed, scores=score_columns(changed, {"f1": f1()})))
+
+    assert (found.unlike, found.total.difference.turns) == (2, 2)

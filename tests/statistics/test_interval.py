@@ -11,7 +11,7 @@ from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import Interval, bca_interval, interval
 from replay.statistics.jackknife import jackknifed_means, jackknifed_values
-from replay.statistics.score_column import score_columns
+from replay.statistics.score_column import ScoreColumn, score_columns
 from replay.statistics.undefined import Undefined
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
@@ -165,3 +165,41 @@ def test_a_depth_table_can_have_bca_intervals_and_says_so():
     assert first.scores["f1"].no_interval is None
     assert (second.scores["f1"].low, second.scores["f1"].high) == (None, None)
     assert "changes nothing" in second.scores["f1"].no_interval
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.1, 1.1])
+def test_a_confidence_lies_between_0_and_1(confidence):
+    with pytest.raises(ValueError, match=f"confidence: {confidence} is not between 0 and 1"):
+        interval(np.ones(3), method="percentile", confidence=confidence, conversations=3, estimate=1.0)
+
+
+def test_two_conversations_are_enough_and_bca_needs_what_was_left_out():
+    settings = {"confidence": 0.5, "conversations": 2, "estimate": 0.5}
+
+    assert interval(np.array([0.0, 1.0]), method="percentile", **settings) == Interval(low=0.25, high=0.75)
+    with pytest.raises(ValueError, match="BCa needs the jackknifed values"):
+        interval(np.array([0.0, 1.0]), method="bca", **settings)
+    assert interval(np.array([0.0, 1.0]), method="percentile", **{**settings, "estimate": None}) == Undefined(
+        reason="the score has no value over these turns"
+    )
+    assert interval(np.array([np.nan]), method="percentile", **settings) == Undefined(
+        reason="no resample holds such a turn"
+    )
+
+
+def test_a_skew_and_a_bias_that_turn_the_ends_around_leave_no_interval():
+    """One of a thousand resamples lies above the estimate, and one conversation makes all the skew."""
+    resampled = np.array([0.0] * 999 + [1.0])
+    outlier = np.array([0.0] * 999 + [-1000.0])
+
+    found = bca_interval(resampled, 0.5, outlier, 1 - 1e-9)
+    assert found == Undefined(reason="the acceleration is too large")
+    assert isinstance(bca_interval(resampled, 0.5, outlier, 0.9), Interval)
+
+
+def test_the_fast_and_the_slow_jackknife_pass_over_cells_without_a_turn():
+    column = ScoreColumn(scorer=LongestAnswer(), observed=[3, 5, 4])
+    found = jackknifed_values(column, [[], [0, 1, 2]], clusters=[0, 1, 1], count=3)
+
+    assert np.isnan(found[:, 0]).all()
+    assert found[:, 1].tolist() == [5.0, 3.0, 5.0]  # the third conversation has no part in it

@@ -76,3 +76,44 @@ def test_without_a_preference_there_is_no_share():
 
     assert isinstance(found.share, Undefined)
     assert found.to_json()["share"] is None
+
+
+def test_a_ranking_is_told_in_full():
+    found = ranking_agreement({"a": 1.0, "b": 2.0, "x": 0.0}, {"b": 0.5, "a": 0.5 - 1e-10, "c": 0.0})
+
+    assert found.to_json() == {
+        "by_metric": (("b",), ("a",)),
+        "by_humans": (("a", "b"),),  # the same up to the order of a sum
+        "same": False,
+        "kendall": found.kendall,
+        "pairs": 0,
+        "agreeing": 0,
+    }
+    alone = ranking_agreement({"a": 1.0}, {"a": 1.0})
+    assert (alone.same, alone.to_json()["kendall"]) == (True, None)
+
+
+def test_a_pair_is_told_in_full():
+    means = {
+        (s, f"p{n}"): (float(n * sign), float(sign)) for s, sign in (("b", 1), ("a", -1)) for n in range(4)
+    }
+    (found,) = pairwise_agreement(means, confidence=0.9)
+
+    assert found.to_json() == {
+        "first": "a",
+        "second": "b",
+        "passages": 4,
+        "human_ties": 0,
+        "metric_ties": 1,
+        "agreeing": 3,
+        "share": 0.75,
+        "low": found.interval.low,
+        "high": found.interval.high,
+    }
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.3562, 0.9421), abs=1e-4)
+    assert found.interval.high < pairwise_agreement(means)[0].interval.high
+
+
+def test_means_that_differ_by_more_than_rounding_are_no_tie():
+    assert ranking_agreement({"a": 2e-9, "b": 0.0}, {"a": 1.0, "b": 0.0}).by_metric == (("a",), ("b",))
+    assert ranking_agreement({"a": 1e-9, "b": 0.0}, {"a": 1.0, "b": 0.0}).by_metric == (("a", "b"),)

@@ -96,3 +96,49 @@ def test_the_order_of_items_and_of_raters_does_not_matter(items, random):
     for measure in (fleiss_kappa, krippendorff_alpha):
         one, other = measure(items), measure(shuffled)
         assert one == (other if isinstance(other, Undefined) else pytest.approx(other))
+
+
+def test_one_text_among_numbers_is_enough_to_have_no_scale():
+    with pytest.raises(ValueError, match="ratings that are texts have no difference to weight by"):
+        cohen_kappa([1, 2, "x"], [2, 1, "x"], "linear")
+    with pytest.raises(ValueError, match="ratings that are texts have no interval scale"):
+        krippendorff_alpha([[1, "x"], [1, 2]], "interval")
+
+
+def test_weights_go_by_the_ratings_themselves():
+    """1, 2 and 9: to miss by 8 is worse than to miss by 1, whatever lies between."""
+    near, far = cohen_kappa([1, 2, 9], [2, 1, 9], "linear"), cohen_kappa([1, 2, 9], [9, 2, 1], "linear")
+
+    assert near == pytest.approx(1 - 2 / (32 / 3))
+    assert far < near
+
+
+def test_of_equally_common_numbers_of_ratings_the_larger_is_kept():
+    assert complete_items([[1, 2], [1, 2, 3], [1, 2], [4, 5, 6]]) == [[1, 2, 3], [4, 5, 6]]
+    assert complete_items([[1, 2], [3, 4], [4, 5, 6]]) == [[1, 2], [3, 4]]
+    assert complete_items([[1], [None, 2]]) == []
+
+
+def test_why_there_is_no_number_is_told():
+    reasons = [
+        cohen_kappa([None], [1]).reason,
+        fleiss_kappa([[1], [2]]).reason,
+        krippendorff_alpha([[1, None]]).reason,
+        mean_cohen_kappa([[1, 1], [1, 1]]).reason,
+        ALL_EQUAL.reason,
+    ]
+
+    assert reasons == [
+        "no item that both rated",
+        "no item with two ratings",
+        "no item with two ratings",
+        "no pair of raters has a kappa",
+        "all ratings are equal",
+    ]
+
+
+def test_a_pair_without_a_kappa_leaves_the_mean_of_the_others():
+    assert mean_cohen_kappa([[1, 2], [1, 2], [None, None]]) == 1.0
+    assert mean_cohen_kappa([[1, 2, 3], [1, 3, 2]], "linear") == pytest.approx(1 / 4)
+    with pytest.raises(ValueError, match="shorter|longer"):
+        cohen_kappa([1, 2], [1])

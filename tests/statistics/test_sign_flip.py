@@ -95,3 +95,49 @@ def test_a_slow_score_gets_fewer_swaps_and_says_so():
 
 def test_a_score_without_a_value_has_no_test():
     assert sign_flip([[0]], [[1]], lambda observed: float("nan"), permutations=10, seed=0) is None
+
+
+def test_swaps_are_looked_at_one_by_one_as_long_as_there_are_no_more_than_may_be():
+    assert only([1, 2, 4], permutations=8) == only([1, 2, 4])
+    drawn = only([1, 2, 4], permutations=7)
+    assert (drawn.exact, drawn.permutations, drawn.conversations) == (False, 7, 3)
+
+    first, second = [[0], [0], [0], [5]], [[1], [2], [4], [5]]
+    assert sign_flip(first, second, mean, permutations=8, seed=0).exact
+    slow = sign_flip(first, second, mean, permutations=7, seed=0)
+    assert (slow.exact, slow.permutations, slow.conversations) == (False, 7, 3)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_the_p_value_does_not_depend_on_the_unit(scale):
+    """Sums that are equal but for rounding count as equal, and others don't, however large or small."""
+    differences = [0.1 * scale, 0.2 * scale, 0.3 * scale, -0.3 * scale, 0.7 * scale]
+
+    assert only(differences).p == only([1, 2, 3, -3, 7]).p == 12 / 32
+
+
+def test_a_slow_score_in_large_units_is_forgiven_its_rounding():
+    sides = [[0.0]] * 5, [[0.1e12], [0.2e12], [0.3e12], [-0.3e12], [0.7e12]]
+
+    assert sign_flip(*sides, mean, permutations=100, seed=0).p == 12 / 32
+
+
+def test_drawn_swaps_are_the_same_in_every_release():
+    differences = [0.3, -0.1, 0.4, 0.2, -0.3, 0.5, 0.1, 0.1, -0.2, 0.6, 0.2, 0.1]
+    slow = sign_flip([[0.0]] * 12, [[d] for d in differences], mean, permutations=99, seed=4)
+
+    assert only(differences, permutations=2000, seed=4).p == 173 / 2001
+    assert (slow.p, slow.permutations) == (7 / 100, 99)
+
+
+def test_swapping_to_no_value_is_as_far_off_as_can_be():
+    """Precision is not defined where nothing was predicted."""
+
+    def share(observed):
+        some = [value for value in observed if value is not None]
+        return sum(some) / len(some) if some else float("nan")
+
+    found = sign_flip([[0], [None]], [[1], [None]], share, permutations=10, seed=0)
+    assert (found.p, found.permutations, found.conversations) == (1.0, 2, 1)
+    # Of 1 against 0, swapping the second conversation leaves one side without a value.
+    assert sign_flip([[0], [1]], [[None], [1]], share, permutations=10, seed=0).p == 1.0
