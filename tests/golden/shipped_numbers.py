@@ -247,9 +247,8 @@ def _mentions() -> Content:
     }
     versions = {"mentions": "|".join(resolver.signature for resolver in RESOLVERS.values())}
     raised = {"mentions": f"raise {RAISED['embedded']} and {RAISED['rules']}"}
-    return Golden(
-        of=f"questions {_digest(repr([*rows]).encode())}", versions=versions, rows=plain(rows)
-    ), raised
+    of = f"questions {_digest(msgspec.json.encode([*rows]))}"
+    return Golden(of=of, versions=versions, rows=plain(rows)), raised
 
 
 def _rewrites() -> Content:
@@ -331,9 +330,9 @@ def _scorers() -> dict[str, Scorer[Any]]:
     }
 
 
-async def _scores() -> Content:
+def _scores() -> Content:
     """What each scorer observes in each turn after the system's own answers."""
-    scorers, records = _scorers(), await _records("pred")
+    scorers, records = _scorers(), _records("pred")
     turns = [*map(_with_costs, records, range(len(records)))]
     rows: dict[str, dict[str, Any]] = {place(one.conversation, one.depth): {} for one in records}
     for label, scorer in scorers.items():
@@ -347,11 +346,15 @@ async def _scores() -> Content:
     return Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows)), raised
 
 
-async def _records(*names: str) -> list[TurnRecord]:
-    """Those of the policies that are called *names*."""
-    async with _service("embedded") as service:
-        policies = _policies(service)
-        return [record for name in names for record in await _play(policies[name], _scripted(name))]
+@cache
+def _records(name: str) -> list[TurnRecord]:
+    """What becomes of the turns under the policy called *name*."""
+
+    async def played() -> list[TurnRecord]:
+        async with _service("embedded") as service:
+            return await _play(_policies(service)[name], _scripted(name))
+
+    return asyncio.run(played())
 
 
 def _with_costs(record: TurnRecord, number: int) -> TurnRecord:
@@ -365,9 +368,9 @@ def _with_costs(record: TurnRecord, number: int) -> TurnRecord:
     )
 
 
-async def _depth_table() -> Content:
+def _depth_table() -> Content:
     """The depth table of the quickstart's policies, with both kinds of interval."""
-    scorers, turns = await _quickstart()
+    scorers, turns = _quickstart()
     columns = score_columns(turns, scorers)
     lengths = {one.id: len(one.turns) for one in conversations()}
     rows: dict[str, dict[str, Any]] = {}
@@ -391,9 +394,9 @@ async def _depth_table() -> Content:
     )
 
 
-async def _gaps() -> Content:
+def _gaps() -> Content:
     """By how much the other policies' scores lie below those of gold, on the same turns."""
-    scorers, turns = await _quickstart()
+    scorers, turns = _quickstart()
     rows: dict[str, dict[str, Any]] = {}
     for gap in policy_gaps(turns, score_columns(turns, scorers), seed=SEED):
         for row in (*gap.depths, gap.total):
@@ -411,9 +414,9 @@ def _raised_in_tables(columns: Mapping[str, str]) -> Mapping[str, str]:
     return dict.fromkeys(columns, words)
 
 
-async def _quickstart() -> tuple[dict[str, Scorer[Any]], list[TurnRecord]]:
+def _quickstart() -> tuple[dict[str, Scorer[Any]], list[TurnRecord]]:
     """What tables are made of."""
-    scorers, records = _scorers(), await _records(*ANSWERED)
+    scorers, records = _scorers(), [record for name in ANSWERED for record in _records(name)]
     return {name: scorers[name] for name in TABLED}, [*map(_with_costs, records, range(len(records)))]
 
 
