@@ -132,9 +132,8 @@ def _one_each(work: Callable[[Sequence[Document]], Sequence[T]], documents: Sequ
     found = list(work(documents))
     if len(found) != len(documents):
         raise ResolverError(
-            f"the resolver gave {len(found)} results for {len(documents)} documents; it gives one for "
-            "each, in "
-            "their order"
+            f"the resolver gave {len(found)} results for {len(documents)} documents; it gives one for each, "
+            "in their order"
         )
     return found
 

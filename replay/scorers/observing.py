@@ -78,8 +78,7 @@ def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> li
     if len(observed) != len(records):
         raise PluginError(
             f'scorer "{name}" gives {len(observed)} observations for {len(records)} turns; observe gives '
-            "one for "
-            "each, in their order, and replay.Unscored(reason=...) for a turn that has none"
+            "one for each, in their order, and replay.Unscored(reason=...) for a turn that has none"
         )
     for record, value in zip(records, observed, strict=True):
         if why := _unfit(value):
@@ -106,8 +105,7 @@ def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
     if math.isinf(number):
         raise PluginError(
             f'scorer "{scorer.signature}" combines {_shown(list(observed))} to {number}; combine gives a '
-            "finite "
-            "number, or NaN where there is none"
+            "finite number, or NaN where there is none"
         )
     return number
 

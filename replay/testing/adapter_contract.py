@@ -113,8 +113,7 @@ class AdapterContract:
             ids = [re.findall(r"harbour-\d+", answer)[:1] for answer in answers]
             assert ids == [[f"harbour-{number}"]] * 3, (
                 f"conversation harbour-{number} got the answers {answers}: keep what belongs to a "
-                "conversation "
-                "in its session, not in the adapter"
+                "conversation in its session, not in the adapter"
             )
 
     @pytest.mark.asyncio
@@ -179,8 +178,7 @@ class AdapterContract:
             except AdapterError as error:
                 assert error.outcome == self.fails_with, (
                     f'the outcome of a failed ask is "{error.outcome}", not "{self.fails_with}": raise '
-                    "another "
-                    "of replay's errors, or set fails_with"
+                    "another of replay's errors, or set fails_with"
                 )
                 assert str(error), "the error says nothing: say what went wrong and what to do about it"
             except Exception as error:

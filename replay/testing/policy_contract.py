@@ -90,8 +90,7 @@ class PolicyContract:
         assert not (why := misfit(policy, Policy)), f"this is no policy: {why}"
         assert policy.history in ("gold", "own", "either"), (
             f'history is {policy.history!r}: set it to "own" where the system sees its own answers, to '
-            '"gold" '
-            'where it sees gold ones, to "either" where both will do'
+            '"gold" where it sees gold ones, to "either" where both will do'
         )
 
     @pytest.mark.asyncio
@@ -113,16 +112,13 @@ class PolicyContract:
             if policy.history == "own" and self.whole_history:
                 assert shown == own, (
                     f'history is "own", and of {own} the plan shows {shown}: show '
-                    "replay.own_history(played), "
-                    "which is also what a system that keeps its history sees; a policy that leaves some "
-                    "of it "
-                    "out sets whole_history = False in its test"
+                    "replay.own_history(played), which is also what a system that keeps its history sees; a "
+                    "policy that leaves some of it out sets whole_history = False in its test"
                 )
             elif policy.history == "own":
                 assert _within(shown, own), (
                     f'history is "own", and the plan shows {shown}, which is not from {own}: leave out '
-                    "what you "
-                    "like, but show no gold answer"
+                    "what you like, but show no gold answer"
                 )
             elif policy.history == "gold":
                 assert _within(shown, gold), (

@@ -176,8 +176,7 @@ class ReaderContract:
         wanted = ["this one"] if self.recognized else []
         assert found == wanted, (
             f'"{path.name}" is recognized by {found or "no reader"}: let recognizes look at what only '
-            "this format "
-            "has, or give False and set recognized = False, so that scenarios name the format"
+            "this format has, or give False and set recognized = False, so that scenarios name the format"
         )
 
 

@@ -74,8 +74,7 @@ class ResolverContract:
 
         assert len(found) == len(documents), (
             f"resolve gave {len(found)} results for {len(documents)} documents: give a list for each, in "
-            "their "
-            "order, and an empty one where nothing is found"
+            "their order, and an empty one where nothing is found"
         )
         assert any(found), "nothing is found in any document: give a fixture `documents` where something is"
         assert list(resolver.resolve([])) == [], "resolve of no documents must give no results"
@@ -99,8 +98,7 @@ class ResolverContract:
             found = list(resolver.resolve(batch))
             assert found == wanted, (
                 f"together the documents give {found}, one by one {wanted}: batch, order and what was "
-                "resolved "
-                "before must change nothing, or a run could not be repeated"
+                "resolved before must change nothing, or a run could not be repeated"
             )
 
     @pytest.mark.parametrize("text", ODD)
@@ -142,9 +140,8 @@ class ResolverContract:
             copy = pickle.loads(pickle.dumps(resolver))
         except Exception as error:
             raise AssertionError(
-                f"the resolver can't be pickled ({error}): let it hold its settings, and load its model "
-                "at the "
-                "first call of resolve"
+                f"the resolver can't be pickled ({error}): let it hold its settings, and load its model at "
+                "the first call of resolve"
             ) from error
         assert copy.signature == resolver.signature, "the copy in another process has another signature"
         assert copy.resolve(documents) == found, "the copy in another process resolves otherwise"

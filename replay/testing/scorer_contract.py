@@ -68,8 +68,7 @@ class ScorerContract:
         )
         assert len({str(one) for one in _scored(scorer, records)}) >= 2, (
             f"the records don't tell much: of {observed} at least two must be scored, and differ; give a "
-            "fixture "
-            "`records` of turns that this scorer scores"
+            "fixture `records` of turns that this scorer scores"
         )
         assert list(scorer.observe([])) == [], "observe of no records must give no observations"
 
@@ -187,9 +186,8 @@ class ScorerContract:
             copy = pickle.loads(pickle.dumps(scorer))
         except Exception as error:
             raise AssertionError(
-                f"the scorer can't be pickled ({error}): let it hold its settings and nothing that is "
-                "open, no "
-                "lambda and no function within a function"
+                f"the scorer can't be pickled ({error}): let it hold its settings and nothing that is open, "
+                "no lambda and no function within a function"
             ) from error
         assert copy.signature == scorer.signature, "the copy in another process has another signature"
         assert list(copy.observe(records)) == list(scorer.observe(records)), (
