@@ -122,8 +122,8 @@ def _at_turn(scorer: Scorer[Any], records: Sequence[TurnRecord]) -> str:
 
 def _place(record: TurnRecord) -> str:
     return (
-        f'turn {record.depth} of conversation "{record.conversation}" (system "{record.system}", '
-        f'policy "{record.policy}")'
+        f'turn {record.depth} of conversation "{record.conversation}" (system "{record.system}", policy '
+        f'"{record.policy}")'
     )
 
 

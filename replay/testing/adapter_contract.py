@@ -95,8 +95,8 @@ class AdapterContract:
             moments = [times.sent, times.first_byte, times.first_token, times.done]
             known = [moment for moment in moments if moment is not None]
             assert known == sorted(known), (
-                f"sent, first byte, first token and done are {known}: read them all from time.perf_counter, "
-                "or leave times out"
+                f"sent, first byte, first token and done are {known}: read them all from "
+                "time.perf_counter, or leave times out"
             )
 
     @pytest.mark.asyncio
@@ -134,8 +134,8 @@ class AdapterContract:
                     else "send request.history along, all of it and nothing else"
                 )
                 assert seen == ["0", "1", "2"], (
-                    f'history is "{adapter.history}", and the system saw {seen} exchanges before its three '
-                    f"questions, not 0, 1 and 2: {advice}"
+                    f'history is "{adapter.history}", and the system saw {seen} exchanges before its '
+                    f"three questions, not 0, 1 and 2: {advice}"
                 )
 
     @pytest.mark.asyncio
@@ -145,22 +145,22 @@ class AdapterContract:
             if self.hangs:
                 await self.asked()
                 assert not ask.done(), (
-                    f"the ask ended with {ask}: let the system behind the fixture not answer HANG, "
-                    "or set hangs = False"
+                    f"the ask ended with {ask}: let the system behind the fixture not answer HANG, or set "
+                    "hangs = False"
                 )
             ask.cancel()
             await asyncio.wait({ask}, timeout=STUCK_S)
             assert ask.done(), (
-                f"an ask went on for {STUCK_S:g} s after it was cancelled, which is how deadlines and Ctrl-C "
-                "end it: let CancelledError out, and clean up in `finally`"
+                f"an ask went on for {STUCK_S:g} s after it was cancelled, which is how deadlines and "
+                "Ctrl-C end it: let CancelledError out, and clean up in `finally`"
             )
             assert ask.cancelled(), (
                 f"a cancelled ask ended with {ask}: let CancelledError out; `except Exception` does"
             )
             async with adapter.session(conversation(2)) as another:
                 assert "harbour-2" in (await another.ask(request())).text, (
-                    "after a cancelled ask another conversation gets a wrong answer: an ask that is given up "
-                    "must leave nothing unread behind"
+                    "after a cancelled ask another conversation gets a wrong answer: an ask that is "
+                    "given up must leave nothing unread behind"
                 )
             if adapter.history == "client":
                 assert "harbour-1" in (await session.ask(request())).text, (
@@ -183,8 +183,8 @@ class AdapterContract:
                 assert str(error), "the error says nothing: say what went wrong and what to do about it"
             except Exception as error:
                 raise AssertionError(
-                    f"a failed ask raised {error!r}, which would end the run: turn the library's errors into "
-                    "replay's (raise replay.AdapterRefusedError(...) from error)"
+                    f"a failed ask raised {error!r}, which would end the run: turn the library's errors "
+                    "into replay's (raise replay.AdapterRefusedError(...) from error)"
                 ) from error
             else:
                 raise AssertionError(

@@ -102,8 +102,8 @@ class JudgeContract:
             opinion = await judge.opinion(judged, RecordingAsk(fail))
         except AdapterError as raised:
             raise AssertionError(
-                "a failed ask got out of opinion: catch AdapterError around each ask, and give failed(error) "
-                "in the place of the values"
+                "a failed ask got out of opinion: catch AdapterError around each ask, and give "
+                "failed(error) in the place of the values"
             ) from raised
         found = set(opinion.values.values())
         assert found == {Unscored(reason=f"judge {error.outcome}")}, (
@@ -154,8 +154,8 @@ class JudgeContract:
             "as they are asked, those that are asked for certain first"
         )
         assert len(ask.asked) <= len(plan), (
-            f"{len(ask.asked)} asks were made and {len(plan)} planned: let plan name those that may follow, "
-            "too, with certain=False"
+            f"{len(ask.asked)} asks were made and {len(plan)} planned: let plan name those that may "
+            "follow, too, with certain=False"
         )
 
     @pytest.mark.asyncio

@@ -112,8 +112,8 @@ class PolicyContract:
             if policy.history == "own" and self.whole_history:
                 assert shown == own, (
                     f'history is "own", and of {own} the plan shows {shown}: show '
-                    "replay.own_history(played), which is also what a system that keeps its history sees; a "
-                    "policy that leaves some of it out sets whole_history = False in its test"
+                    "replay.own_history(played), which is also what a system that keeps its history "
+                    "sees; a policy that leaves some of it out sets whole_history = False in its test"
                 )
             elif policy.history == "own":
                 assert _within(shown, own), (
@@ -139,8 +139,8 @@ class PolicyContract:
                 as_recorded = planned.question == turn.question
                 assert as_recorded == (planned.edit in AS_RECORDED), (
                     f'the edit of "{turn.question}" is "{planned.edit}", and it is asked as '
-                    f'"{planned.question}": '
-                    f"questions that are asked as recorded are {', '.join(AS_RECORDED)}, and no others are"
+                    f'"{planned.question}": questions that are asked as recorded are '
+                    f"{', '.join(AS_RECORDED)}, and no others are"
                 )
 
     @pytest.mark.asyncio
@@ -155,8 +155,8 @@ class PolicyContract:
             changed = replace(TALK, turns=(*TALK.turns[: depth - 1], *later))
             again = await policy.plan(changed, depth, behind)
             assert again == planned, (
-                f"with other gold answers from turn {depth} on, turn {depth} is planned as {again}, not as "
-                f"{planned}: look at what came before it alone"
+                f"with other gold answers from turn {depth} on, turn {depth} is planned as {again}, not "
+                f"as {planned}: look at what came before it alone"
             )
 
     @pytest.mark.asyncio
@@ -169,8 +169,8 @@ class PolicyContract:
         together = await asyncio.gather(*(policy.plan(TALK, len(b) + 1, b) for b, _ in planned))
         first = [plan for _, plan in planned]
         assert backwards[::-1] == first, (
-            "planned again, backwards and after another conversation, the turns are planned otherwise: keep "
-            "nothing from one call to the next, and draw nothing at random"
+            "planned again, backwards and after another conversation, the turns are planned otherwise: "
+            "keep nothing from one call to the next, and draw nothing at random"
         )
         assert together == first, "planned side by side, the turns are planned otherwise: keep nothing"
 

@@ -98,8 +98,8 @@ class ReaderContract:
             bad, *rest = list(reader.read(one_bad))
         except DatasetError as error:
             raise AssertionError(
-                f"the bad conversation ended the reading ({error}): yield the error, don't raise it, and go "
-                "on with the next one"
+                f"the bad conversation ended the reading ({error}): yield the error, don't raise it, and "
+                "go on with the next one"
             ) from error
 
         assert isinstance(bad, DatasetError), (

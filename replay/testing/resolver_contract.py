@@ -140,8 +140,8 @@ class ResolverContract:
             copy = pickle.loads(pickle.dumps(resolver))
         except Exception as error:
             raise AssertionError(
-                f"the resolver can't be pickled ({error}): let it hold its settings, and load its model at "
-                "the first call of resolve"
+                f"the resolver can't be pickled ({error}): let it hold its settings, and load its model "
+                "at the first call of resolve"
             ) from error
         assert copy.signature == resolver.signature, "the copy in another process has another signature"
         assert copy.resolve(documents) == found, "the copy in another process resolves otherwise"
@@ -180,8 +180,7 @@ def _check_reading(question: str, reading: Reading) -> None:
     shown = question[mention.start : mention.end]
     assert mention.text == shown != "", (
         f'the mention "{mention.text}" is said to be at {mention.start} to {mention.end}, where the '
-        "question has "
-        f'"{shown}": offsets are those of the question'
+        f'question has "{shown}": offsets are those of the question'
     )
     chances = [chance for chance, _ in reading.distribution]
     assert all(0 <= chance <= 1 for chance in chances), f"no probabilities: {chances}"

@@ -121,8 +121,8 @@ class ScorerContract:
                 "texts, lists or dictionaries, and replay.Unscored(reason=...) in place of NaN"
             ) from error
         assert kept == scored, (
-            f"stored and read again {scored} is {kept}: give what JSON knows (lists, not tuples; texts "
-            "as keys)"
+            f"stored and read again {scored} is {kept}: give what JSON knows (lists, not tuples; texts as "
+            "keys)"
         )
         assert None not in scored, "None is no observation: give replay.Unscored(reason=...) in its place"
 
@@ -133,8 +133,8 @@ class ScorerContract:
         found = [scorer.combine(scored), scorer.combine(scored[::-1]), scorer.combine(iter(scored))]
 
         assert found[0] == found[1] == found[2], (
-            f"combine gave {found} for the same observations forwards, backwards and one by one: add up with "
-            "math.fsum, or sort first, and make a list of them before they are looked at twice"
+            f"combine gave {found} for the same observations forwards, backwards and one by one: add up "
+            "with math.fsum, or sort first, and make a list of them before they are looked at twice"
         )
         assert math.isfinite(found[0]), f"combine gave {found[0]}; NaN is only for what has no number"
 
@@ -186,8 +186,8 @@ class ScorerContract:
             copy = pickle.loads(pickle.dumps(scorer))
         except Exception as error:
             raise AssertionError(
-                f"the scorer can't be pickled ({error}): let it hold its settings and nothing that is open, "
-                "no lambda and no function within a function"
+                f"the scorer can't be pickled ({error}): let it hold its settings and nothing that is "
+                "open, no lambda and no function within a function"
             ) from error
         assert copy.signature == scorer.signature, "the copy in another process has another signature"
         assert list(copy.observe(records)) == list(scorer.observe(records)), (
