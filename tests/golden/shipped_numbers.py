@@ -51,11 +51,12 @@ from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns
+from replay.testing import FakeClock
 from replay_adapters.local.extractive import VERSION as EXTRACTIVE, ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer
 from tests.golden.corner_cases import MORE_QUESTIONS, QUESTIONS, documents
 from tests.golden.golden_file import Golden, kept, plain
-from tests.samples import Recorded, ticking
+from tests.samples import Recorded
 
 RESOLVERS: Mapping[str, Resolver] = {"embedded": EmbeddedResolver(), "rules": RulesResolver()}
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -161,7 +162,7 @@ def _scripted(policy: str) -> ScriptedAdapter:
 async def _play(policy: Policy, adapter: Adapter) -> list[TurnRecord]:
     """The records of all conversations, one after another, by a clock that ticks when it is looked at."""
     sink = Recorded()
-    player = Player(Patience(), sink, clock=ticking(), start=0.0)
+    player = Player(Patience(), sink, clock=FakeClock(step_s=1.0), start=0.0)
     system = System(name="extractive", adapter=adapter)
     for conversation in conversations():
         name = policy.signature.partition("|")[0]

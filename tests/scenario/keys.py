@@ -26,14 +26,12 @@ from replay.runs.launch import run_async
 from replay.runs.run import Run
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from tests.adapters.servers import answering, completion
+from tests.waiting import PATIENCE_S
 
 T = TypeVar("T", bound=Callable[..., object])
 
 NAMED: set[str] = set()
 """Every key that a test says it is about, as in ``systems.limit.asks``."""
-
-PATIENCE_S = 60
-"""A key that is ignored may leave a run waiting for good; the test then fails after this time."""
 
 
 def key(*names: str) -> Callable[[T], T]:
@@ -86,6 +84,7 @@ async def played(folder: Path, **changes: Any) -> Run:
 
 
 async def in_time(run: Awaitable[Run]) -> Run:
+    """A key that is ignored may leave a run waiting for good, and the test has to fail all the same."""
     async with asyncio.timeout(PATIENCE_S):
         return await run
 
