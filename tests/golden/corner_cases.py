@@ -172,6 +172,7 @@ QUESTIONS = (
     "Was she happy when she won this award?",
     "Do his sons run the museum?",
     "What happened on that day in 1862?",
+    "Was she Okafor?",
 )
 
 MORE_QUESTIONS = (

@@ -104,7 +104,7 @@ def _names(line: Sequence[Token]) -> Iterator[tuple[int, int]]:
         last = _name_end(line, proper, at)
         first = at - 1 if at and line[at - 1].normal == "the" else at
         yield line[first].start, line[last].end
-        if last + 2 < len(line) and line[last + 1].normal in {"and", "&"} and proper[last + 2]:
+        if last + 2 < len(line) and line[last + 1].normal == "and" and proper[last + 2]:
             yield line[first].start, line[_name_end(line, proper, last + 2)].end
         at = last + 1
 

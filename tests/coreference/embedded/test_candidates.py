@@ -52,6 +52,22 @@ def test_kinds_of_candidates():
     assert found(doc, "clause") == [doc.turns[0].answer.rstrip(".")]
 
 
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("He met Ann Lee and Bob", ["Ann Lee", "Ann Lee and Bob", "Bob"]),
+        ("Ann and Bob Hale left", ["Ann", "Ann and Bob Hale", "Bob Hale"]),
+        ("The Tops & Ann Lee Moor left", ["The Tops & Ann Lee Moor"]),
+        ("Ann and she left with the Tops", ["Ann", "the Tops"]),
+    ],
+)
+def test_names_that_are_joined_are_candidates_together_and_alone(said, names):
+    doc = document("", f"{said} for a long and quiet walk along the river")
+    assert set(found(doc, "name")) | set(found(doc, "title")) == set(names)
+    doc = document("", f"For a long and quiet walk along the river with so many others {said}")
+    assert set(names) <= set(found(doc, "name")) | set(found(doc, "title"))
+
+
 def test_a_short_answer_is_a_candidate_and_answers_that_say_nothing_hold_none():
     doc = document(
         "What was his job?", "office secretary", "And?", "CANNOTANSWER", "And?", "I don't know.", "A?", ""

@@ -32,6 +32,7 @@ def possible(text, doc):
         {"title": "Brackwater Museum of Clocks"},
         {"title": "Marie Curie Museum"},
         {"title": "Lumen Shelf expedition"},
+        {"title": "Lumen Shelf gizmo"},
         {"title": "The Glass Ferry"},
         {"title": "Thriller (album)"},
     ],
