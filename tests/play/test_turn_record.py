@@ -20,7 +20,8 @@ from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.prices import Prices
 from replay.play.player import Play, Player, System
 from replay.policies.policy import PlannedTurn
-from tests.samples import Recorded, ticking
+from replay.testing import FakeClock
+from tests.samples import Recorded
 
 TALK = Conversation(
     id="c1",
@@ -100,7 +101,7 @@ async def played(
     """Records and raw replies of TALK, on a clock that is one second later at each look."""
     sink, raw = Recorded(), []
     player = Player(
-        Patience(backoff_s=0.0, attempts=attempts), sink, clock=ticking(), start=-100.0, keep_raw=raw.append
+        Patience(backoff_s=0.0, attempts=attempts), sink, clock=FakeClock(step_s=1.0), start=-100.0, keep_raw=raw.append
     )
     await player.play(
         Play(
