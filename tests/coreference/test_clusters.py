@@ -1,5 +1,5 @@
 from replay.core.history import Exchange
-from replay.coreference.clusters import readings_from_clusters
+from replay.coreference.clusters import first_naming_span, readings_from_clusters
 from replay.coreference.resolver import Document, Span
 
 DOCUMENT = Document(
@@ -67,3 +67,30 @@ def test_spans_outside_the_text_or_across_its_border_are_left_out():
     )
 
     assert readings_from_clusters(DOCUMENT, [cluster]) == ()
+
+
+def test_a_name_in_the_question_itself_is_no_antecedent():
+    document = Document(question="Ann said she left", turns=DOCUMENT.turns)
+
+    readings = readings_from_clusters(document, [spans("|Ann", "|she", document=document)])
+    assert [(r.mention.text, r.antecedent) for r in readings] == [("Ann", None), ("she", None)]
+
+
+def test_a_mention_may_open_and_close_the_question():
+    document = Document(question="she sang Blue", turns=DOCUMENT.turns)
+    found = readings_from_clusters(document, [spans("Ann Lee", "|she", "|Blue", document=document)])
+
+    assert [(r.mention.text, r.mention.start, r.mention.end) for r in found] == [
+        ("she", 0, 3),
+        ("Blue", 9, 13),
+    ]
+
+
+def test_the_first_naming_span_is_by_place_whatever_the_clusters_order():
+    her, ann, blue = spans("Her", "Ann Lee", "Blue")
+
+    assert first_naming_span(DOCUMENT.text(), [blue, ann, her]) == ann
+    assert first_naming_span(DOCUMENT.text(), [her]) is None
+    assert first_naming_span("Ann left.", [Span(start=0, end=3)]) == Span(start=0, end=3)
+    assert first_naming_span("her band, she", [Span(start=0, end=8)]) == Span(start=0, end=8)
+    assert first_naming_span("?", [Span(start=0, end=1)]) is None

@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from replay.core.drift_evidence import Drift
 from replay.core.history import Played
+from replay.coreference.drift import DriftDetector
 from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, detector
 
@@ -53,3 +54,38 @@ def test_a_scenario_can_ask_for_the_hard_rule_or_another_threshold():
     assert DriftSection().threshold is None
     with pytest.raises(ValidationError):
         DriftSection(threshold=1.5)
+
+
+async def test_settings_that_nobody_chose_are_not_in_the_signature():
+    async with detector() as drift:
+        plain = replace(drift, window=2, background=True, threshold=None, min_similarity=None)
+
+        assert plain.signature == f"coref:{drift.service.signature}|drift:strict-1|window:2"
+        assert replace(plain, background=False).signature == f"{plain.signature}|background:no"
+        assert replace(plain, min_similarity=0.5).signature == plain.signature  # there is no encoder
+        assert replace(plain, match="em").signature.endswith("|drift:strict-1+em|window:2")
+        defaults = DriftDetector(service=drift.service)
+        assert (defaults.window, defaults.background, defaults.mode, defaults.match) == (
+            2,
+            True,
+            "strict",
+            "f1",
+        )
+
+
+async def test_under_the_published_rule_only_what_was_answered_stands_in_both_histories():
+    """A turn that failed or was skipped is in neither."""
+    async with detector(mode="evalconvqa") as drift:
+        failed = [Played(turn=SINGER.turns[0], asked="Who sang Stone Garden?", answer=None)]
+        alone = await drift.assess(SINGER, 2, failed)
+        told = await drift.assess(SINGER, 2, played("Nobody knows."))
+
+    assert (alone.drift.mentions, alone.published) == ((), SINGER.turns[1].question)
+    assert told.published == "Where was Alice Okafor born?"
+
+
+async def test_gold_readings_are_of_the_recorded_conversation():
+    async with detector() as drift:
+        (she,) = await drift.gold_readings(SINGER, 2)
+
+    assert (she.mention.text, she.antecedent) == ("she", "Alice Okafor")

@@ -156,3 +156,80 @@ def test_with_em_a_capitalised_pronoun_counts():
 
     assert verdict("She sang?", gold, other).valid
     assert not verdict("She sang?", gold, other, match="em").valid
+
+
+def test_the_last_mention_of_a_cluster_says_where_it_stands_whatever_its_order():
+    gold = predicted = ("Ann Lee and Bob.", ["|her", "Ann Lee", "|she"], ["|him", "Bob"])
+    drift = verdict("did she see him in her house?", gold, predicted)
+
+    assert [(m.gold.mention.text, m.gold.antecedent) for m in drift.mentions] == [
+        ("him", "Bob"),
+        ("her", "Ann Lee"),
+    ]
+
+
+def test_a_question_may_begin_and_end_with_a_mention():
+    gold, predicted = (
+        ("Ann. Bob.", ["Ann", "|she"], ["Bob", "|him"]),
+        ("Sue. Tim.", ["Sue", "|she"], ["Tim", "|him"]),
+    )
+    drift = verdict("she saw him", gold, predicted)
+
+    assert [(m.predicted.antecedent, m.overlap, m.state) for m in drift.mentions] == [
+        ("Sue", 0.0, "drifted"),
+        ("Tim", 0.0, "drifted"),
+    ]
+    assert rewritten("she saw him", "Ann. Bob.", ["Ann", "|she"], ["Bob", "|him"]) == "Ann saw Bob"
+
+
+def test_unpaired_clusters_come_by_place():
+    gold = ("Ann, Bob, Blue.", ["Ann", "|she"], ["Blue", "|it"])
+    drift = verdict("did she tell him of it?", gold, ("Bob.", ["Bob", "|him"]))
+
+    assert [(m.gold.mention.text, m.state) for m in drift.mentions] == [
+        ("she", "lost"),
+        ("him", "open"),
+        ("it", "lost"),
+    ]
+
+
+def test_spans_that_are_none_are_passed_over():
+    doc = document("Ann Lee.", "did she sing")
+    ann, she = cluster(doc, "Ann Lee", "|she")
+    end = len(doc.text())
+    odd = (ann, Span(start=8, end=8), Span(start=9, end=4), Span(start=end - 1, end=end + 4), she)
+
+    assert rewrite_from_clusters(doc, [odd]) == "did Ann Lee sing"
+    (mention,) = compare(doc, [(*odd, Span(start=-2, end=3))], doc, [odd]).mentions
+    assert (mention.gold.mention.text, mention.gold.antecedent) == ("she", "Ann Lee")
+
+
+def test_a_plural_owner_has_an_apostrophe_alone():
+    answer = "The Beatles sang with Miles."
+
+    assert rewritten("Is their song good?", answer, ["The Beatles", "|their"]) == "Is The Beatles' song good?"
+    assert rewritten("Is his song good?", answer, ["Miles", "|his"]) == "Is Miles's song good?"
+
+
+def test_a_mention_inside_a_replaced_one_stays_and_the_next_is_replaced():
+    found = rewritten(
+        "Is her song like his?",
+        "Ann, Bob sang Blue.",
+        ["Blue", "|her song"],
+        ["Ann", "|her"],
+        ["Bob", "|his"],
+    )
+
+    assert found == "Is Blue like Bob's?"
+
+
+@pytest.mark.parametrize(
+    ("mention", "is_entity"), [("Ann Lee", True), ("the Band", True), ("the band", False), ("Ann lee", False)]
+)
+def test_an_entity_has_capitals_but_for_its_articles(mention, is_entity):
+    """What is an entity needs no antecedent and is not compared."""
+    drift = verdict(
+        f"and {mention} left?", ("Bob.", ["Bob", f"|{mention}"]), ("Tim.", ["Tim", f"|{mention}"])
+    )
+
+    assert (drift.mentions == ()) is is_entity

@@ -60,3 +60,24 @@ def test_distributions_are_not_looked_at():
     gold = reading("Ann", distribution=((0.4, "Ann"), (0.3, "Bob")))
 
     assert compare([gold], [reading("Ann", distribution=((0.9, "Ann"),))]).valid
+
+
+def test_mentions_come_by_place_and_the_longer_before_the_shorter():
+    gold = [reading("Ann", 4, "her"), reading("Blue", 4, "her album"), reading("Bob", 0)]
+    predicted = [reading("Tom", 9, "it"), reading("Ann", 4, "her")]
+
+    assert [(m.gold.mention.text, m.state) for m in compare(gold, predicted).mentions] == [
+        ("she", "lost"),
+        ("her album", "lost"),
+        ("her", "same"),
+        ("it", "open"),
+    ]
+
+
+def test_one_drifted_mention_is_enough_and_words_overlap_only_where_both_have_some():
+    drift = compare([reading("Ann", 0), reading("Bob", 9)], [reading("Ann", 0), reading("Tom", 9)])
+
+    assert (drift.valid, drift.probability) == (False, 1.0)
+    assert [(m.overlap, m.probability) for m in drift.mentions] == [(1.0, 0.0), (0.0, 1.0)]
+    assert compare([reading(None)], [reading("Ann")]).mentions[0].overlap == 0.0
+    assert compare([reading("Ann")], [reading(None)]).mentions[0].overlap == 0.0

@@ -124,3 +124,36 @@ def test_the_largest_probability_of_the_mentions_counts():
 
 def test_no_mention_is_valid():
     assert compare([], [], gold_document=document(""), predicted_document=document("")).valid
+
+
+@pytest.mark.parametrize(("probability", "valid"), [(0.29, True), (0.3, False)])
+def test_the_rules_own_threshold_is_three_tenths(probability, valid):
+    drift = verdict(reading((probability, "Ann")), reading((0.9, "Bob")), "Ann and Bob.", "Bob came.")
+
+    assert drift.valid is valid
+
+
+def test_what_is_new_counts_six_tenths_of_what_is_lost_and_six_digits_are_kept():
+    drift = verdict(reading((1 / 3, "Bob")), reading((2 / 3, "Ann")), "Bob.", "Ann and Bob.")
+
+    assert drift.probability == 0.4  # of 2/3, and not 0.39999...
+    assert verdict(reading((1 / 3, "Ann")), reading(), "Ann.", "Bob.").probability == 0.333333
+    more = verdict(reading((0.7, "Ann"), (0.6, "Sue")), reading(), "Ann, Sue.", "Bob.")
+    assert more.probability == 1.0  # rounding may have given more than one in all
+
+
+def test_a_best_antecedent_without_a_distribution_is_held_for_certain():
+    """Where a resolver gives one side a distribution and the other none."""
+    known, bare = reading((0.5, "Bob")), reading(antecedent="Ann Lee")
+
+    assert verdict(bare, known, "Ann Lee.", "Bob.").probability == 1.0
+    assert verdict(known, bare, "Bob.", "Ann Lee, Bob.").probability == 0.6
+    assert verdict(reading(), known, "", "Bob.").probability == 0.3
+    assert verdict(reading(antecedent=" "), known, "", "Bob.").probability == 0.3
+
+
+def test_what_both_sides_may_mean_is_lost_on_neither():
+    """Under whatever words: the other side's candidates are compared by content."""
+    gold, predicted = reading((0.9, "the singer Ann")), reading((0.2, "Singer Ann"), (0.7, "Bob"))
+
+    assert verdict(gold, predicted, "Ann.", "Bob.").probability == pytest.approx(0.42)
