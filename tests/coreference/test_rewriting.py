@@ -2,7 +2,7 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.mentions import find_mentions
-from replay.coreference.rewriting import rewrite
+from replay.coreference.rewriting import certainty, rewrite, tidy
 
 
 def rewritten(question, *antecedents):
@@ -207,3 +207,171 @@ def test_a_mention_that_does_not_stand_there_is_skipped():
     mention = Mention(start=0, end=3, text="she", kind="she")
 
     assert rewrite("Who sang?", [Reading(mention=mention, antecedent="Ann Lee")]) == "Who sang?"
+
+
+def read_last(question: str, antecedent: str, source: str) -> str:
+    """*question* with its last mention read as *antecedent*, which came from *source*."""
+    return rewrite(
+        question, [Reading(mention=find_mentions(question)[-1], antecedent=antecedent, source=source)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "antecedent", "source", "expected"),
+    [
+        ("Did it sell?", "Salt Ledger", "quote", 'Did "Salt Ledger" sell?'),
+        ("What is its theme?", "Salt Ledger", "quote", "What is Salt Ledger's theme?"),
+        ("Did it sell?", "Salt", "quote", "Did Salt sell?"),
+        ("Did it sell?", 'Salt "x" Ledger', "quote", 'Did Salt "x" Ledger sell?'),
+        ("Was this album good?", "Salt Ledger", "quote", 'Was the album "Salt Ledger" good?'),
+        ("Did they leave?", "She was born in Rome", "quote", 'Did "She was born in Rome" leave?'),
+        ("What was that?", "She was born in Rome", "clause", "What was that (she was born in Rome)?"),
+        ("Was this good?", "Passion", "name", "Was Passion good?"),
+        ("What happened at that time?", "in May 1990", "phrase", "What happened at that time (May 1990)?"),
+        ("Did she go in that?", "in Rome", "phrase", "Did she go in Rome?"),
+        ("What happened in that?", "in Rome", "phrase", "What happened in Rome?"),
+        ("Was it?", "In Rome", "title", "Was In Rome?"),
+        ("Who won that season?", "1990", "date", "Who won in 1990?"),
+        ("Who won it that season?", "1990", "date", "Who won it in 1990?"),
+        ("Did he win that week?", "May 3", "date", "Did he win May 3?"),
+        ("Did he win that week?", "3 May 1990", "date", "Did he win on 3 May 1990?"),
+        ("Did he win during that week?", "1990", "date", "Did he win during 1990?"),
+        ("Was he there that decade and later?", "1990s", "date", "Was he there in 1990s and later?"),
+        ("Was he between those years?", "1971 to 1980", "date", "Was he between 1971 to 1980?"),
+        ("What was that year like?", "1990", "date", "What was 1990 like?"),
+        ("Was that year good?", "1990", "date", "Was 1990 good?"),
+        ("Did he sing in that year?", "1990", "date", "Did he sing in 1990?"),
+        ("Did he win that year again?", "1990", "date", "Did he win 1990 again?"),
+        ("at this time?", "1990", "date", "at this time (1990)?"),
+        ("Who won that month?", "12 June 1990", "date", "Who won on 12 June 1990?"),
+        ("Who won that moment?", "June", "date", "Who won June?"),
+        ("What role was this role?", "office clerk", "answer", "What role was the role of office clerk?"),
+        ("Was that position good?", "The Clerk", "answer", "Was The Clerk good?"),
+        (
+            "Did he like that role?",
+            "clerk of the court",
+            "answer",
+            "Did he like the role of clerk of the court?",
+        ),
+        ("Who wrote this book?", "debut novel book", "section", "Who wrote debut novel book?"),
+        ("Who wrote this book?", "Debut novel books", "section", "Who wrote the debut novel books?"),
+        ("Who wrote this book?", "Debut novel", "section", "Who wrote Debut novel?"),
+        ("Who led this team?", "Otters team", "name", "Who led Otters team?"),
+        ("Who led this team?", "Otters Team", "name", "Who led the Otters Team?"),
+        ("Who led the war?", "Vell War", "name", "Who led the Vell War?"),
+        ("Who saw the university?", "Vell University", "name", "Who saw Vell University?"),
+        ("Who are the band members?", "Vell Band", "name", "Who are the Vell Band band members?"),
+        ("Who are the team members?", "Otters members", "name", "Who are Otters members?"),
+        ("Who are the team members?", "Otters Members", "name", "Who are the Otters team members?"),
+        ("Who saw that man?", "the old clerk", "answer", "Who saw the old clerk?"),
+        ("Who saw that man's hat?", "Bob Ray", "name", "Who saw Bob Ray's hat?"),
+        ("Who saw that band?", "their first band", "phrase", "Who saw their first band?"),
+        ("Who saw that band?", "A Band", "name", "Who saw A Band?"),
+        ("Who liked the focus of the band?", "Moon", "name", "Who liked the focus of the band Moon?"),
+        ("Who saw the tour?", "on the river", "phrase", "Who saw the tour on the river?"),
+        ("Was the theirs good?", "Beatles", "name", "Was the Beatles' good?"),
+        ("What is their name?", "Moss", "name", "What is Moss' name?"),
+        ("What is its name?", "the Moss", "name", "What is the Moss's name?"),
+        ("What is its name?", "the Beatles", "name", "What is the Beatles' name?"),
+        ("What is his name?", "James", "name", "What is James's name?"),
+        ("What is their name?", "JAMES", "name", "What is JAMES' name?"),
+        ("What is her name?", "the boss’s", "name", "What is the boss’s name?"),
+        ("What is the the album like?", "The Album", "name", "What is the Album like?"),
+        ("Who joined the band band?", "Moon", "name", "Who joined the band Moon band?"),
+        ("Did they sing?", "A fan", "answer", "Did a fan sing?"),
+        ("Did they sing?", "His Fans", "answer", "Did His Fans sing?"),
+        ("Did they sing?", "His old fans", "answer", "Did his old fans sing?"),
+        ("Did they sing?", "OF old fans", "answer", "Did OF old fans sing?"),
+        ("Did they sing?", "Red fans", "answer", "Did Red fans sing?"),
+        ("Are they in?", "Moon", "name", "Is Moon in?"),
+        ("are they in?", "Moon", "name", "is Moon in?"),
+        ("Weren't they in?", "Moon", "name", "Wasn't Moon in?"),
+        ("Do they sing?", "the Moon", "name", "Do the Moon sing?"),
+        ("Do they sing?", "Moon or Sun", "name", "Do Moon or Sun sing?"),
+        ("Do they sing?", "Moon/Sun", "name", "Do Moon/Sun sing?"),
+        ("Do they sing?", "Moons", "name", "Do Moons sing?"),
+        ("Do they sing?", "moon", "name", "Do moon sing?"),
+        ("What do they do?", "Moon", "name", "What does Moon do?"),
+        ("Who have they met?", "Moon", "name", "Who has Moon met?"),
+        ('Is "he here"?', "Bob", "name", 'Is "Bob here"?'),
+        ("(he) sang?", "the man", "name", "(The man) sang?"),
+        ('It ended. "he left?"', "the man", "name", 'It ended. "The man left?"'),
+        ("Well, he left", "the man", "name", "Well, the man left"),
+        ("Did he?", "x", "name", "Did x?"),
+        ("Did Bob say he left?", "Bob Ray", "name", "Did Bob say Bob Ray left?"),
+    ],
+)
+def test_wording_goes_by_what_stands_around_and_where_the_antecedent_came_from(
+    question, antecedent, source, expected
+):
+    assert read_last(question, antecedent, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "antecedent", "source"),
+    [
+        ("What was its end?", "She was born in Rome", "clause"),
+        ("Did they go?", "It was late then", "clause"),
+        ("Was this new work good?", "Passion", "name"),
+        ("Was this in 1990?", "in May 1990", "phrase"),
+        ("Did she go?", "in Rome", "phrase"),
+        ("What of that band?", "the rise of that band", "phrase"),
+        ("“he” sang?", "Bob", "name"),
+        ("Did Bob Ray say he left?", "Bob", "name"),
+        ("Did Ray, Bob's friend, say he left?", "Ray Bob", "name"),
+    ],
+)
+def test_where_no_wording_would_do_the_mention_stays(question, antecedent, source):
+    assert read_last(question, antecedent, source) == question
+
+
+@pytest.mark.parametrize(("characters", "is_put"), [(160, True), (161, False)])
+def test_a_text_without_spaces_is_put_in_up_to_160_characters(characters, is_put):
+    text = "x" * characters
+
+    assert read_last("Did he?", text, "name") == (f"Did {text}?" if is_put else "Did he?")
+
+
+def test_the_first_readings_come_first_and_the_longer_of_two_at_one_place():
+    question = "Did her album sell, and did she sing?"
+    her, _, she = mentions = [*find_mentions("Did her album"), *find_mentions(question)]
+    album = Mention(start=4, end=13, text="her album", kind="other")
+    readings = [
+        Reading(mention=she, antecedent="Ann Lee"),
+        Reading(mention=her, antecedent="Ann Lee"),
+        Reading(mention=album, antecedent="her album Blue Salt"),
+    ]
+
+    assert len(mentions) == 3
+    assert rewrite(question, readings) == "Did her album Blue Salt sell, and did Ann Lee sing?"
+
+
+@pytest.mark.parametrize(("probability", "is_put"), [(0.2, True), (0.19, False)])
+def test_a_reading_is_sure_enough_from_a_fifth_on(probability, is_put):
+    (she,) = find_mentions("Did she sing?")
+    sure = Reading(mention=she, antecedent="Ann", distribution=((probability, "Ann"), (0.1, "Sue")))
+
+    assert certainty(sure) == probability
+    assert rewrite("Did she sing?", [sure]) == ("Did Ann sing?" if is_put else "Did she sing?")
+    assert certainty(Reading(mention=she, antecedent="Ann")) == 1.0
+    assert rewrite("Did she sing?", [sure], min_probability=0.0) == "Did Ann sing?"
+
+
+@pytest.mark.parametrize(
+    ("text", "tidied"),
+    [
+        ('  "Salt, Ledger";', "Salt, Ledger"),
+        ("and Bob", "Bob"),
+        ("or Bob and", "Bob"),
+        ("Bob The", "Bob"),
+        ("the", "the"),
+        ("Ray Jr.", "Ray Jr."),
+        ("Bob left.", "Bob left"),
+        ("in 1990.", "in 1990"),
+        ("Washington D.C.", "Washington D.C."),
+        ("“It”!", "It"),
+        ("it left...", "it left"),
+    ],
+)
+def test_an_antecedent_is_tidied(text, tidied):
+    assert tidy(text) == tidied
