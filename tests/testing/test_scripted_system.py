@@ -39,7 +39,12 @@ class TestWithTheHistorySentAlong(AdapterContract):
 class TestThatKeepsTheHistory(AdapterContract):
     @pytest.fixture
     def adapter(self):
-        return ScriptedSystem(harbour, history="server", delay_s=1.0)
+        self.system = ScriptedSystem(harbour, history="server", delay_s=1.0)
+        return self.system
+
+    async def asked(self):
+        while not self.system.requests:
+            await asyncio.sleep(0)
 
 
 async def asked(system: ScriptedSystem, *questions: str) -> list[str]:
