@@ -107,7 +107,13 @@ class SharedIterator:
                 raise self._end
             async with self._turn:
                 if not self._fetched and self._end is None:
-                    await asyncio.to_thread(self._fetch)
+                    fetching = asyncio.create_task(asyncio.to_thread(self._fetch))
+                    try:
+                        await asyncio.shield(fetching)
+                    finally:
+                        # A thread can't be cancelled, and the database that it reads is closed when
+                        # everybody is gone: SQLite crashes the process where that is still in use.
+                        await asyncio.wait([fetching])
         return self._fetched.popleft()
 
     def _fetch(self) -> None:

@@ -16,6 +16,7 @@ from replay.play.engine import FETCHED_AT_ONCE, SharedIterator, play_all
 from replay.play.player import Play, System
 from replay.policies.gold import GoldPolicy
 from tests.samples import ALBUM, Fake, Recorded, conversation
+from tests.waiting import PATIENCE_S, others_first, until_async
 
 
 def plays(system: System, count: int) -> Iterator[Play]:
@@ -145,3 +146,25 @@ async def test_nobody_waits_for_items_of_others_once_one_is_there(monkeypatch):
 
     assert await anext(shared) == 0
     assert given == [0]
+
+
+async def test_who_is_cancelled_while_plays_are_fetched_waits_for_the_thread_that_fetches():
+    """It reads from a database that is closed next, and SQLite crashes where that is still in use."""
+    begun, go_on, over = (threading.Event() for _ in range(3))
+
+    def plays():
+        begun.set()
+        go_on.wait(PATIENCE_S)
+        over.set()
+        yield from ()
+
+    drawing = asyncio.create_task(SharedIterator(plays()).__anext__())
+    await until_async(begun.is_set)
+    drawing.cancel()
+    await others_first()
+    left_it = drawing.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await drawing
+    assert not left_it
+    assert over.is_set()

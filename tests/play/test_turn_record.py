@@ -101,7 +101,11 @@ async def played(
     """Records and raw replies of TALK, on a clock that is one second later at each look."""
     sink, raw = Recorded(), []
     player = Player(
-        Patience(backoff_s=0.0, attempts=attempts), sink, clock=FakeClock(step_s=1.0), start=-100.0, keep_raw=raw.append
+        Patience(backoff_s=0.0, attempts=attempts),
+        sink,
+        clock=FakeClock(step_s=1.0),
+        start=-100.0,
+        keep_raw=raw.append,
     )
     await player.play(
         Play(
