@@ -189,8 +189,8 @@ def test_a_run_in_which_nothing_was_answered_ends_with_1(folder):
 def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
     runs = f"interrupted-{number}"
     (folder / "slow.yaml").write_text(
-        "name: slow\ndata: {path: conversations.jsonl}\npolicies: [pred]\nplay: {concurrency: 1}\n"
-        "systems: [{name: slow, adapter: scripted, settings: {answers: gold, delay_s: 0.02}}]\n"
+        "name: slow\ndata: {path: conversations.jsonl, limit: 1}\npolicies: [pred]\nplay: {concurrency: 1}\n"
+        "systems: [{name: slow, adapter: scripted, settings: {answers: gold, delay_s: 0.2}}]\n"
     )
     with subprocess.Popen(
         [sys.executable, "-m", "replay", "run", "slow.yaml", "--runs", runs],
@@ -206,10 +206,10 @@ def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
     assert "go on with: replay resume" in said
     assert "Traceback" not in said
     kept = _answered(folder / runs)
-    assert 3 <= kept < 40
+    assert 3 <= kept < 10
     resumed = replay_cli("resume", "--runs", runs, cwd=folder)
     assert resumed.returncode == 0
-    assert _answered(folder / runs) == 40
+    assert _answered(folder / runs) == 10
 
 
 def _answered(runs: Path) -> int:
