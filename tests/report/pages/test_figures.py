@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -15,6 +13,7 @@ from replay.report.pages.pages import render
 from replay.runs.run import Run
 from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
+from tests.cli.command import replay_cli
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
 
@@ -92,14 +91,8 @@ def test_what_was_not_measured_has_no_chart(load):
 
 
 def test_a_real_stress_run_has_its_load_page_and_other_runs_have_none(quickstart, tmp_path):
-    command = ["stress", "quickstart", "--levels", "1,2", "--duration", "1", "--warmup", "0"]
-    done = subprocess.run(
-        [sys.executable, "-m", "replay", *command, "--runs", "runs"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = ["stress", "quickstart", "--levels", "1,2", "--duration", "0.5", "--warmup", "0"]
+    done = replay_cli(*command, "--runs", "runs", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "runs").iterdir()
     charts = {chart.id: chart for chart in load_charts(Run(folder).load_summary())}

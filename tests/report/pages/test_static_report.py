@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.pages import render
 from replay.report.pages.static_report import LIMIT_BYTES, write_report
 from replay.report.pages.watched_run import WatchedRun
+from tests.cli.command import replay_cli
 from tests.report.pages.runs import EVIL, make_run, record, talk
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report_outline.txt"
@@ -176,18 +175,7 @@ def test_a_place_that_cannot_be_written_is_named(quickstart, tmp_path):
 
 
 def test_report_writes_the_page_beside_its_tables(quickstart, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "replay",
-        "report",
-        str(quickstart),
-        "--html",
-        "page.html",
-        "--resamples",
-        "20",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = replay_cli("report", quickstart, "--html", "page.html", "--resamples", "20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "page.html: 20 of 20 conversations" in done.stderr
     assert "extractive, rewrite" in done.stdout

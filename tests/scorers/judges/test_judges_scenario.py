@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 from replay.core.settings.plugins import available
-from replay.runs.launch import run_async
+from replay.runs import launch
 
 
-@pytest.fixture
-async def run(tmp_path):
-    return await run_async("judges", runs=tmp_path / "runs")
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judges")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONVREPLAY_CACHE", str(folder / "cache"))
+        return launch.run("judges", runs=folder / "runs")
 
 
-async def test_it_uses_every_judge_and_all_of_them_find_something(run, cache_folder):
+def test_it_uses_every_judge_and_all_of_them_find_something(run):
     used = {choice.name for choice in run.scenario().scenario.judges}
     assert used == set(available("judges"))
 
@@ -31,10 +34,10 @@ async def test_it_uses_every_judge_and_all_of_them_find_something(run, cache_fol
     for column in columns:
         low, high = (1, 7) if run.scorers()[column].unit == "" else (0, 1)
         assert totals[column].between(low, high).all(), column
-    assert not cache_folder.exists()
+    assert not (run.folder.parents[1] / "cache").exists()
 
 
-async def test_it_shows_what_judges_do_wrong(run):
+def test_it_shows_what_judges_do_wrong(run):
     """Its scripted replies are decorated, unreadable and broken here and there, as real ones are."""
     (claims,) = (one for one in run.judged() if one.name == "claims")
     assert claims.spread["claims.recall"].std == 0
@@ -46,8 +49,8 @@ async def test_it_shows_what_judges_do_wrong(run):
     assert dialogue["brevity"]["steps_origin"] == "generated"
 
 
-async def test_the_same_replies_give_the_same_numbers(run, tmp_path):
-    again = await run_async("judges", runs=tmp_path / "again")
+def test_the_same_replies_give_the_same_numbers(run, tmp_path):
+    again = launch.run("judges", runs=tmp_path / "again")
 
     assert run.depth_table(resamples=0)["correctness"].equals(again.depth_table(resamples=0)["correctness"])
     assert run.depth_table(resamples=0)["geval.mean"].equals(again.depth_table(resamples=0)["geval.mean"])
