@@ -88,6 +88,12 @@ def test_the_other_pronoun_does_not_mean_someone_whose_sex_was_told():
     assert possible("Keiko", aunt) == {"she"}
 
 
+def test_a_last_name_of_several_tells_no_sex_unless_all_are_of_it():
+    said = ("Who?", "Mary Quarn came, and so did Zorv Quarn. Later Quarn left.")
+
+    assert possible("Quarn", document("Did he or she?", *said, title="The Ferry")) == {"he", "she"}
+
+
 def test_other_mentions_may_mean_things():
     doc = document("Did they like it?", title="The Lantern Census")
 
