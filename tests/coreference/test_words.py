@@ -72,3 +72,53 @@ def test_a_text_agrees_with_itself(text):
 
 def test_articles_are_no_agreement():
     assert word_f1(comparable_words("the dog"), comparable_words("the cat")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("word", "normal"),
+    [
+        ("É", "e"),
+        ("ß", "ss"),
+        ("1,000.5", "1000.5"),
+        ("X,Y", "x,y"),
+        ("A.B.", "a.b"),
+        ("...", "..."),
+        ("2nd", "2nd"),
+    ],
+)
+def test_the_normal_form_of_odd_words(word, normal):
+    assert normal_form(word) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("The Who", ("the", "who")),
+        ("Ann's 1,000 U.S. dogs", ("ann", "1000", "u.s", "dogs")),
+        ("!!! ???", ("!!!", "???")),
+        (" ", ()),
+    ],
+)
+def test_a_text_is_compared_by_the_best_that_it_has(text, compared):
+    assert comparable_words(text) == compared
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "f1"),
+    [("a b", "b c", 0.5), ("a a b", "a c", 0.4), ("", "a", 0.0), ("a", "a", 1.0), ("a", "b", 0.0)],
+)
+def test_word_f1_by_hand(first, second, f1):
+    assert word_f1(first.split(), second.split()) == f1
+
+
+def test_a_token_is_a_word_by_its_first_character_and_capitalised_too():
+    found = [(token.text, token.is_word, token.is_capitalized) for token in tokens("(Ann's É 1x '")]
+
+    assert found == [
+        ("(", False, False),
+        ("Ann", True, True),
+        ("'s", False, False),
+        ("É", True, True),
+        ("1x", True, False),
+        ("'", False, False),
+    ]
