@@ -8,6 +8,7 @@ from rich.console import Console
 
 from replay.core.errors import InputError
 from replay.report.compare_text import print_comparison
+from replay.scorers.exact_match import em
 from replay.scorers.rouge_l import rouge_l
 from replay.scorers.scorer import Scorer
 from replay.scorers.token_f1 import f1
@@ -15,6 +16,7 @@ from replay.statistics.group import Group
 from replay.statistics.run_comparison import ComparisonSettings, ScoredRun, comparison_report
 from replay.statistics.score_column import score_columns
 from tests.report.sample_report import records
+from tests.scorers.turns import turn
 
 GOLD, PRED = Group("extractive", "gold"), Group("extractive", "pred")
 SIGNATURES = {"gold": "policy:gold|window:2", "pred": "policy:pred|window:2", "data": "conversations:12"}
@@ -107,3 +109,61 @@ def test_a_comparison_is_plain_json():
 
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["interval"]["method"] == "BCa bootstrap over conversations"
+
+
+def small(name, conversations, scorers=None, policy="gold"):
+    turns = [turn("Paris", "Paris", conversation=one, system="s", policy=policy) for one in conversations]
+    return ScoredRun(
+        name=name, records=turns, scores=score_columns(turns, scorers or {"f1": f1()}), signatures=SIGNATURES
+    )
+
+
+def test_conversations_of_one_run_alone_are_counted_and_left_out():
+    one, other = small("one", ["a", "b", "c"]), small("two", ["c", "d", "e", "f"])
+    (pair,) = report(one, other, [(Group("s", "gold"), Group("s", "gold"))]).pairs
+
+    assert (pair.conversations, pair.only_first, pair.only_second) == (1, 2, 3)
+    assert pair.comparisons[0].total.difference.turns == 1
+    assert pair.comparisons[0].one_sided == 5
+
+
+def test_a_score_of_one_run_alone_is_left_out_and_says_whose_it_lacks():
+    pairs = [(Group("s", "gold"), Group("s", "pred"))]
+    one = small("one", ["a"], {"f1": f1(), "rouge_l": rouge_l()})
+    other = small("two", ["a"], {"f1": f1(), "em": em()}, policy="pred")
+    found = report(one, other, pairs)
+
+    assert found.left_out == {"rouge_l": "two doesn't have it", "em": "one doesn't have it"}
+    assert found.runs == ("one", "two")
+    assert found.pairs[0].changes == {"gold, pred": ("policy:gold", "policy:pred")}
+    assert one.groups() == [Group("s", "gold")]
+    assert found.tests == 1
+    with pytest.raises(
+        InputError, match=r'two has no score "rouge_l" \(known: f1, em\); `replay score` adds'
+    ):
+        report(one, other, pairs, metrics=["f1", "rouge_l"])
+    assert [c.score for c in report(one, other, pairs, metrics=["f1"]).pairs[0].comparisons] == ["f1"]
+
+
+def test_what_is_told_of_a_pair_is_all_there():
+    found = report(
+        second=run("two", gold="policy:gold|window:3"), pairs=[(GOLD, GOLD)], metrics=["f1"]
+    ).to_json()
+    (pair,) = found["pairs"]
+
+    assert {**pair, "scores": len(pair["scores"])} == {
+        "first": {"system": "extractive", "policy": "gold"},
+        "second": {"system": "extractive", "policy": "gold"},
+        "conversations": pair["conversations"],
+        "only_first": 0,
+        "only_second": 0,
+        "changes": {"gold": ["window:2", "window:3"]},
+        "scores": 1,
+    }
+    assert (found["schema"], found["runs"], found["left_out"]) == (1, ["one", "two"], {})
+    assert found["interval"] == {
+        "method": "percentile bootstrap over conversations",
+        "resamples": 100,
+        "seed": 0,
+        "confidence": 0.95,
+    }
