@@ -16,7 +16,7 @@ from replay.core.settings.plugins import KINDS
 from replay.runs.run import Run
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
-from tests.cli.command import replay_cli
+from tests.cli.command import replay_process
 from tests.docs.plugins_page import FILES, PAGE, TALKS, TESTS, write_files
 
 CHAPTERS = re.findall(r"\n## (An? \w+)\n(.*?)(?=\n## )", PAGE, re.DOTALL)
@@ -61,8 +61,8 @@ async def test_the_scenario_plays_all_six(folder):
     async with await asyncio.start_server(bot, "127.0.0.1", 0) as server:
         port = str(server.sockets[0].getsockname()[1])
         (folder / "plugins.yaml").write_text(FILES["plugins.yaml"].replace("7007", port))
-        done = await asyncio.to_thread(replay_cli, "run", "plugins.yaml", cwd=folder)
-        listed = await asyncio.to_thread(replay_cli, "validate", "plugins.yaml", cwd=folder)
+        done = await asyncio.to_thread(replay_process, "run", "plugins.yaml", cwd=folder)
+        listed = await asyncio.to_thread(replay_process, "validate", "plugins.yaml", cwd=folder)
 
     assert done.returncode in (0, 100), done.stderr  # the bot talks more than is asserted
     (path,) = (folder / "runs").iterdir()
