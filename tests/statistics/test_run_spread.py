@@ -99,3 +99,5 @@ def test_answers_of_other_groups_and_turns_are_not_mixed():
 
     found = same_answers([run("a", "b", "c"), run("a", "x", "c")])
     assert [(one.group.policy, one.turns, one.same) for one in found] == [("gold", 2, 1), ("pred", 1, 1)]
+    missing = same_answers([run("a", "b", "c"), run(None, None, "c")])
+    assert [(one.group.policy, one.turns, one.same) for one in missing] == [("gold", 0, 0), ("pred", 1, 1)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.statistics.sign_flip import SLOW_PERMUTATIONS, sign_flip, sign_flip_means
+from replay.statistics.sign_flip import SLOW_PERMUTATIONS, SignFlipTest, sign_flip, sign_flip_means
 
 
 def only(differences, permutations=10_000, seed=0):
@@ -141,3 +141,11 @@ def test_swapping_to_no_value_is_as_far_off_as_can_be():
     assert (found.p, found.permutations, found.conversations) == (1.0, 2, 1)
     # Of 1 against 0, swapping the second conversation leaves one side without a value.
     assert sign_flip([[0], [1]], [[None], [1]], share, permutations=10, seed=0).p == 1.0
+
+
+def test_as_many_swaps_are_drawn_as_were_asked_for():
+    """Of one conversation every swap is as far from 0 as what was found."""
+    assert only([1.0], permutations=1) == SignFlipTest(p=1.0, exact=False, permutations=1, conversations=1)
+    for permutations in (1023, 1024, 1025, 2049):
+        many = [1.0] + [1e-30] * 12  # as far, whatever the small ones say
+        assert only(many, permutations=permutations).p == 1.0

@@ -10,7 +10,7 @@ import pytest
 
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks
-from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.load_cell import LoadCell, Tally
 from replay.statistics.load.load_level import Lag, LevelPlayed, LevelSummary, Rates, goodput, tokens_from
 from replay.statistics.load.load_summary import Knee, load_summary
 from replay.statistics.load.load_warnings import duration, level_warnings
@@ -265,8 +265,63 @@ def test_the_course_over_time_begins_with_the_bucket_of_the_first_ask():
 
 
 def test_a_run_of_years_has_three_hundred_buckets_too():
-    long_s = 400 * 86_400.0
+    long_s = 299 * 100_000.0
     series = time_series(some_asks(2, done_s=np.array([1.0, long_s])))
 
-    assert series.bucket_s == np.ceil(long_s / 300)
-    assert len(series.start_s) <= 301
+    assert series.bucket_s == 100_000.0
+    assert len(series.start_s) == 300
+
+
+@pytest.mark.parametrize(
+    "step_s", [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400]
+)
+def test_each_step_is_taken_up_to_three_hundred_buckets(step_s):
+    just = some_asks(2, done_s=np.array([1.0, 299.5 * step_s]))
+    more = some_asks(2, done_s=np.array([1.0, 300.0 * step_s]))
+
+    assert time_series(just).bucket_s == step_s
+    assert len(time_series(just).start_s) == 300
+    assert time_series(more).bucket_s > step_s
+
+
+class Counted:
+    """Durations of which only the number is known."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def record_all(self, durations_s: Any) -> None:
+        self.count += len(durations_s)
+
+    def merge(self, other: Any) -> None:
+        self.count += other.count
+
+    def quantiles(self, shares: Any) -> None:
+        return None
+
+    def mean_s(self) -> None:
+        return None
+
+
+def test_what_was_only_tallied_counts_in_the_rates_by_its_outcome_and_depth():
+    """And depths come in order."""
+    tallies = [
+        Tally(level=0, group=0, depth=8, turns=3, outcomes={"refused": 3}, durations={}),
+        Tally(level=0, group=0, depth=1, turns=4, outcomes={"answered": 4}, durations={"latency": Counted()}),
+        Tally(level=1, group=0, depth=1, turns=9, outcomes={"answered": 9}, durations={}),
+    ]
+    (found,) = load_summary(some_asks(2), [PLAYED], load={}, histogram=Counted, tallies=tallies).levels
+
+    assert (found.rates.turns_answered, found.rates.turns_due, found.rates.attempts) == (0.6, 0.9, 0.9)
+    assert (found.rates.conversations_due, found.rates.conversations_ended, found.rates.tokens) == (
+        0.5,
+        None,
+        None,
+    )
+    assert (found.total.turns, found.total.tallied, found.total.outcomes) == (
+        9,
+        7,
+        {"answered": 6, "refused": 3},
+    )
+    assert list(found.groups[0].depths) == [1, 2, 8]
+    assert found.groups[0].depths[8].error_share == 1.0

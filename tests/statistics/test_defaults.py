@@ -1,0 +1,72 @@
+"""What a statistic does that was told nothing."""
+
+from __future__ import annotations
+
+from inspect import Parameter, signature
+
+import pytest
+
+from replay.statistics.correlation import correlations
+from replay.statistics.depth_table import DepthTable, depth_table
+from replay.statistics.estimate import Estimate, Resampling, resampling
+from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.load_level import LevelPlayed
+from replay.statistics.load.load_summary import load_summary
+from replay.statistics.load.percentiles import Percentiles
+from replay.statistics.model_agreement import pairwise_agreement
+from replay.statistics.paired import DifferenceRow, policy_gaps
+from replay.statistics.rater_agreement import cohen_kappa, krippendorff_alpha, mean_cohen_kappa
+from replay.statistics.run_spread import run_spread
+
+INTERVAL = {"confidence": 0.95, "method": "percentile"}
+DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
+
+
+@pytest.mark.parametrize(
+    ("made", "defaults"),
+    [
+        (correlations, {"clusters": None, **DRAWN}),
+        (depth_table, DRAWN),
+        (policy_gaps, {"baseline": "gold", **DRAWN}),
+        (resampling, INTERVAL),
+        (Resampling, INTERVAL),
+        (DepthTable, {"method": "percentile"}),
+        (Estimate, {"no_interval": None}),
+        (DifferenceRow, {"no_interval": None}),
+        (pairwise_agreement, {"confidence": 0.95}),
+        (run_spread, {"by_depth": False}),
+        (cohen_kappa, {"weights": None}),
+        (mean_cohen_kappa, {"weights": None}),
+        (krippendorff_alpha, {"level": "ordinal"}),
+        (Percentiles, {"exact": True}),
+        (
+            LevelPlayed,
+            {
+                "conversations": None,
+                "cut": None,
+                "delayed": 0,
+                "lag": None,
+                "interrupted": False,
+                "stopped": None,
+                "met": None,
+                "goals": (),
+            },
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_nothing_said_is_the_documented_default(made, defaults):
+    found = {
+        name: parameter.default
+        for name, parameter in signature(made).parameters.items()
+        if parameter.default is not Parameter.empty
+    }
+    assert found == defaults
+
+
+def test_a_load_run_that_nobody_scored_has_no_resamples_and_seed_zero():
+    plain = {name: parameter.default for name, parameter in signature(load_summary).parameters.items()}
+
+    assert (plain["skipped"], plain["resamples"], plain["seed"], plain["tallies"]) == (0, 0, 0, ())
+    cell = LoadCell(turns=0, outcomes={})
+    assert (cell.tallied, cell.retried, cell.answered, cell.failed, cell.error_share) == (0, 0, 0, 0, None)
