@@ -170,7 +170,7 @@ def test_a_depth_table_can_have_bca_intervals_and_says_so():
 @pytest.mark.parametrize("confidence", [0, 1, -0.1, 1.1])
 def test_a_confidence_lies_between_0_and_1(confidence):
     with pytest.raises(ValueError, match=f"confidence: {confidence} is not between 0 and 1"):
-        interval(np.ones(3), method="percentile", confidence=confidence, conversations=3, estimate=1.0)
+        interval(np.ones(3), method="bca", confidence=confidence, conversations=3, estimate=1.0)
 
 
 def test_two_conversations_are_enough_and_bca_needs_what_was_left_out():

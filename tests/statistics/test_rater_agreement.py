@@ -140,5 +140,5 @@ def test_why_there_is_no_number_is_told():
 def test_a_pair_without_a_kappa_leaves_the_mean_of_the_others():
     assert mean_cohen_kappa([[1, 2], [1, 2], [None, None]]) == 1.0
     assert mean_cohen_kappa([[1, 2, 3], [1, 3, 2]], "linear") == pytest.approx(1 / 4)
-    with pytest.raises(ValueError, match="shorter|longer"):
+    with pytest.raises(ValueError, match=r"shorter|longer"):
         cohen_kappa([1, 2], [1])

@@ -79,27 +79,48 @@ def test_of_a_level_without_anything_odd_nothing_is_said():
 @pytest.mark.parametrize(
     ("given", "beginning"),
     [
-        ({"stopped": "the system failed", "interrupted": True}, "the system failed. The numbers are those of the"),
+        (
+            {"stopped": "the system failed", "interrupted": True},
+            "the system failed. The numbers are those of the",
+        ),
         ({"interrupted": True}, "interrupted: the numbers are those of the part that was played."),
         ({"total": {"turns": 0, "outcomes": {}, "latency": None}}, "no turn was due in the measured window"),
-        ({"lag": lag(0.101)}, "the generator's event loop lagged by 101 ms (p99), more than 10% of the median "
-         "latency (1 s); latencies"),
+        (
+            {"lag": lag(0.101)},
+            "the generator's event loop lagged by 101 ms (p99), more than 10% of the median "
+            "latency (1 s); latencies",
+        ),
         ({"delayed": 1}, "1 arrival had to wait"),
         ({"delayed": 2000}, "2,000 arrivals had to wait"),
-        ({"total": {"turns": 1, "outcomes": {"answered": 1}}}, "1 answer only; a percentile means something with "
-         "ten answers beyond it, which takes: p50 20, p90 100, p95 200, p99 1,000, p99.9 10,000."),
-        ({"total": {"turns": 999, "outcomes": {"answered": 999}}}, "999 answers only; a percentile means something "
-         "with ten answers beyond it, which takes: p99 1,000, p99.9 10,000."),
-        ({"total": {"turns": 100, "outcomes": {"answered": 100}}}, "100 answers only; a percentile means something "
-         "with ten answers beyond it, which takes: p95 200, p99 1,000, p99.9 10,000."),
+        (
+            {"total": {"turns": 1, "outcomes": {"answered": 1}}},
+            "1 answer only; a percentile means something with "
+            "ten answers beyond it, which takes: p50 20, p90 100, p95 200, p99 1,000, p99.9 10,000.",
+        ),
+        (
+            {"total": {"turns": 999, "outcomes": {"answered": 999}}},
+            "999 answers only; a percentile means something "
+            "with ten answers beyond it, which takes: p99 1,000, p99.9 10,000.",
+        ),
+        (
+            {"total": {"turns": 100, "outcomes": {"answered": 100}}},
+            "100 answers only; a percentile means something "
+            "with ten answers beyond it, which takes: p95 200, p99 1,000, p99.9 10,000.",
+        ),
         ({"total": {"retried": 1}}, "1 turn took more than one attempt"),
         ({"total": {"retried": 2000}}, "2,000 turns took more than one attempt"),
         ({"total": {"outcomes": {"answered": 1000, "cut-off": 1}}}, "1 turn cut off in the middle"),
         ({"total": {"tallied": 2, "turns": 1002}}, "2 turns of 1,002 kept only as counts"),
-        ({"lateness": taking(0.002, 0.102)}, "the generator was late: asks were sent 2 ms (p50) to 102 ms (p99)"),
-        ({"lateness": taking(0.0, 0.011), "total": {"latency": None}}, "the generator was late: asks were sent 0 ms"),
+        (
+            {"lateness": taking(0.002, 0.102)},
+            "the generator was late: asks were sent 2 ms (p50) to 102 ms (p99)",
+        ),
+        (
+            {"lateness": taking(0.0, 0.011), "total": {"latency": None}},
+            "the generator was late: asks were sent 0 ms",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_odd_is_told_in_one_sentence(given, beginning):
     (said,) = told(**given)
 
@@ -251,8 +272,16 @@ def test_a_window_takes_in_its_beginning_and_leaves_out_its_end():
 
 
 def test_the_course_over_time_begins_with_the_bucket_of_the_first_ask():
-    series = time_series(some_asks(4, scheduled_s=np.array([23.5, 25.0, 26.0, 29.0]), sent_s=np.array([24.0, 25.0, 26.0, 29.0]),
-                                   first_token_s=np.full(4, np.nan), done_s=np.array([25.0, 26.0, 26.5, 31.0])), bucket_s=5)  # fmt: skip
+    series = time_series(
+        some_asks(
+            4,
+            scheduled_s=np.array([23.5, 25.0, 26.0, 29.0]),
+            sent_s=np.array([24.0, 25.0, 26.0, 29.0]),
+            first_token_s=np.full(4, np.nan),
+            done_s=np.array([25.0, 26.0, 26.5, 31.0]),
+        ),
+        bucket_s=5,
+    )
 
     assert (series.bucket_s, series.start_s) == (5.0, (20.0, 25.0, 30.0))
     assert (series.sent, series.done, series.errors) == ((1, 3, 0), (0, 3, 1), (0, 0, 0))
