@@ -22,6 +22,7 @@ from replay.core.history import Played
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
+from replay.core.settings.plugins import blaming
 from replay.core.settings.prices import Prices, cost_usd
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy
@@ -99,6 +100,7 @@ class Player:
         Without a *pacer* each turn is due as soon as it is planned.
 
         Raises:
+            PluginError: the policy or the adapter raised what is no error of ours.
             ResolverError: drift could not be detected.
             RunStoppedError: a system refuses our key, or fails again and again.
         """
@@ -112,20 +114,25 @@ class Player:
                 log.began(len(conversation.turns))
                 stack.callback(log.ended)
             session: Session
+            system = f'system "{play.system.name}" fails'
             try:
-                session = await stack.enter_async_context(play.system.adapter.session(conversation))
+                with blaming(f'{system} to open conversation "{conversation.id}"'):
+                    session = await stack.enter_async_context(play.system.adapter.session(conversation))
             except AdapterError as error:
                 session = UnopenedSession(error)
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
                 # Planned before it is due: comparing histories is not the system's time.
-                planned = await play.policy.plan(conversation, depth, tuple(played))
+                turn = f'at turn {depth} of conversation "{conversation.id}"'
+                with blaming(f'policy "{play.policy_name}" fails {turn}'):
+                    planned = await play.policy.plan(conversation, depth, tuple(played))
                 due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                 if due is None:
                     return
                 if planned.edit == "filtered":
                     record, done = self._record(play, depth, planned, outcome="skipped", attempts=0), due
                 else:
-                    record = await self._ask(play, session, depth, planned, due, log)
+                    with blaming(f"{system} {turn}"):
+                        record = await self._ask(play, session, depth, planned, due, log)
                     done = self._clock()
                 await self._sink.write(record)
                 if self._asker.breaker.stop is not None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from replay.core.errors import RunStoppedError
+from replay.core.errors import PluginError, RunStoppedError
 from replay.runs.judging import judge_into
 from replay.runs.scoring import chosen_scorers, score_into
 from replay.scenario.assembly import Assembly
@@ -23,16 +23,16 @@ async def ending(
     What interrupts or stops the playing is an event of the run; a stop's message then names *next_step*.
 
     Raises:
-        RunStoppedError: as the playing did.
+        PluginError, RunStoppedError: as the playing did.
     """
     try:
         yield
     except asyncio.CancelledError:
         store.add_event("interrupted", {})
         raise
-    except RunStoppedError as error:
+    except (PluginError, RunStoppedError) as error:
         store.add_event("stopped", {"message": str(error)})
-        raise RunStoppedError(f"{error}\nwhat was answered is kept; {next_step}") from error
+        raise type(error)(f"{error}\nwhat was answered is kept; {next_step}") from error
     store.set_fact("finished", True)
     await store.flush()  # scoring reads what was just written
     await asyncio.to_thread(score_into, store, chosen_scorers(store) or assembly.file.scenario.scorers)

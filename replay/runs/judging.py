@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.core.errors import RunStoppedError, ScenarioError
+from replay.core.errors import PluginError, RunStoppedError, ScenarioError
 from replay.core.settings.choice import Choice
 from replay.core.settings.faults import nearest
 from replay.core.settings.prices import NO_PRICES, read_price_table
@@ -43,15 +43,16 @@ async def judge_into(
     Verdicts are written as they come: cancelling keeps them, and what was replied is in the cache.
 
     Raises:
+        PluginError: a judge raised what is no error of ours.
         RunStoppedError: a voter refuses our key and has answered nothing yet.
     """
     judged = {one.name: one for one in judged_of(store)}
     for number, panel in enumerate(panels):
         try:
             await _judge_into(store, panel, judged, told)
-        except RunStoppedError as error:
+        except (PluginError, RunStoppedError) as error:
             left = " ".join(f"--judge {shlex.quote(one.name)}" for one in panels[number:])
-            raise RunStoppedError(
+            raise type(error)(
                 f"{error}\nwhat was answered and judged is kept; once that is mended, go on with: "
                 f"replay score {store.folder} {left}"
             ) from error

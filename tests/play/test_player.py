@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
 from replay.core.asking.patience import Patience
-from replay.core.errors import AdapterConnectionError, AdapterRateLimitedError, AdapterRefusedError
+from replay.core.errors import (
+    AdapterConnectionError,
+    AdapterRateLimitedError,
+    AdapterRefusedError,
+    PluginError,
+)
 from replay.play.player import is_over
 from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
@@ -102,13 +108,34 @@ async def test_a_system_that_keeps_the_history_is_sent_none():
     assert all(request.history == () for request in system.requests)
 
 
-async def test_a_bug_in_an_adapter_is_not_mistaken_for_a_failed_turn():
-    class Broken(Fake):
+async def test_a_mistake_in_a_plugin_is_no_failed_turn_and_names_its_line():
+    class Unopened(Fake):
         def session(self, conversation):
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        await play(Broken(), GoldPolicy())
+    def unanswered(request, conversation):
+        return request.parameters["none"]
+
+    class Unplanned(GoldPolicy):
+        async def plan(self, conversation, depth, played):
+            return conversation.turns[depth + 9]
+
+    for system, policy, said in (
+        (Unopened(), GoldPolicy(), 'system "fake" fails to open conversation "c1": ZeroDivisionError'),
+        (
+            Fake(unanswered),
+            GoldPolicy(),
+            """system "fake" fails at turn 1 of conversation "c1": KeyError: 'none'""",
+        ),
+        (Fake("a", "b"), Unplanned(), 'policy "gold" fails at turn 1 of conversation "c1": IndexError'),
+    ):
+        with pytest.raises(PluginError, match=rf"^{re.escape(said)}.* \(test_player\.py, line \d+\)$"):
+            await play(system, policy)
+
+
+async def test_a_fault_of_our_own_is_not_blamed_on_a_plugin():
+    with pytest.raises(LookupError, match="the script has 1 answers"):
+        await play(Fake("a"), GoldPolicy())
 
 
 async def test_play_goes_on_after_the_records_that_are_there():

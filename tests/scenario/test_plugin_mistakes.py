@@ -385,6 +385,55 @@ def test_a_resolver_that_leaves_documents_out_ends_the_run(folder, workers):
     assert "the resolver gave 0 results for 1 documents; it gives one for each, in their order" in done.stderr
 
 
+BROKEN = """\
+from replay import GoldPolicy
+from replay.scorers.judges.judge import Output
+
+
+class Policy(GoldPolicy):
+    async def plan(self, conversation, depth, played):
+        return conversation.turns[depth + 9]
+
+
+class Judge:
+    level = "turn"
+    outputs = (Output(voting="majority"),)
+    needed_parameters = ()
+    signature = "broken"
+
+    def why_not(self, case):
+        return None
+
+    def plan(self, case):
+        return []
+
+    async def opinion(self, case, ask):
+        return case.records[9]
+"""
+
+
+@pytest.mark.parametrize(
+    ("section", "who", "line", "next_step"),
+    [
+        ({"policies": ["broken.py:Policy"]}, 'policy "broken.py:Policy"', 7, "replay resume"),
+        ({"judges": [{"broken.py:Judge": {"adapter": "scripted"}}]}, 'judge "Judge"', 23, "replay score"),
+    ],
+)
+def test_what_fails_while_a_run_goes_on_is_named_with_its_line(folder, section, who, line, next_step):
+    (folder / "broken.py").write_text(BROKEN)
+    (folder / "s.yaml").write_text(scenario(**section))
+    done = replay_cli("run", "s.yaml", cwd=folder)
+
+    assert done.returncode == 2
+    said, advice = done.stderr.splitlines()[-2:]
+    assert said == (
+        f'{who} fails at turn 1 of conversation "c": IndexError: tuple index out of range '
+        f"(broken.py, line {line})"
+    )
+    assert advice.startswith("what was answered ")
+    assert next_step in advice
+
+
 RARE = """\
 from replay import why_unanswered
 

@@ -12,6 +12,7 @@ among the *provided* ones (``detector`` for policies, ``folder`` for adapters) i
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -19,7 +20,7 @@ import os
 import sys
 import traceback
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -160,12 +161,34 @@ def _defines(made: object, name: str) -> bool:
 def raised(error: BaseException) -> str:
     """What *error* is and says, and on which line of the plug-in that we called it came up."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    called = [frame for frame in frames if not frame.filename.startswith((_OURS, "<"))]
+    called = _frames_of_plugin(error)
     if not called:
         return said
     *_, deepest = (frame for frame in called if frame.filename == called[0].filename)
     return f"{said} ({Path(deepest.filename).name}, line {deepest.lineno})"
+
+
+@contextlib.contextmanager
+def blaming(who: str) -> Iterator[None]:
+    """
+    Around calls of a plug-in while a run goes on. A fault of our own comes out as it is.
+
+    Raises:
+        PluginError: the plug-in raised something that is no error of ours; the message begins with *who*.
+    """
+    try:
+        yield
+    except ReplayError:
+        raise
+    except Exception as error:
+        if not _frames_of_plugin(error):
+            raise
+        raise PluginError(f"{who}: {raised(error)}") from error
+
+
+def _frames_of_plugin(error: BaseException) -> list[traceback.FrameSummary]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if not frame.filename.startswith((_OURS, contextlib.__file__, "<"))]
 
 
 _OURS = str(Path(__file__).parents[2]) + os.sep

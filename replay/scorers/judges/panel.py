@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.asking.patience import Patience
+from replay.core.settings.plugins import blaming
 from replay.scorers.judges.asking import Asked, Asker, Voter, VoterAsk
 from replay.scorers.judges.judge import Case, Judge, Opinion, Output, UnfitVoterError, Value, Voting
 from replay.scorers.judges.prompt import PromptError
@@ -91,6 +92,7 @@ async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
     The panel's verdict on *case*; failed asks are reasons in it.
 
     Raises:
+        PluginError: the judge raised what is no error of ours.
         RunStoppedError: a voter refuses our key and has answered nothing yet.
     """
     repeats: list[Repeat] = []
@@ -99,7 +101,9 @@ async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
         votes = []
         for voter in panel.voters:
             ask = VoterAsk(asker, case.record.depth, voter, number)
-            opinion = await _opinion(panel.judge, case, ask)
+            place = f'turn {case.record.depth} of conversation "{case.record.conversation}"'
+            with blaming(f'judge "{panel.name}" fails at {place}'):
+                opinion = await _opinion(panel.judge, case, ask)
             prompts |= ask.prompts
             votes.append(
                 Vote(
