@@ -99,5 +99,7 @@ def test_nothing_said_is_the_documented_default(made, defaults):
         if parameter.default is not Parameter.empty and repr(parameter.default) != "<factory>"
     }
     # A prompt that is left out is the shipped one, for every judge alike.
+    if len(found) == len(signature(made).parameters):
+        made()  # and can be made of nothing said
     assert {name: value for name, value in found.items() if PROMPTS.get(name, ...) is ...} == defaults
     assert all(found[name] is None for name in PROMPTS.keys() & found.keys())

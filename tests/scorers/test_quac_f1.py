@@ -138,7 +138,8 @@ def test_a_dialog_that_is_drawn_twice_counts_twice():
 @pytest.mark.parametrize("scorer", [quac_f1, heq_q, heq_d])
 def test_a_least_human_f1_that_is_no_share_is_refused(scorer):
     with pytest.raises(ValueError, match="min_human_f1"):
-        scorer(min_human_f1=40)
+        scorer(min_human_f1=1.01)
+    assert "min-human:1|" in scorer(min_human_f1=1).signature
 
 
 def test_the_signatures_name_the_filter():

@@ -85,3 +85,11 @@ def test_the_order_of_items_does_not_move_a_coefficient():
     found, back = (correlations(a, b, resamples=0) for a, b in ((x, y), (x[::-1], y[::-1])))
 
     assert {n: c.value for n, c in found.items()} == pytest.approx({n: c.value for n, c in back.items()})
+
+
+def test_rounding_makes_no_coefficient_larger_than_one():
+    """Unclipped, of 0.1, 0.2, 0.4 and three times as much it would be 1.0000000000000002."""
+    x = np.array([0.1, 0.2, 0.4])
+
+    assert correlations(x, 3 * x, resamples=0)["pearson"].value == 1.0
+    assert correlations(x, -3 * x, resamples=0)["pearson"].value == -1.0

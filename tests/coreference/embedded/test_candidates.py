@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from replay.core.history import Exchange
 from replay.coreference.embedded.candidates import gather, split_title
+from replay.coreference.embedded.rules import points
+from replay.coreference.embedded.scene import look_at
 from replay.coreference.resolver import Document
 
 
@@ -109,3 +113,15 @@ def test_occurrences_point_into_the_documents_text():
     for candidate in gather(doc)[1]:
         for place in candidate.occurrences:
             assert doc.text()[place.start : place.end].casefold() == candidate.text.casefold()
+
+
+def test_a_time_that_was_counted_is_what_those_years_are():
+    doc = replace(
+        document("How long?", "He spent 3 years in Rome.", title="Bob Ray"), question="Why those years?"
+    )
+    scene = look_at(doc)
+    (years,) = scene.mentions
+
+    assert {c.text: points(scene, years, c) for c in scene.candidates if points(scene, years, c)} == {
+        "spent 3 years": pytest.approx(2.2)
+    }

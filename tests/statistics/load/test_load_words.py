@@ -262,6 +262,7 @@ def test_a_window_takes_in_its_beginning_and_leaves_out_its_end():
     asks = some_asks(3, tokens=np.array([0, 5, 7]))  # done at 1, 2 and 3
     window = replace(PLAYED, measured_from_s=1.0, measured_to_s=3.0)
     (found,) = load_summary(asks, [window], load={}, histogram=no_histogram).levels
+    assert (window.delayed, window.interrupted, window.goals) == (0, False, ())
 
     assert (found.rates.turns_answered, found.rates.tokens, found.rates.conversations_ended) == (
         1.0,
