@@ -6,8 +6,8 @@ Would the tests notice? Small faults are put into the code one at a time; tests 
     python benchmarks/mutants.py --keep-map --seed 7      another sample; which test reaches what is kept
 
 The tests run once under coverage, which tells those that reach each line. Each mutant then gets the tests of
-its line, the room's own first, then quick ones, until one fails that passes on sound code. A line outside
-functions gets all tests of its file. Mutants that change nothing a user could see are listed in
+its line, the room's own first, then others of its file, until one fails that passes on sound code, or until
+they have taken a while. Mutants that change nothing a user could see are listed in
 ``mutants_alive.txt`` with the reason; they count as alive.
 
 Works in copies of the checkout; needs POSIX (fork) and the extra ``dev``.
@@ -48,7 +48,7 @@ TESTS = (
 ALIVE = ROOT / "benchmarks" / "mutants_alive.txt"
 COPIED = ("adapters", "benchmarks", "docs", "pyproject.toml", "README.md", "replay", "scenarios", "tests")
 
-TESTS_S = 25.0
+TESTS_S = 20.0
 """How long a mutant's tests may take by what they took in the first pass."""
 HANGS_S = 60.0
 """A mutant that takes as much longer than its tests did hangs, which counts as noticed."""
@@ -154,6 +154,10 @@ class Walk:
     def _child(
         self, parent: ast.AST, name: str, place: int | None, child: ast.AST, scope: str, statement: ast.AST
     ) -> None:
+        if (
+            isinstance(child, ast.keyword) and child.arg == "strict"
+        ):  # zip's, which asserts and changes nothing
+            return
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             return
         if isinstance(child, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in child.bases):
@@ -318,16 +322,21 @@ def noticed_by(mutant: Mutant, folder: Path, tests: list[str], usual_s: float) -
 
 
 def tests_for(mutant: Mutant, reached: dict[str, dict[str, list[str]]], times: dict[str, float]) -> list[str]:
-    """Those that reach its statement, nearest and quickest first, as many as fit."""
+    """
+    Those that reach its statement, the room's own first, then others of its file, as many as fit.
+
+    Others, since a line whose result is kept, or that is read at import, is reached by the first test alone.
+    """
     room = mutant.path.removeprefix("replay/").partition("/")[0]
     near = (f"tests/{room}/", "tests/golden/")
     lines = reached.get(mutant.path, {})
-    wanted = range(mutant.first_line, mutant.last_line + 1)
-    found = {test for line in wanted for test in lines.get(str(line), ())}
-    if "()" not in mutant.scope:  # read once, when the file was imported
-        found = {test for tests in lines.values() for test in tests}
+    statement = range(mutant.first_line, mutant.last_line + 1)
+    there = (
+        {test for line in statement for test in lines.get(str(line), ())} if "()" in mutant.scope else set()
+    )
+    found = {test for tests in lines.values() for test in tests}
     chosen, total = [], 0.0
-    for test in sorted(found, key=lambda name: (not name.startswith(near), times[name], name)):
+    for test in sorted(found, key=lambda t: (t not in there, not t.startswith(near), times[t], t)):
         total += times[test] + 0.01
         if total > TESTS_S:
             break
