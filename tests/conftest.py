@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from pathlib import Path
 
@@ -15,7 +16,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is.
-settings.register_profile("any-machine", deadline=None)
+settings.register_profile("any-machine", deadline=None, max_examples=50)
 settings.register_profile("long", deadline=None, max_examples=1000)
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -27,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.getoption("--long") else "any-machine")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than cores: tests wait for browsers and other processes a good part of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 NEURAL = {
