@@ -27,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: takes its time, or repeats what another test shows; --long")
     settings.load_profile("long" if config.getoption("--long") else "any-machine")
 
 
@@ -45,8 +46,16 @@ NEURAL = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that import torch come first and so in one process: it takes 8 s and a gigabyte."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """
+    Leave long ones for --long.
+
+    Tests that import torch come first and so in one process: it takes 8 s and a gigabyte.
+    """
+    if not config.getoption("--long"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=lambda item: item.path.stem not in NEURAL)
 
 

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.long
 def test_it_plays_against_a_websockets_server(tmp_path: Path) -> None:
     one = tmp_path / "websockets"
     one.mkdir()

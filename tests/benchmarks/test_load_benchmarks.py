@@ -197,7 +197,7 @@ def test_our_engine_plays_a_real_run_against_the_server():
     assert found["cpu_s"] > 0
 
 
-@pytest.mark.parametrize("kind", ["whole", "stream"])
+@pytest.mark.parametrize("kind", ["whole", pytest.param("stream", marks=pytest.mark.long)])
 def test_throughput_compares_our_engine_with_the_bare_loop(tmp_path, kind):
     kept = tmp_path / "measured.json"
     options = ("--requests", 40, "--connections", 4, "--rounds", 2, "--kinds", kind, "--chunks", 5)
@@ -227,6 +227,7 @@ def test_latency_tells_what_each_client_adds():
     assert said.count("| bare aiohttp |") == 2
 
 
+@pytest.mark.long
 def test_latency_tells_how_late_open_arrivals_are_asked():
     options = ("--rounds", 1, "--delay-ms", 5, "--rate", 100, "--seconds", 0.2)
     said = benchmark("latency.py", *options, "--parts", "arrivals")
@@ -235,6 +236,7 @@ def test_latency_tells_how_late_open_arrivals_are_asked():
     assert "| poisson |" in said
 
 
+@pytest.mark.long
 def test_memory_tells_of_open_conversations_of_a_long_run_and_of_waiting():
     options = ("--conversations", 50, "--delay-ms", 50, "--turns", 400, "--sample-every", 100)
     said = benchmark("memory.py", *options, "--waiting-s", 0.2)

@@ -124,7 +124,9 @@ def build_model(network, config, folder: Path) -> None:
 
 
 @needs_fastcoref
-@pytest.mark.parametrize(("model", "workers"), [("f-coref", 1), ("lingmess", 0)])
+@pytest.mark.parametrize(
+    ("model", "workers"), [pytest.param("f-coref", 1, marks=pytest.mark.long), ("lingmess", 0)]
+)
 async def test_a_service_resolves_with_a_model_of_ones_own(models, model, workers):
     """The path starts from the scenario's folder, and the process that measures never loads torch."""
     settings = {"model": model, "path": model, "device": "cpu"}

@@ -74,7 +74,7 @@ def test_the_end_of_a_long_text_counts():
 
 @needs_library
 @needs_weights
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.long)])
 async def test_the_service_compares_answers_and_histories(workers):
     choice = ResolverChoice(settings={}, folder=Path())
     encoder = SemanticEncoder()

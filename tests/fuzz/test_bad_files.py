@@ -14,7 +14,8 @@ from tests.fuzz.targets import GOOD_DATA, TARGETS
 
 LONGEST_S = 10.0
 LONGEST_SEED = 50_000
-EXAMPLES = {"scenario assembled": 15, "scenario": 60}
+EXAMPLES = 40
+SLOW = {"scenario assembled": 15}
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -38,12 +39,12 @@ def test_good_input_is_fine(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_whatever_goes_wrong_in_a_good_file_is_told(name):
+def test_whatever_goes_wrong_in_a_good_file_is_told(name, long):
     target = TARGETS[name]
     seeds = [seed for seed in target.seeds if len(seed) < LONGEST_SEED]
 
     @settings(
-        max_examples=EXAMPLES.get(name, 80),
+        max_examples=SLOW.get(name, EXAMPLES) * (10 if long else 1),
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

@@ -310,6 +310,7 @@ def test_without_the_extra_a_scorer_can_be_built_and_read_but_not_score(monkeypa
         scorer.observe([turn("x", "y")])
 
 
+@pytest.mark.long
 def test_the_same_bytes_in_every_process(tiny_model):
     """bert-score's own order is that of a set."""
     pairs = [(f"the cat {word}", f"a {word} dog") for word in TEXTS[2][1].split()]
