@@ -396,6 +396,8 @@ def main() -> None:
         first.join()
         print(f"tests ran once in {time.monotonic() - began:.0f} s")
     known = json.loads(map_path.read_text())
+    if not known["times"]:
+        raise SystemExit("no test ran in the first pass; its output says why")
     print(f"{len(known['times'])} tests, {len(known['failed'])} fail without a mutant: {known['failed'][:5]}")
     for name in SHARED:
         importlib.import_module(name)

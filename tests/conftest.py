@@ -31,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.getoption("--long") else "any-machine")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than cores: tests wait for browsers and other processes a good part of their time."""
     return (os.cpu_count() or 1) + 1
