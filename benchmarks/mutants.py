@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 ROOMS = ("play", "coreference", "scorers", "statistics", "store")
 TESTS = (
-    "core", "coreference", "golden", "laws", "play", "policies", "runs", "scenario", "scorers", "statistics",
+    "core", "coreference", "golden", "laws", "play", "policies", "report", "runs", "scenario", "scorers", "statistics",
     "store",
 )  # fmt: skip
 ALIVE = ROOT / "benchmarks" / "mutants_alive.txt"

@@ -142,3 +142,10 @@ def test_a_pair_without_a_kappa_leaves_the_mean_of_the_others():
     assert mean_cohen_kappa([[1, 2, 3], [1, 3, 2]], "linear") == pytest.approx(1 / 4)
     with pytest.raises(ValueError, match=r"shorter|longer"):
         cohen_kappa([1, 2], [1])
+
+
+def test_fleiss_of_two_categories_by_hand():
+    """Three of four items agree; five of eight ratings are yes."""
+    items = [["yes", "yes"], ["no", "no"], ["yes", "yes"], ["yes", "no"]]
+    chance = (5 / 8) ** 2 + (3 / 8) ** 2
+    assert fleiss_kappa(items) == pytest.approx((0.75 - chance) / (1 - chance))
