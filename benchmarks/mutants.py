@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 ROOMS = ("play", "coreference", "scorers", "statistics", "store")
 TESTS = (
-    "core", "coreference", "golden", "laws", "play", "policies", "report", "runs", "scenario", "scorers", "statistics",
-    "store",
+    "core", "coreference", "golden", "laws", "play", "policies", "report", "runs", "scenario", "scorers",
+    "statistics", "store",
 )  # fmt: skip
 ALIVE = ROOT / "benchmarks" / "mutants_alive.txt"
 COPIED = ("adapters", "benchmarks", "docs", "pyproject.toml", "README.md", "replay", "scenarios", "tests")
