@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from replay.core.errors import InputError, PluginError
-from replay.core.settings.plugins import Kind, build, load, misfit
+from replay.core.errors import InputError
+from replay.core.settings.plugins import Kind, make
 from replay.core.settings.yaml_lines import parse
 
 T = TypeVar("T")
@@ -29,9 +29,4 @@ def made_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) 
         settings[key], _, faults = parse(value)
         if faults:
             raise InputError(f"--set {key}: {faults[0].message}")
-    folder = Path.cwd()
-    made = build(load(kind, name, folder), settings, folder=folder, key_path="--set")
-    if why := misfit(made, protocol):
-        kind_of_it = protocol.__name__.lower()
-        raise PluginError(f'"{name}" gives no {kind_of_it}: {why}; docs/plugins.md shows a whole one')
-    return cast(T, made)
+    return make(kind, name, settings, protocol, folder=Path.cwd(), key_path="--set")

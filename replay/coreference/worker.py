@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Reading
 from replay.core.errors import ResolverError
-from replay.core.settings.plugins import build, load, misfit
+from replay.core.settings.plugins import make
 from replay.coreference.clusters import readings_from_clusters
 from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver
 from replay.coreference.semantic import SemanticEncoder, similarities
@@ -44,15 +44,18 @@ class ResolverChoice:
     def build(self) -> Resolver:
         """
         Raises:
-            PluginError: there is no such resolver, or it can't be imported.
+            PluginError: there is no such resolver, it can't be imported, or it is none.
             ResolverError: a library that it needs is missing.
             ScenarioError: its settings don't fit.
         """
-        factory = load("resolvers", self.name, self.folder)
-        resolver = build(factory, self.settings, folder=self.folder, key_path="drift.settings")
-        if why := misfit(resolver, Resolver):
-            raise ResolverError(f'"{self.name}" gives no resolver: {why}; docs/plugins.md shows a whole one')
-        return cast(Resolver, resolver)
+        return make(
+            "resolvers",
+            self.name,
+            self.settings,
+            Resolver,  # type: ignore[type-abstract]
+            folder=self.folder,
+            key_path="drift.settings",
+        )
 
 
 @dataclass(frozen=True, slots=True)

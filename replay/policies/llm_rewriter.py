@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from replay.core.adapter import Adapter, ChatRequest
@@ -30,7 +30,7 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.core.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
 from replay.core.history import gold_history
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.plugins import build, load, misfit
+from replay.core.settings.plugins import make
 from replay.policies.rewriter import RewriteRequest
 
 PATIENCE = Patience(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
@@ -185,12 +185,9 @@ def checked(reply: str, max_words: int) -> str:
 
 def _adapter(name: str, settings: Mapping[str, Any], folder: Path) -> Adapter:
     try:
-        made = build(load("adapters", name, folder), settings, folder=folder, key_path="settings")
+        return make("adapters", name, settings, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
     except PluginError as error:
         raise _fault("adapter", str(error)) from error
-    if why := misfit(made, Adapter):
-        raise _fault("adapter", f'"{name}" gives no adapter: {why}')
-    return cast(Adapter, made)
 
 
 def _template(path: Path | None) -> TextTemplate:

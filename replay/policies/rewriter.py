@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from replay.core.asking import opening
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
-from replay.core.settings.plugins import build, load, misfit
+from replay.core.settings.plugins import make
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
 
 SUBSTITUTION_VERSION = 1
@@ -109,14 +109,16 @@ def build_rewriter(setting: RewriterSetting, folder: Path) -> Rewriter:
     else:
         raise _fault("rewriter", "a name, or {name: {setting: value}}, is expected here")
     try:
-        made = build(
-            load("rewriters", name, folder), settings or {}, folder=folder, key_path=f"rewriter.{name}"
+        return make(
+            "rewriters",
+            name,
+            settings or {},
+            Rewriter,  # type: ignore[type-abstract]
+            folder=folder,
+            key_path=f"rewriter.{name}",
         )
     except PluginError as error:
         raise _fault("rewriter", str(error)) from error
-    if why := misfit(made, Rewriter):
-        raise _fault("rewriter", f'"{name}" gives no rewriter: {why}')
-    return cast(Rewriter, made)
 
 
 def _fault(path: str, message: str) -> ScenarioError:

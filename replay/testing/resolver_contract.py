@@ -104,7 +104,7 @@ class ResolverContract:
     @pytest.mark.parametrize("text", ODD)
     def test_any_text_is_resolved(self, resolver: Resolver, text: str) -> None:
         asked = Document(
-            question=f"Did she {text} that?",
+            question=f"Did she {text} that album?",
             turns=(Exchange(question=text, answer=text),) * 2,
             title=text,
             section=text,
@@ -112,6 +112,7 @@ class ResolverContract:
         )
         (clusters,) = resolver.resolve([asked])
         _check_clusters(asked.text(), clusters)
+        read_all(resolver, [asked])
 
     def test_readings_are_of_mentions_in_the_question(
         self, resolver: Resolver, documents: Sequence[Document]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -110,8 +111,9 @@ async def test_a_system_that_keeps_the_history_is_sent_none():
 
 async def test_a_mistake_in_a_plugin_is_no_failed_turn_and_names_its_line():
     class Unopened(Fake):
-        def session(self, conversation):
-            raise ZeroDivisionError
+        @asynccontextmanager
+        async def session(self, conversation):
+            yield 1 / 0  # behind a frame of the standard library
 
     def unanswered(request, conversation):
         return request.parameters["none"]

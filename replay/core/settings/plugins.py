@@ -35,6 +35,7 @@ if typing.TYPE_CHECKING:
 Kind = Literal["adapters", "judges", "readers", "policies", "resolvers", "rewriters", "scorers"]
 KINDS: tuple[Kind, ...] = typing.get_args(Kind)
 Factory = Callable[..., Any]
+T = typing.TypeVar("T")
 
 
 @cache
@@ -59,14 +60,17 @@ def load(kind: Kind, name: str, folder: Path) -> Factory:
     entry = available(kind).get(name)
     if entry is None:
         known = ", ".join(available(kind)) or "none are installed"
-        singular = kind.removesuffix("s") if kind != "policies" else "policy"
         raise PluginNotFoundError(
-            f'"{name}" is not a known {singular}{nearest(name, available(kind))} (known: {known})'
+            f'"{name}" is not a known {_singular(kind)}{nearest(name, available(kind))} (known: {known})'
         )
     try:
         return typing.cast(Factory, entry.load())
     except ImportError as error:
         raise PluginError(f'"{name}" ({entry.value}) can\'t be imported: {error}') from error
+
+
+def _singular(kind: Kind) -> str:
+    return kind.removesuffix("s") if kind != "policies" else "policy"
 
 
 def load_object(target: str, folder: Path) -> Any:
@@ -187,11 +191,18 @@ def blaming(who: str) -> Iterator[None]:
 
 
 def _frames_of_plugin(error: BaseException) -> list[traceback.FrameSummary]:
+    """Those that are neither ours nor the standard library's, which calls both of us."""
     frames = traceback.extract_tb(error.__traceback__)
-    return [frame for frame in frames if not frame.filename.startswith((_OURS, contextlib.__file__, "<"))]
+    return [
+        frame
+        for frame in frames
+        if not frame.filename.startswith((_OURS, "<"))
+        and (not frame.filename.startswith(_STANDARD_LIBRARY) or "site-packages" in frame.filename)
+    ]
 
 
 _OURS = str(Path(__file__).parents[2]) + os.sep
+_STANDARD_LIBRARY = str(Path(os.__file__).parent) + os.sep
 
 
 def _parameters(factory: Factory) -> Mapping[str, inspect.Parameter]:
@@ -283,3 +294,19 @@ def build(
         raise
     except Exception as error:
         raise PluginError(f"making it fails: {raised(error)}; docs/plugins.md shows a whole one") from error
+
+
+def make(
+    kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], *, folder: Path, key_path: str
+) -> T:
+    """
+    What the plug-in called *name* makes of *settings*, once that is known to be a *protocol*.
+
+    Raises:
+        PluginError: there is none of that name, it can't be imported or called, or it gives something else.
+        ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+    """
+    made = build(load(kind, name, folder), settings, folder=folder, key_path=key_path)
+    if why := misfit(made, protocol):
+        raise PluginError(f'"{name}" gives no {_singular(kind)}: {why}; docs/plugins.md shows a whole one')
+    return typing.cast(T, made)

@@ -88,33 +88,6 @@ def test_clusters_hold_the_antecedent_and_the_mentions():
     assert [document.text()[span.start : span.end] for span in cluster] == ["Tori Amos", "she", "her"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\x00\x00",
-        "\u202eabc\u202c she",
-        "👩‍👩‍👧 it",
-        "Ａｎｎ Ｌｅｅ",
-        "İstanbul’da",
-        "ﷺ",
-        '"' * 50,
-        "(" * 50,
-        "A. " * 50,
-    ],
-)
-def test_any_text_is_read(text):
-    document = Document(
-        question=f"Did she {text} that album?",
-        turns=(Exchange(question=text, answer=text),) * 2,
-        title=text,
-        section=text,
-        background=text,
-    )
-
-    RESOLVER.read([document])
-    RESOLVER.resolve([document])
-
-
 def test_an_utterance_is_looked_at_up_to_a_limit():
     """So that a very long answer costs no more than a long one."""
 
