@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-MentionKind = Literal["he", "she", "they", "it", "this", "this-noun", "the-noun", "other"]
-"""Pronouns by their class; a bare demonstrative; a demonstrative noun phrase ("that album");
-a definite noun phrase with a general noun ("the band"); anything a resolver links beside these."""
+MentionKind = Literal[
+    "he", "she", "they", "it", "this", "this-noun", "the-noun", "one", "there", "then", "ellipsis", "other"
+]
+"""Pronouns by their class; a bare demonstrative; a demonstrative noun phrase ("that album"); a definite
+noun phrase ("the band"); one of several that were said ("the second one", "the cheaper of them", "the
+other"); a place ("there"); a time ("then", "by then"); what a question leaves out and needs ("What else
+did he do?"), an empty span where it could be put; anything a resolver links beside these."""
 
 MentionState = Literal["same", "drifted", "lost", "open"]
 
