@@ -1,42 +1,70 @@
 """
-The bytes that ``fast_server.py`` sends: Chat Completions, whole and as server-sent events, made beforehand.
+The bytes that ``fast_server.py`` sends: Chat Completions, whole and as server-sent events, around answers.
 
-Only ``usage.prompt_tokens`` is filled in for each reply, in eight places (JSON allows the spaces before a
-short number), so that its length is known.
+All but the answer's text is made beforehand, and each text is encoded beforehand; each reply takes the next
+answer. ``usage.prompt_tokens`` is filled in for each reply, in eight places (JSON allows the spaces before a
+short number).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 from typing import Any
 
-_TEXT = "the city lies on a river and its old bridge was built by masons who came from the hills"
+_MARK = "<answer>"
+_PLACES = "99999999"
 
 
 class Replies:
-    """All that is ever sent, made beforehand."""
+    """Replies with one after another of *answers*, again and again; streams have *chunks* words each."""
 
-    def __init__(self, *, answer_words: int, chunks: int) -> None:
-        text = _TEXT.split()
-        words = [text[i % len(text)] for i in range(max(answer_words, chunks))]
-        before, after = _split(_completion(" ".join(words[:answer_words]), answer_words))
-        length = len(before) + 8 + len(after)
-        self.before = _head(f"Content-Length: {length}", "application/json") + before
-        self.after = after
+    def __init__(self, answers: Sequence[str], *, chunks: int) -> None:
+        self._chunks = chunks
+        self._texts = cycle([_inner(text) for text in answers])
+        self._words = cycle([_inner(word) for text in answers for word in text.split()])
+        self._opening, self._middle, self._end = _around(_completion(_MARK))
+        self._length = len(self._opening) + len(self._middle) + 8 + len(self._end)
+        self._head = _head("Content-Length: %d", "application/json")
         self.stream_head = _head("Transfer-Encoding: chunked", "text/event-stream")
-        self.deltas = [_chunked(_event(_delta(i, word))) for i, word in enumerate(words[:chunks])]
-        self.deltas[-1] += _chunked(_event(_chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])))
-        before, after = _split(_event(_chunk([], usage=_usage(chunks))))
-        size = b"%x\r\n" % (len(before) + 8 + len(after))
-        self.last_before = size + before
-        self.last_after = after + b"\r\n" + _chunked(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+        self._first = _event(_delta({"role": "assistant", "content": _MARK})).split(_MARK.encode())
+        self._later = _event(_delta({"content": " " + _MARK})).split(_MARK.encode())
+        self._finish = _chunked(_event(_chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])))
+        before, after = _event(_chunk([], usage=_usage(chunks))).split(_PLACES.encode())
+        self._last_before = b"%x\r\n" % (len(before) + 8 + len(after)) + before
+        self._last_after = after + b"\r\n" + _chunked(b"data: [DONE]\n\n") + b"0\r\n\r\n"
 
     def whole(self, prompt_tokens: int) -> bytes:
-        return b"%b%8d%b" % (self.before, prompt_tokens, self.after)
+        """The next answer in one piece."""
+        text = next(self._texts)
+        head = self._head % (self._length + len(text))
+        return b"%b%b%b%b%8d%b" % (head, self._opening, text, self._middle, prompt_tokens, self._end)
+
+    def deltas(self) -> Iterator[bytes]:
+        """The next stream up to its finish reason, a word at a time."""
+        before, after = self._first
+        # All at once: other streams take words meanwhile.
+        for number, word in enumerate(list(islice(self._words, self._chunks)), 1):
+            delta = b"%x\r\n%b%b%b\r\n" % (len(before) + len(word) + len(after), before, word, after)
+            before, after = self._later
+            yield delta + self._finish if number == self._chunks else delta
 
     def last(self, prompt_tokens: int) -> bytes:
         """The end of a stream."""
-        return b"%b%8d%b" % (self.last_before, prompt_tokens, self.last_after)
+        return b"%b%8d%b" % (self._last_before, prompt_tokens, self._last_after)
+
+
+def _inner(text: str) -> bytes:
+    """What stands between the quotes of *text* in JSON."""
+    return json.dumps(text).encode()[1:-1]
+
+
+def _around(content: bytes) -> tuple[bytes, bytes, bytes]:
+    """What stands before the answer, between it and the places of ``prompt_tokens``, and after those."""
+    before, _, rest = content.partition(_MARK.encode())
+    middle, _, end = rest.partition(_PLACES.encode())
+    return before, middle, end
 
 
 def _head(length: str, content_type: str) -> bytes:
@@ -44,16 +72,10 @@ def _head(length: str, content_type: str) -> bytes:
 
 
 def _usage(words: int) -> dict[str, int]:
-    return {"prompt_tokens": 99999999, "completion_tokens": words, "total_tokens": words}
+    return {"prompt_tokens": int(_PLACES), "completion_tokens": words, "total_tokens": words}
 
 
-def _split(content: bytes) -> tuple[bytes, bytes]:
-    """What stands before and after the eight places of ``prompt_tokens``."""
-    before, _, after = content.partition(b"99999999")
-    return before, after
-
-
-def _completion(text: str, words: int) -> bytes:
+def _completion(text: str) -> bytes:
     message = {"role": "assistant", "content": text}
     value = {
         "id": "chatcmpl-1",
@@ -61,13 +83,12 @@ def _completion(text: str, words: int) -> bytes:
         "created": 1700000000,
         "model": "fast",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": _usage(words),
+        "usage": _usage(20),
     }
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _delta(index: int, word: str) -> dict[str, Any]:
-    delta = {"role": "assistant", "content": word} if index == 0 else {"content": f" {word}"}
+def _delta(delta: dict[str, str]) -> dict[str, Any]:
     return _chunk([{"index": 0, "delta": delta, "finish_reason": None}])
 
 

@@ -1,14 +1,16 @@
 """
 A Chat Completions server that is much faster than the clients measured against it.
 
-    python benchmarks/fast_server.py [--port 0] [--answer-words 20] [--delay-ms 20]
+    python benchmarks/fast_server.py [--port 0] [--answers 20000] [--answer-words 20] [--delay-ms 20]
                                      [--chunks 64 --chunk-gap-ms 2] [--service-time-in-usage]
+                                     [--data FILE]
 
 Prints its address (``http://127.0.0.1:PORT/v1``) when it accepts connections, and ends with SIGTERM, SIGINT
 or after ``--at-most-s``. HTTP/1.1 with keep-alive; requests need a Content-Length, may come in any pieces
-and may be pipelined. Replies are bytes made beforehand, the same for every question. A body with
-``"stream": true`` gets server-sent events as OpenAI sends them: ``--chunks`` deltas of a word each, one with
-the finish reason, one with the usage, ``[DONE]``.
+and may be pipelined. Each reply has the next of ``--answers`` different answers, made up
+(``varied_texts.py``) or those of the conversations in ``--data``; all around it is made beforehand. A body
+with ``"stream": true`` gets server-sent events as OpenAI sends them: ``--chunks`` deltas of a word each, one
+with the finish reason, one with the usage, ``[DONE]``.
 
 ``GET /stats`` tells how many completions were served and the quantiles of the server's own time, from
 the moment a request was read to the moment its last byte was written (``?reset`` starts anew), so that what
@@ -28,9 +30,12 @@ import sys
 import time
 from array import array
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from canned_replies import Replies
+from varied_texts import made_up_answers, recorded_answers
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n", re.IGNORECASE)
 _STREAM = re.compile(rb'"stream"\s*:\s*true')
@@ -146,11 +151,11 @@ class Connection(asyncio.Protocol):
 
     def _pieces(self) -> Iterator[bytes]:
         """A stream, write by write, without its end."""
-        deltas = self._replies.deltas
+        deltas = self._replies.deltas()
         at_once = 1 if self._options.chunk_gap_ms else CHUNKS_AT_ONCE
         head = self._replies.stream_head
-        for begin in range(0, len(deltas), at_once):
-            yield head + b"".join(deltas[begin : begin + at_once])
+        while together := b"".join(islice(deltas, at_once)):
+            yield head + together
             head = b""
 
     def _stream(self, pieces: Iterator[bytes], due: float) -> None:
@@ -200,7 +205,12 @@ async def serve(options: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    replies = Replies(answer_words=options.answer_words, chunks=options.chunks)
+    answers = (
+        recorded_answers(options.data, options.turns)
+        if options.data
+        else made_up_answers(options.answers, options.answer_words)
+    )
+    replies = Replies(answers, chunks=options.chunks)
     stats = Stats()
     server = await loop.create_server(
         lambda: Connection(options, replies, stats), "127.0.0.1", options.port, backlog=4096
@@ -219,7 +229,10 @@ async def serve(options: argparse.Namespace) -> None:
 def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("--port", type=int, default=0)
-    found.add_argument("--answer-words", type=int, default=20)
+    found.add_argument("--answers", type=int, default=20_000, help="different ones")
+    found.add_argument("--answer-words", type=int, help="of each; else 20 in the mean")
+    found.add_argument("--data", metavar="FILE", type=Path, help="the answers of its conversations instead")
+    found.add_argument("--turns", type=int, default=5, help="of each conversation in that file")
     found.add_argument("--delay-ms", type=float, default=0.0, help="before an answer, or its first chunk")
     found.add_argument("--chunks", type=int, default=64, help="of a streamed answer, a word each")
     found.add_argument("--chunk-gap-ms", type=float, default=0.0)
@@ -230,8 +243,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     options = parser().parse_args()
-    if min(options.answer_words, options.chunks) < 1:
-        sys.exit("--answer-words and --chunks are positive whole numbers")
+    if min(options.answer_words or 1, options.answers, options.chunks, options.turns) < 1:
+        sys.exit("--answers, --answer-words, --chunks and --turns are positive whole numbers")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:

@@ -30,6 +30,7 @@ from bare_client import run_on_fastest_loop
 from process_memory import AllRecorded, Sampler, memory_mib, peak_rss_mib
 from replay_client import write_conversations
 from side_by_side import our_load_is_missing, server, table
+from varied_texts import made_up_conversations
 
 import replay
 
@@ -59,7 +60,7 @@ def scenario(data: Path, adapter: str, settings: dict[str, Any], **more: Any) ->
 async def warm_up(folder: Path, adapter: str, settings: dict[str, Any]) -> None:
     """A short run, after which everything is imported."""
     data = folder / "few.jsonl"
-    write_conversations(data, 10, TURNS_EACH)
+    write_conversations(data, made_up_conversations(10, TURNS_EACH))
     await replay.run_async(scenario(data, adapter, settings), runs=folder / "warm-up")
 
 
@@ -70,7 +71,7 @@ async def open_at_once(options: argparse.Namespace, folder: Path) -> dict[str, A
     settings = {"base_url": options.url, "model": "fast"}
     await warm_up(folder, "openai", settings)
     data = folder / "all.jsonl"
-    write_conversations(data, options.conversations, TURNS_EACH)
+    write_conversations(data, made_up_conversations(options.conversations, TURNS_EACH))
     before, peak_uss = memory_mib(), 0.0
     content = scenario(data, "openai", settings, play={"concurrency": options.conversations, "attempts": 1})
     begun, cpu = time.perf_counter(), time.process_time()
@@ -128,10 +129,10 @@ async def long_run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     await warm_up(folder, "scripted", settings)
     data = folder / "all.jsonl"
     if our_load_is_missing():
-        write_conversations(data, -(-options.turns // TURNS_EACH), TURNS_EACH)
+        write_conversations(data, made_up_conversations(-(-options.turns // TURNS_EACH), TURNS_EACH))
         content = scenario(data, "scripted", settings, play={"concurrency": 64})
     else:
-        write_conversations(data, 2_000, TURNS_EACH)
+        write_conversations(data, made_up_conversations(2_000, TURNS_EACH))
         load = {
             "profile": "closed",
             "concurrency": 64,
@@ -169,7 +170,7 @@ async def waiting(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     settings = {"answers": [ANSWER] * TURNS_EACH}
     await warm_up(folder, "scripted", settings)
     data = folder / "all.jsonl"
-    write_conversations(data, options.conversations, TURNS_EACH)
+    write_conversations(data, made_up_conversations(options.conversations, TURNS_EACH))
     content = scenario(
         data,
         "scripted",

@@ -3,11 +3,14 @@ Our engine as a client of the benchmarks: a real scenario, a real run database, 
 
     python benchmarks/replay_client.py http://127.0.0.1:PORT/v1 [--requests 20000] [--connections 64]
                                        [--turns 5] [--policy pred] [--detect] [--stream] [--load JSON]
+                                       [--resolver embedded] [--data FILE]
 
-Conversations are written as a data set of the native format into a temporary folder, and
-``replay.run_async`` plays them as anyone's program would, on uvloop where that is installed, unscored.
-A short run before pays for imports. Seconds and latencies come from the run's own database (first ask
-sent to last reply); CPU seconds are those of the whole call, coreference workers told apart.
+Conversations, no two alike (``varied_texts.py``, or those in ``--data``), are written as a data set of the
+native format into a temporary folder, and ``replay.run_async`` plays them as any program would, on uvloop
+where that is installed, unscored. A short run before pays for imports. With ``--detect``, each document has
+to be one that no one asked for before: the service tells how many it had to resolve, and remembered ones are
+an error. Seconds and latencies come from the run's own database (first ask sent to last reply); CPU seconds
+are those of the whole call, coreference workers told apart.
 
 Prints one JSON object like that of ``bare_client.py``.
 """
@@ -22,25 +25,22 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bare_client import QUESTIONS, quantiles_ms, run_on_fastest_loop
+from bare_client import quantiles_ms, run_on_fastest_loop
+from varied_texts import SEED, made_up_conversations, recorded_conversations
 
 import replay
+from replay.coreference.service import CoreferenceService
 
-GOLD = ("Ada Lind designed it.", "In 1871.", "The river floods every spring.", "They were proud.", "Yes.")
 
-
-def write_conversations(path: Path, count: int, turns: int) -> None:
-    """*count* conversations of the native format; the questions lean on what was said before."""
+def write_conversations(path: Path, conversations: Iterable[Mapping[str, Any]]) -> None:
+    """A data set of the native format."""
     with path.open("w", encoding="utf-8") as file:
-        for number in range(count):
-            asked = [
-                {"question": QUESTIONS[depth % len(QUESTIONS)], "gold_answer": GOLD[depth % len(GOLD)]}
-                for depth in range(turns)
-            ]
-            file.write(json.dumps({"id": f"c{number}", "title": "The Harbour Bridge", "turns": asked}) + "\n")
+        file.writelines(json.dumps(one) + "\n" for one in conversations)
 
 
 def scenario(options: argparse.Namespace, data: Path, concurrency: int) -> dict[str, Any]:
@@ -59,6 +59,8 @@ def scenario(options: argparse.Namespace, data: Path, concurrency: int) -> dict[
         "scorers": [],
         "play": {"concurrency": concurrency, "attempts": 1},
     }
+    if options.resolver:
+        content["drift"] = {"resolver": options.resolver}
     if options.load:
         content["load"] = json.loads(options.load)
     return content
@@ -91,6 +93,50 @@ def measured(run: replay.Run) -> dict[str, Any]:
     }
 
 
+ALIKE = 0.01
+"""The share of documents at most that may be remembered: by chance, an answer of a data set comes to the
+conversation that it belongs to."""
+_services: list[CoreferenceService] = []
+"""Those of the runs so far."""
+
+
+def watch_services() -> None:
+    """Keep each run's service in ``_services``; nothing that a run gives back knows of it."""
+    enter = CoreferenceService.__aenter__
+
+    async def watched(self: CoreferenceService) -> CoreferenceService:
+        _services.append(self)
+        return await enter(self)
+
+    CoreferenceService.__aenter__ = watched  # type: ignore[method-assign]
+
+
+def check_all_were_new(run: replay.Run) -> None:
+    """
+    Raises:
+        SystemExit: not all documents were resolved, so that a cache was measured.
+    """
+    checked = [record for record in run.records() if record.drift]
+    # Before the first question both histories are the same: one document.
+    documents = sum(1 if record.depth == 1 else 2 for record in checked)
+    # More where a load ended before a turn that was planned.
+    if (resolved := _services[-1].resolved) < (1 - ALIKE) * documents:
+        sys.exit(f"of {documents:,} documents {documents - resolved:,} were remembered: some were alike")
+
+
+def conversations(options: argparse.Namespace) -> tuple[Iterable[Any], Iterable[Any]]:
+    """
+    For the short run before, and for the one that is measured.
+
+    Under load some are drawn beyond those that are played.
+    """
+    count = -(-options.requests // options.turns) + (options.connections if options.load else 0)
+    few = made_up_conversations(options.connections, options.turns, SEED + 2)
+    if not options.data:
+        return few, made_up_conversations(count, options.turns)
+    return few, islice(recorded_conversations(Path(options.data), options.turns), count)
+
+
 def children_cpu_s() -> float:
     """CPU seconds of this process's ended and living children."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -101,14 +147,15 @@ async def benchmark(options: argparse.Namespace) -> dict[str, Any]:
     """One measured run after a short one."""
     with tempfile.TemporaryDirectory(prefix="replay-benchmark-") as name:
         few, all_of_them = Path(name, "few.jsonl"), Path(name, "all.jsonl")
-        write_conversations(few, options.connections, options.turns)
-        write_conversations(all_of_them, -(-options.requests // options.turns), options.turns)
+        for path, content in zip((few, all_of_them), conversations(options), strict=True):
+            write_conversations(path, content)
         await play(options, few, options.connections)
         begun, cpu, cpu_children = time.perf_counter(), time.process_time(), children_cpu_s()
         run = await play(options, all_of_them, options.connections)
         whole_s = time.perf_counter() - begun
         spent = {"cpu_s": time.process_time() - cpu, "workers_cpu_s": children_cpu_s() - cpu_children}
         peak_rss_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        await asyncio.to_thread(check_all_were_new, run)
         detect = f" detect={str(options.detect).lower()}" if options.policy == "pred" else ""
         return {
             "client": f"convreplay {options.policy}{detect}",
@@ -129,9 +176,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--policy", default="pred")
     parser.add_argument("--detect", action="store_true", help="measure drift under pred")
+    parser.add_argument("--resolver", help="another than the embedded one")
+    parser.add_argument("--data", metavar="FILE", help="play its conversations, not made-up ones")
     parser.add_argument("--stream", action="store_true")
     parser.add_argument("--load", metavar="JSON", help="the scenario's section `load`")
     options = parser.parse_args()
+    watch_services()
     # Worker processes run at another priority, but on the same cores as this one.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,16 +1,22 @@
 """
-Requests per second of one core: the bare aiohttp loop, our engine and Locust, side by side in one run.
+Turns per second of one core: the bare aiohttp loop, our engine and Locust, side by side in one run.
 
     python benchmarks/throughput.py [--rounds 3] [--requests 20000] [--locust /path/to/locust]
+    python benchmarks/throughput.py --data canard_train.json   # its conversations and answers
     python benchmarks/throughput.py --history                  # cost by turns and by concurrency
     python benchmarks/throughput.py --workers 2                # both cores, against one
 
 The server (``fast_server.py``) runs on the last core, each client alone on the first. Non-streaming, then
 streamed answers of ``--chunks`` chunks. Our engine plays a real scenario into a real run database
-(``replay_client.py``): policy ``pred`` without and with drift detection. Each has two figures: requests per
-second by the wall clock, which other work on the machine disturbs, and requests per second of CPU time
-(start-up and worker processes of our engine included), which it disturbs much less. Without other work the
-two are the same, since each client has a core to itself and the server is faster.
+(``replay_client.py``): policy ``pred`` without drift detection, with it, and with a resolver that costs
+nothing (``free_resolver.py``), which shows what everything around a resolver costs. No two conversations and
+no two answers are alike, so that every drift check is of documents that were not seen before; one that was
+ends the benchmark. Conversations and answers are made up, or those of ``--data``, where each answer comes
+to a conversation that it doesn't belong to.
+
+Each has two figures: turns per second by the wall clock, which other work on the machine disturbs, and turns
+per second of CPU time (start-up and worker processes of our engine included), which it disturbs much less.
+Without other work the two are the same, since each client has a core to itself and the server is faster.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from typing import Any
 
 from side_by_side import (
     BASELINE,
+    HERE,
     Client,
     Cores,
     Load,
@@ -43,6 +50,7 @@ from side_by_side import (
 )
 
 OURS = "convreplay pred (no drift)"
+FREE_RESOLVER = f"{HERE / 'free_resolver.py'}:FreeResolver"
 BUSY = 1.1
 """Wall-clock over CPU seconds of the bare loop above which the wall clock is no measure."""
 TURNS = (1, 2, 5, 10, 20)
@@ -67,8 +75,13 @@ def clients(options: argparse.Namespace, load: Load) -> list[Client]:
     missing = our_stream_is_missing() if load.stream else None
     found = [bare()]
     if missing is None:
-        section = ("--load", json.dumps(closed(load))) if options.under_load else ()
-        found += [ours(OURS, *section), ours("convreplay pred", "--detect", *section)]
+        more = ["--load", json.dumps(closed(load))] if options.under_load else []
+        more += ["--data", options.data] if options.data else []
+        found += [
+            ours(OURS, *more),
+            ours("convreplay pred", "--detect", *more),
+            ours("convreplay pred (free resolver)", "--detect", "--resolver", FREE_RESOLVER, *more),
+        ]
     else:
         print(f"\n{missing}")
     if options.locust:
@@ -85,7 +98,9 @@ def compare(options: argparse.Namespace, on: Cores, stream: bool) -> dict[str, l
         stream=stream,
     )
     taking_part = clients(options, load)
-    with server("--chunks", str(options.chunks), on=on.server) as fast:
+    answers = ["--data", options.data, "--turns", str(options.turns)] if options.data else []
+    answers += ["--answers", str(load.requests)]
+    with server("--chunks", str(options.chunks), *answers, on=on.server) as fast:
         measured = rounds(
             taking_part,
             options.rounds,
@@ -110,11 +125,11 @@ def compare(options: argparse.Namespace, on: Cores, stream: bool) -> dict[str, l
     ]
     head = (
         "client",
-        "requests/s",
+        "turns/s",
         f"of {BASELINE}",
-        "requests/CPU s",
+        "turns/s of one core",
         f"of {BASELINE}",
-        "CPU us/request",
+        "CPU us/turn",
         "peak MiB",
     )
     print("\n".join(table(head, rows)), flush=True)
@@ -223,6 +238,7 @@ def main() -> None:
     add_options(parser, requests=20_000)
     parser.add_argument("--chunks", type=int, default=64, help="of a streamed answer")
     parser.add_argument("--kinds", choices=("both", "whole", "stream"), default="both")
+    parser.add_argument("--data", metavar="FILE", help="play its conversations, not made-up ones")
     parser.add_argument("--history", action="store_true", help="cost by turns and by concurrency instead")
     parser.add_argument("--workers", type=int, help="compare this many processes with one instead")
     parser.add_argument("--under-load", action="store_true", help="our engine through a `load` section")

@@ -103,15 +103,26 @@ def test_a_request_in_single_bytes_and_three_in_one_write_are_all_answered_in_or
             wire.send(bytes([byte]))
         status, (body,) = wire.reply()
         wire.send(request + post({"stream": True}) + request)
-        kinds = [json.loads(wire.reply()[1][0])["object"]]
-        kinds.append(events(wire.reply()[1])[-1])
-        kinds.append(json.loads(wire.reply()[1][0])["object"])
+        second = json.loads(wire.reply()[1][0])
+        done = events(wire.reply()[1])[-1]
+        third = json.loads(wire.reply()[1][0])
 
-    value = json.loads(body)
+    values = [json.loads(body), second, third]
+    messages = [value["choices"][0]["message"] for value in values]
     assert status == 200
-    assert value["choices"][0]["message"] == {"role": "assistant", "content": "the city lies"}
-    assert value["usage"]["completion_tokens"] == 3
-    assert kinds == ["chat.completion", "[DONE]", "chat.completion"]
+    assert {message["role"] for message in messages} == {"assistant"}
+    assert [len(message["content"].split()) for message in messages] == [3, 3, 3]
+    assert {value["object"] for value in values} == {"chat.completion"}
+    assert done == "[DONE]"
+
+
+def test_no_two_answers_are_alike():
+    with served("--answers", 20) as address, Wire(address) as wire:
+        wire.send(post({}) * 20)
+        answers = [json.loads(wire.reply()[1][0])["choices"][0]["message"]["content"] for _ in range(20)]
+
+    assert len(set(answers)) == 20
+    assert 10 < sum(len(answer.split()) for answer in answers) / 20 < 30
 
 
 @pytest.mark.parametrize("gap_ms", [0, 3])
@@ -127,7 +138,7 @@ def test_a_stream_has_its_deltas_then_finish_reason_usage_and_done(gap_ms):
     deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
     assert status == 200
     assert deltas[0]["role"] == "assistant"
-    assert "".join(d.get("content", "") for d in deltas) == "the city lies on a river and its old bridge"
+    assert len("".join(d.get("content", "") for d in deltas).split()) == 10
     assert [c["finish_reason"] for chunk in chunks for c in chunk["choices"]] == [None] * 10 + ["stop"]
     assert (chunks[-1]["choices"], chunks[-1]["usage"]["completion_tokens"]) == ([], 10)
     assert said[-1] == "[DONE]"
@@ -186,15 +197,61 @@ def test_the_bare_loop_makes_as_many_requests_as_it_says(stream):
     assert (found["ttft_ms"] is not None) == bool(stream)
 
 
-def test_our_engine_plays_a_real_run_against_the_server():
+@pytest.mark.parametrize("detect", [(), ("--detect",)])
+def test_our_engine_plays_a_real_run_against_the_server(detect):
     with served("--service-time-in-usage", "--delay-ms", 5) as (host, port):
         url = f"http://{host}:{port}/v1"
-        found = json.loads(benchmark("replay_client.py", url, "--requests", 30, "--connections", 3))
+        found = json.loads(benchmark("replay_client.py", url, "--requests", 30, "--connections", 3, *detect))
 
-    assert found["client"] == "convreplay pred detect=false"
+    assert found["client"] == f"convreplay pred detect={str(bool(detect)).lower()}"
     assert found["requests"] == 30
     assert 0 < found["added_ms"]["p50"] < found["latency_ms"]["p50"]
     assert found["cpu_s"] > 0
+
+
+def recorded(path, count, place):
+    """A data set of *count* conversations of two turns; the first two begin alike."""
+    talks = [
+        {
+            "id": str(number),
+            "turns": [
+                {
+                    "question": f"Who is Ann {max(1, number)}?",
+                    "gold_answer": f"The {number}. singer of {place}.",
+                },
+                {"question": "Where was she born?", "gold_answer": f"In {place}, in {1900 + number}."},
+            ],
+        }
+        for number in range(count)
+    ]
+    path.write_text("\n".join(map(json.dumps, talks)), "utf-8")
+    return path
+
+
+def test_conversations_and_answers_of_a_data_file_are_played(tmp_path):
+    data, other = recorded(tmp_path / "a.jsonl", 6, "Port Ellis"), recorded(tmp_path / "b.jsonl", 20, "Lund")
+    options = ("--requests", 30, "--connections", 3, "--turns", 2, "--data", data)
+    with served("--data", other) as (host, port):
+        found = json.loads(benchmark("replay_client.py", f"http://{host}:{port}/v1", *options, "--detect"))
+
+    assert found["requests"] == 10, "the conversation that begins as another one does is left out"
+
+
+def test_a_drift_check_of_documents_seen_before_ends_the_benchmark(tmp_path):
+    """Whoever measures a cache is told so: here each answer is what it was recorded to be."""
+    talks = [
+        {"id": str(n), "turns": [{"question": q, "gold_answer": "Yes."} for q in (f"Is he {n}?", "Is she?")]}
+        for n in range(3)
+    ]
+    data = tmp_path / "talks.jsonl"
+    data.write_text("\n".join(map(json.dumps, talks)), "utf-8")
+    with served("--data", data) as (host, port):
+        options = ("--connections", "1", "--turns", "2", "--data", str(data), "--detect")
+        command = [sys.executable, str(FOLDER / "replay_client.py"), f"http://{host}:{port}/v1", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+
+    assert done.returncode != 0
+    assert "of 9 documents 3 were remembered" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["whole", pytest.param("stream", marks=pytest.mark.long)])
@@ -207,6 +264,7 @@ def test_throughput_compares_our_engine_with_the_bare_loop(tmp_path, kind):
     measured = json.loads(kept.read_text("utf-8"))[kind]
     assert {name: len(found) for name, found in measured.items()} == {"bare aiohttp": 2, ours: 2}
     assert f"| {ours} |" in said
+    assert "turns/s of one core" in said
 
 
 def test_an_unknown_client_is_named():
