@@ -38,6 +38,11 @@ def test_tokens_cover_everything_but_spaces(text):
     assert all(not any(c.isalnum() for c in gap) for gap in gaps)
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_what_is_found_in_ascii_is_found_beside_other_letters(text):
+    assert tokens(f"{text} é")[:-1] == tokens(text)
+
+
 @pytest.mark.parametrize(
     ("word", "normal"),
     [("Čilić", "cilic"), ("U.S.", "u.s"), ("1,000", "1000"), ("don’t", "don't"), (".", ".")],
