@@ -94,21 +94,9 @@ class DriftDetector:
         question = conversation.turns[depth - 1].question
         gold_document = self._recorded_document(conversation, depth)
         predicted_document = self._own_document(conversation, question, played)
-        gold = await self.service.read(gold_document, gold=True)
-        # Equal documents need no second look: the verdict on them is "valid" by law.
-        predicted = (
-            gold if predicted_document == gold_document else await self.service.read(predicted_document)
+        drift = await self.service.drift(
+            gold_document, predicted_document, mode=self.mode, threshold=self.threshold
         )
-        if self.mode == "hard":
-            drift = drift_hard.compare(gold, predicted)
-        else:
-            drift = drift_strict.compare(
-                gold,
-                predicted,
-                gold_document=gold_document,
-                predicted_document=predicted_document,
-                threshold=self.threshold,
-            )
         drift = await self._with_semantics(drift, gold_document, predicted_document, played)
         return Assessment(drift=drift)
 

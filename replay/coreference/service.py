@@ -4,6 +4,8 @@ Coreference for an event loop: worker processes, batches of whatever is waiting,
 The resolver's work never shares the loop's process (``workers`` >= 1): it would show up in the
 latencies that a run measures. Workers run at lowered priority for the same reason. Requests are
 batched by what is waiting when a worker becomes free, not by timers; results don't depend on it.
+
+Readings are compared where they are made: a pair of documents goes to a worker, and its verdict comes back.
 """
 
 from __future__ import annotations
@@ -12,44 +14,58 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from loky.backend import get_context
 from loky.process_executor import ProcessPoolExecutor as LokyPool
 
-from replay.core.drift_evidence import Reading, SemanticSimilarity
+from replay.core.drift_evidence import Drift, Reading, SemanticSimilarity
 from replay.core.errors import ReplayError, ResolverError
 from replay.core.logs import tell
 from replay.coreference.resolver import Cluster, Document
 from replay.coreference.semantic import SemanticEncoder, history_text
-from replay.coreference.worker import Asked, ResolverChoice, Worker, start_worker, work
+from replay.coreference.worker import (
+    CLUSTERS,
+    DOCUMENTS,
+    DRIFTS,
+    READINGS,
+    DocumentAsked,
+    DriftAsked,
+    ResolverChoice,
+    Worker,
+    answered,
+    start_worker,
+    work,
+)
 
 __all__ = ["CoreferenceService", "ResolverChoice"]
 
-K = TypeVar("K", bound=Hashable)
+S = TypeVar("S", bound=Hashable)
 R = TypeVar("R")
 
 LARGEST_BATCH = 64
-REMEMBERED_DOCUMENTS = 8192
-"""Results kept, oldest use dropped first. The gold side of every comparison, and the same answers
-under several policies, are then resolved once."""
+REMEMBERED = 4096
+"""Results of each kind kept, oldest use dropped first: the same answers come under several policies, and of
+several systems."""
 
 
-class _Lane(Generic[K, R]):
+class _Lane(Generic[S, R]):
     """One kind of question to the workers: what waits for it, and what is already known."""
 
-    def __init__(self, task: str) -> None:
+    def __init__(self, task: str, unpack: Callable[[Any], R]) -> None:
         self.task = task
         """The worker's method."""
-        self.waiting: deque[tuple[Any, asyncio.Future[R]]] = deque()
-        self._known: OrderedDict[K, asyncio.Future[R]] = OrderedDict()
+        self.unpack = unpack
+        """Makes the result of what the worker answers."""
+        self.waiting: deque[tuple[S, asyncio.Future[R]]] = deque()
+        self._known: OrderedDict[Hashable, asyncio.Future[R]] = OrderedDict()
 
-    def ask(self, key: K, sent: Any) -> tuple[asyncio.Future[R], bool]:
+    def ask(self, sent: S, key: Hashable) -> tuple[asyncio.Future[R], bool]:
         """The future result for what is *sent* to a worker, and whether it has to be worked for."""
         future = self._known.get(key)
         if future is not None and not (future.done() and future.exception() is not None):
@@ -58,7 +74,7 @@ class _Lane(Generic[K, R]):
         future = asyncio.get_running_loop().create_future()
         self._known[key] = future
         self.waiting.append((sent, future))
-        if len(self._known) > REMEMBERED_DOCUMENTS:
+        if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return future, True
 
@@ -84,14 +100,15 @@ class CoreferenceService:
         self._workers = workers
         self.encoder = encoder
         self._local = Worker(choice, encoder)
-        self._readings: _Lane[Document, tuple[Reading, ...]] = _Lane("readings")
-        self._clusters: _Lane[Document, list[Cluster]] = _Lane("clusters")
-        self._similarities: _Lane[tuple[str, str], float] = _Lane("similarities")
-        self._work = asyncio.Semaphore(0)
+        self._readings: _Lane[DocumentAsked, tuple[Reading, ...]] = _Lane("readings", READINGS.unpack)
+        self._clusters: _Lane[DocumentAsked, list[Cluster]] = _Lane("clusters", CLUSTERS.unpack)
+        self._drifts: _Lane[DriftAsked, Drift] = _Lane("drifts", DRIFTS.unpack)
+        self._similarities: _Lane[tuple[str, str], float] = _Lane("similarities", float)
         self._pool: Executor | None = None
-        self._dispatchers: list[asyncio.Task[None]] = []
+        self._serving: set[asyncio.Task[None]] = set()
+        """At most one for each worker."""
         self.resolved = 0
-        """Documents that went to a worker; the others were remembered."""
+        """Documents that had to be resolved; the others were remembered."""
 
     @property
     def signature(self) -> str:
@@ -100,16 +117,15 @@ class CoreferenceService:
 
     async def __aenter__(self) -> Self:
         self._pool = self._new_pool()
-        count = max(1, self._workers)
-        self._dispatchers = [asyncio.create_task(self._dispatch()) for _ in range(count)]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in self._dispatchers:
+        serving = tuple(self._serving)
+        for task in serving:
             task.cancel()
-        await asyncio.gather(*self._dispatchers, return_exceptions=True)
+        await asyncio.gather(*serving, return_exceptions=True)
         assert self._pool is not None
         _end(self._pool)
 
@@ -123,7 +139,8 @@ class CoreferenceService:
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
         """
-        return await self._ask(self._readings, document, Asked(document, gold))
+        packed = DOCUMENTS.pack(document)
+        return await self._ask(self._readings, (packed, gold), packed)
 
     async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
         """
@@ -132,7 +149,28 @@ class CoreferenceService:
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
         """
-        return await self._ask(self._clusters, document, Asked(document, gold))
+        packed = DOCUMENTS.pack(document)
+        return await self._ask(self._clusters, (packed, gold), packed)
+
+    async def drift(
+        self,
+        gold: Document,
+        predicted: Document,
+        *,
+        mode: Literal["strict", "hard"] = "strict",
+        threshold: float | None = None,
+    ) -> Drift:
+        """
+        The verdict of the rule *mode* on one question, read in the *gold* and in the *predicted* document.
+
+        Equal documents are read once, and their verdict is "valid" by law. *gold* depends on the data set
+        alone and is kept as in ``read``. *threshold* is that of ``strict``; None is the rule's own.
+
+        Raises:
+            ResolverError: the resolver failed on the batch that this pair was in.
+        """
+        pair = (DOCUMENTS.pack(gold), DOCUMENTS.pack(predicted), mode, threshold)
+        return await self._ask(self._drifts, pair, pair)
 
     async def semantic(
         self, gold: Document, predicted: Document, answers: tuple[str, str] | None
@@ -156,10 +194,10 @@ class CoreferenceService:
             return None
         return await self._ask(self._similarities, (first, second), (first, second))
 
-    async def _ask(self, lane: _Lane[K, R], key: K, sent: Any) -> R:
-        future, new = lane.ask(key, sent)
-        if new:
-            self._work.release()
+    async def _ask(self, lane: _Lane[S, R], sent: S, key: Hashable) -> R:
+        future, new = lane.ask(sent, key)
+        if new and len(self._serving) < max(1, self._workers):
+            self._serving.add(asyncio.create_task(self._serve_all()))
         # Others may wait for the same document: a cancelled caller must not cancel their result.
         return await asyncio.shield(future)
 
@@ -176,33 +214,36 @@ class CoreferenceService:
         )
         return pool
 
-    async def _dispatch(self) -> None:
-        while True:
-            await self._work.acquire()
-            await self._serve(self._readings)
-            await self._serve(self._clusters)
-            await self._serve(self._similarities)
-
-    async def _serve(self, lane: _Lane[K, R]) -> None:
-        batch = [lane.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(lane.waiting)))]
-        if not batch:
-            return
+    async def _serve_all(self) -> None:
+        """Keep a worker busy until nothing waits."""
+        lanes: list[_Lane[Any, Any]] = [self._drifts, self._readings, self._clusters, self._similarities]
         try:
-            results = await self._compute(lane.task, [sent for sent, _ in batch])
+            while any(lane.waiting for lane in lanes):
+                for lane in lanes:
+                    if lane.waiting:
+                        await self._serve(lane)
+        finally:
+            # Here, not when the task is done: while it counts, whoever asks begins no other one.
+            self._serving -= {asyncio.current_task()}
+
+    async def _serve(self, lane: _Lane[Any, R]) -> None:
+        batch = [lane.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(lane.waiting)))]
+        try:
+            answers, resolved = await self._compute(lane.task, [sent for sent, _ in batch])
+            results = [lane.unpack(answer) for answer in answers]
         except Exception as error:  # noqa: BLE001 - whatever a resolver raises, someone waits for the answer
             failure = error if isinstance(error, ReplayError) else _failure(error)
             for _, future in batch:
                 future.set_exception(failure)
                 future.exception()  # whoever still waits gets it; nobody waiting is no news
             return
-        if lane is not self._similarities:
-            self.resolved += len(batch)
+        self.resolved += resolved
         for (_, future), result in zip(batch, results, strict=True):
             future.set_result(result)
 
-    async def _compute(self, task: str, batch: Sequence[Any]) -> list[Any]:
+    async def _compute(self, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
         loop = asyncio.get_running_loop()
-        function = partial(work, task) if self._workers else getattr(self._local, task)
+        function = partial(work, task) if self._workers else partial(answered, self._local, task)
         pool = self._pool
         assert pool is not None
         try:
@@ -210,7 +251,7 @@ class CoreferenceService:
         except BrokenProcessPool:
             # A worker died (out of memory, a signal): one new pool, one more try.
             if self._pool is pool:
-                tell(logging.WARNING, "worker restarted", what="coreference", documents=len(batch))
+                tell(logging.WARNING, "worker restarted", what="coreference", asked=len(batch))
                 _end(pool)
                 self._pool = self._new_pool()
             return await loop.run_in_executor(self._pool, function, batch)

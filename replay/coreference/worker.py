@@ -10,25 +10,31 @@ import os
 import signal
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
-from replay.core.drift_evidence import Reading
+from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import ResolverError
 from replay.core.settings.plugins import make
+from replay.coreference import drift_hard, drift_strict
 from replay.coreference.clusters import readings_from_clusters
+from replay.coreference.packing import Packer
 from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver
 from replay.coreference.semantic import SemanticEncoder, similarities
 
 T = TypeVar("T")
 
 FILE = "coreference.db"
+REMEMBERED_DOCUMENTS = 4096
+"""Gold documents kept with their readings, oldest use dropped first. Each is compared with what every
+system under every policy made of it."""
 LARGEST_BYTES = 256 * 2**20
 """Of the cache: some 400,000 documents; the quarter that was written first goes when it is reached."""
 
@@ -66,6 +72,24 @@ class Asked:
     gold: bool = False
 
 
+DocumentAsked = tuple[bytes, bool]
+"""What ``Asked`` holds, packed. Plain tuples, since pickling them needs no Python code."""
+DriftAsked = tuple[bytes, bytes, Literal["strict", "hard"], float | None]
+"""Gold and predicted document, packed; the rule that compares them, and its threshold."""
+
+DOCUMENTS: Packer[Document] = Packer(Document)
+READINGS: Packer[tuple[Reading, ...]] = Packer(tuple[Reading, ...])
+CLUSTERS: Packer[list[Cluster]] = Packer(list[Cluster])
+DRIFTS: Packer[Drift] = Packer(Drift)
+
+
+class _Read(NamedTuple):
+    """A document with what its mentions mean."""
+
+    document: Document
+    readings: tuple[Reading, ...]
+
+
 class Worker:
     """Answers batches, one at a time. Building one is cheap; weights are loaded with the first batch."""
 
@@ -75,28 +99,76 @@ class Worker:
             PluginError, ResolverError, ScenarioError: the resolver can't be built.
         """
         self.resolver = choice.build()
+        self.resolved = 0
+        """Documents that were not remembered."""
         self._encoder = encoder
+        self._remembered: OrderedDict[bytes, _Read] = OrderedDict()
         # Looking a document up costs about what the embedded resolver needs for it.
         path = cache_path(FILE) if getattr(self.resolver, "worth_caching", False) else None
         self._cache = DiskCache(path, renew_damaged=True, largest_bytes=LARGEST_BYTES)
 
-    def readings(self, asked: Sequence[Asked]) -> list[tuple[Reading, ...]]:
-        """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
-        if isinstance(self.resolver, MentionReader):
-            return self._through_cache("read", asked, self.resolver.read, tuple[Reading, ...])
-        return [
-            readings_from_clusters(a.document, found)
-            for a, found in zip(asked, self.clusters(asked), strict=True)
-        ]
+    # Batches as they come from the service, packed ----------------------------------------------------
 
-    def clusters(self, asked: Sequence[Asked]) -> list[list[Cluster]]:
-        """All clusters of each document."""
-        return self._through_cache("resolve", asked, self.resolver.resolve, list[Cluster])
+    def readings(self, asked: Sequence[DocumentAsked]) -> list[bytes]:
+        """The readings of each document's mentions, packed."""
+        found = self._read_all(dict(asked))
+        return [READINGS.pack(found[document].readings) for document, _ in asked]
+
+    def clusters(self, asked: Sequence[DocumentAsked]) -> list[bytes]:
+        """All clusters of each document, packed."""
+        self.resolved += len(asked)
+        documents = [Asked(DOCUMENTS.unpack(document), gold) for document, gold in asked]
+        return [CLUSTERS.pack(clusters) for clusters in self._clusters(documents)]
+
+    def drifts(self, asked: Sequence[DriftAsked]) -> list[bytes]:
+        """The verdict on each pair of documents, packed; both sides of all pairs are resolved together."""
+        gold = dict.fromkeys((pair[0] for pair in asked), True)
+        found = self._read_all(dict.fromkeys((pair[1] for pair in asked), False) | gold)
+        return [
+            DRIFTS.pack(_compared(found[gold], found[predicted], mode, threshold))
+            for gold, predicted, mode, threshold in asked
+        ]
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The cosine of each pair of texts, in [-1, 1]."""
         assert self._encoder is not None
         return similarities(self._encoder, pairs)
+
+    # What they are made of ----------------------------------------------------------------------------
+
+    def _read_all(self, asked: Mapping[bytes, bool]) -> dict[bytes, _Read]:
+        """The documents by their packed form; *asked* says of each whether it is gold."""
+        found = {packed: read for packed in asked if (read := self._remembered.get(packed))}
+        missing = {
+            packed: Asked(DOCUMENTS.unpack(packed), gold)
+            for packed, gold in asked.items()
+            if packed not in found
+        }
+        self.resolved += len(missing)
+        readings = self._readings(list(missing.values()))
+        for (packed, one), of_one in zip(missing.items(), readings, strict=True):
+            found[packed] = _Read(one.document, of_one)
+        for packed, gold in asked.items():
+            if gold:  # the same for all systems and policies
+                self._remembered[packed] = found[packed]
+                self._remembered.move_to_end(packed)
+        while len(self._remembered) > REMEMBERED_DOCUMENTS:
+            self._remembered.popitem(last=False)
+        return found
+
+    def _readings(self, asked: Sequence[Asked]) -> Sequence[tuple[Reading, ...]]:
+        """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
+        if not asked:
+            return []
+        if isinstance(self.resolver, MentionReader):
+            return self._through_cache("read", asked, self.resolver.read, tuple[Reading, ...])
+        return [
+            readings_from_clusters(a.document, found)
+            for a, found in zip(asked, self._clusters(asked), strict=True)
+        ]
+
+    def _clusters(self, asked: Sequence[Asked]) -> list[list[Cluster]]:
+        return self._through_cache("resolve", asked, self.resolver.resolve, list[Cluster])
 
     def _through_cache(
         self,
@@ -125,6 +197,20 @@ class Worker:
                 {key: msgspec.json.encode(fresh[i]) for i in missing if (key := keys[i]) is not None}
             )
         return [results[i] for i in range(len(asked))]
+
+
+def _compared(
+    gold: _Read, predicted: _Read, mode: Literal["strict", "hard"], threshold: float | None
+) -> Drift:
+    if mode == "hard":
+        return drift_hard.compare(gold.readings, predicted.readings)
+    return drift_strict.compare(
+        gold.readings,
+        predicted.readings,
+        gold_document=gold.document,
+        predicted_document=predicted.document,
+        threshold=threshold,
+    )
 
 
 def _one_each(work: Callable[[Sequence[Document]], Sequence[T]], documents: Sequence[Document]) -> list[T]:
@@ -163,7 +249,13 @@ def _leave_with(parent: int) -> None:
     os._exit(0)
 
 
-def work(task: str, batch: Sequence[Any]) -> list[Any]:
-    """What this process's worker answers to a batch; *task* is the method's name."""
-    answers: list[Any] = getattr(_worker, task)(batch)
-    return answers
+def work(task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
+    """What this process's worker answers to a batch, as ``answered``."""
+    return answered(_worker, task, batch)
+
+
+def answered(worker: Worker, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
+    """What *worker*'s method *task* makes of *batch*, and how many documents had to be resolved for it."""
+    before = worker.resolved
+    answers: list[Any] = getattr(worker, task)(batch)
+    return answers, worker.resolved - before
