@@ -109,7 +109,7 @@ class DriftDetector:
         gold_document = self._document(conversation, question, gold_turns)
         predicted_document = self._own_document(conversation, question, played)
         gold = await self.service.clusters(gold_document, gold=True)
-        predicted = await self.service.clusters(predicted_document)
+        predicted = await self.service.clusters(predicted_document, gold=predicted_document == gold_document)
         drift = drift_evalconvqa.compare(gold_document, gold, predicted_document, predicted, match=self.match)
         return Assessment(
             drift=await self._with_semantics(drift, gold_document, predicted_document, played),

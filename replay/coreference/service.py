@@ -62,21 +62,36 @@ class _Lane(Generic[S, R]):
         """The worker's method."""
         self.unpack = unpack
         """Makes the result of what the worker answers."""
-        self.waiting: deque[tuple[S, asyncio.Future[R]]] = deque()
-        self._known: OrderedDict[Hashable, asyncio.Future[R]] = OrderedDict()
+        self.waiting: deque[S] = deque()
+        self._pending: dict[S, asyncio.Future[R]] = {}
+        # As the worker packed them: thousands of readings would be looked through by every collection.
+        self._known: OrderedDict[S, Any] = OrderedDict()
 
-    def ask(self, sent: S, key: Hashable) -> tuple[asyncio.Future[R], bool]:
-        """The future result for what is *sent* to a worker, and whether it has to be worked for."""
-        future = self._known.get(key)
-        if future is not None and not (future.done() and future.exception() is not None):
-            self._known.move_to_end(key)
-            return future, False
-        future = asyncio.get_running_loop().create_future()
-        self._known[key] = future
-        self.waiting.append((sent, future))
-        if len(self._known) > REMEMBERED:
+    def ask(self, sent: S) -> asyncio.Future[R] | R:
+        """What the workers answer to *sent*, or the future of it."""
+        if sent in self._known:
+            self._known.move_to_end(sent)
+            return self.unpack(self._known[sent])
+        future = self._pending.get(sent)
+        if future is None:
+            future = self._pending[sent] = asyncio.get_running_loop().create_future()
+            self.waiting.append(sent)
+        return future
+
+    def answer(self, batch: Sequence[S], answers: Sequence[Any]) -> None:
+        """Give the workers' *answers* to *batch* to whoever waits for them."""
+        for sent, result in zip(batch, [self.unpack(answer) for answer in answers], strict=True):
+            self._pending.pop(sent).set_result(result)
+        self._known |= zip(batch, answers, strict=True)
+        while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-        return future, True
+
+    def fail(self, batch: Sequence[S], error: Exception) -> None:
+        """Let *error* be the answer, for now: who asks again is not told of it."""
+        for sent in batch:
+            future = self._pending.pop(sent)
+            future.set_exception(error)
+            future.exception()  # whoever still waits gets it; nobody waiting is no news
 
 
 class CoreferenceService:
@@ -139,8 +154,7 @@ class CoreferenceService:
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
         """
-        packed = DOCUMENTS.pack(document)
-        return await self._ask(self._readings, (packed, gold), packed)
+        return await self._ask(self._readings, (DOCUMENTS.pack(document), gold))
 
     async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
         """
@@ -149,8 +163,7 @@ class CoreferenceService:
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
         """
-        packed = DOCUMENTS.pack(document)
-        return await self._ask(self._clusters, (packed, gold), packed)
+        return await self._ask(self._clusters, (DOCUMENTS.pack(document), gold))
 
     async def drift(
         self,
@@ -170,7 +183,7 @@ class CoreferenceService:
             ResolverError: the resolver failed on the batch that this pair was in.
         """
         pair = (DOCUMENTS.pack(gold), DOCUMENTS.pack(predicted), mode, threshold)
-        return await self._ask(self._drifts, pair, pair)
+        return await self._ask(self._drifts, pair)
 
     async def semantic(
         self, gold: Document, predicted: Document, answers: tuple[str, str] | None
@@ -192,14 +205,16 @@ class CoreferenceService:
     async def _similarity(self, first: str, second: str) -> float | None:
         if not first.strip() or not second.strip():
             return None
-        return await self._ask(self._similarities, (first, second), (first, second))
+        return await self._ask(self._similarities, (first, second))
 
-    async def _ask(self, lane: _Lane[S, R], sent: S, key: Hashable) -> R:
-        future, new = lane.ask(sent, key)
-        if new and len(self._serving) < max(1, self._workers):
+    async def _ask(self, lane: _Lane[S, R], sent: S) -> R:
+        answer = lane.ask(sent)
+        if not isinstance(answer, asyncio.Future):
+            return answer
+        if lane.waiting and len(self._serving) < max(1, self._workers):
             self._serving.add(asyncio.create_task(self._serve_all()))
         # Others may wait for the same document: a cancelled caller must not cancel their result.
-        return await asyncio.shield(future)
+        return await asyncio.shield(answer)
 
     def _new_pool(self) -> Executor:
         if self._workers == 0:
@@ -226,20 +241,15 @@ class CoreferenceService:
             # Here, not when the task is done: while it counts, whoever asks begins no other one.
             self._serving -= {asyncio.current_task()}
 
-    async def _serve(self, lane: _Lane[Any, R]) -> None:
+    async def _serve(self, lane: _Lane[Any, Any]) -> None:
         batch = [lane.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(lane.waiting)))]
         try:
-            answers, resolved = await self._compute(lane.task, [sent for sent, _ in batch])
-            results = [lane.unpack(answer) for answer in answers]
+            answers, resolved = await self._compute(lane.task, batch)
+            lane.answer(batch, answers)
         except Exception as error:  # noqa: BLE001 - whatever a resolver raises, someone waits for the answer
-            failure = error if isinstance(error, ReplayError) else _failure(error)
-            for _, future in batch:
-                future.set_exception(failure)
-                future.exception()  # whoever still waits gets it; nobody waiting is no news
-            return
-        self.resolved += resolved
-        for (_, future), result in zip(batch, results, strict=True):
-            future.set_result(result)
+            lane.fail(batch, error if isinstance(error, ReplayError) else _failure(error))
+        else:
+            self.resolved += resolved
 
     async def _compute(self, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
         loop = asyncio.get_running_loop()

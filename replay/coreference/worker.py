@@ -6,6 +6,7 @@ The other side of ``replay.coreference.service``, which sends batches here and w
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -31,6 +32,7 @@ from replay.coreference.semantic import SemanticEncoder, similarities
 
 T = TypeVar("T")
 
+GC_THRESHOLDS = (100_000, 50, 100)
 FILE = "coreference.db"
 REMEMBERED_DOCUMENTS = 4096
 """Gold documents kept with their readings, oldest use dropped first. Each is compared with what every
@@ -102,7 +104,8 @@ class Worker:
         self.resolved = 0
         """Documents that were not remembered."""
         self._encoder = encoder
-        self._remembered: OrderedDict[bytes, _Read] = OrderedDict()
+        # Packed, since thousands of readings would be looked through by every garbage collection.
+        self._remembered: OrderedDict[bytes, bytes] = OrderedDict()
         # Looking a document up costs about what the embedded resolver needs for it.
         path = cache_path(FILE) if getattr(self.resolver, "worth_caching", False) else None
         self._cache = DiskCache(path, renew_damaged=True, largest_bytes=LARGEST_BYTES)
@@ -138,23 +141,20 @@ class Worker:
 
     def _read_all(self, asked: Mapping[bytes, bool]) -> dict[bytes, _Read]:
         """The documents by their packed form; *asked* says of each whether it is gold."""
-        found = {packed: read for packed in asked if (read := self._remembered.get(packed))}
-        missing = {
-            packed: Asked(DOCUMENTS.unpack(packed), gold)
-            for packed, gold in asked.items()
-            if packed not in found
-        }
+        documents = {packed: DOCUMENTS.unpack(packed) for packed in asked}
+        missing = [packed for packed in asked if packed not in self._remembered]
         self.resolved += len(missing)
-        readings = self._readings(list(missing.values()))
-        for (packed, one), of_one in zip(missing.items(), readings, strict=True):
-            found[packed] = _Read(one.document, of_one)
+        found = self._readings([Asked(documents[packed], asked[packed]) for packed in missing])
+        readings = dict(zip(missing, found, strict=True))
         for packed, gold in asked.items():
-            if gold:  # the same for all systems and policies
-                self._remembered[packed] = found[packed]
+            if packed in self._remembered:
+                readings[packed] = READINGS.unpack(self._remembered[packed])
                 self._remembered.move_to_end(packed)
+            elif gold:  # the same for all systems and policies
+                self._remembered[packed] = READINGS.pack(readings[packed])
         while len(self._remembered) > REMEMBERED_DOCUMENTS:
             self._remembered.popitem(last=False)
-        return found
+        return {packed: _Read(documents[packed], readings[packed]) for packed in asked}
 
     def _readings(self, asked: Sequence[Asked]) -> Sequence[tuple[Reading, ...]]:
         """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
@@ -239,6 +239,8 @@ def start_worker(choice: ResolverChoice, encoder: SemanticEncoder | None, parent
     if hasattr(os, "nice"):
         os.nice(10)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    # Readings are many small objects, gone with their batch: looking through them finds nothing.
+    gc.set_threshold(*GC_THRESHOLDS)
     _worker = Worker(choice, encoder)
 
 
