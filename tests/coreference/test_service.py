@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from replay.core.errors import PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.history import Exchange
+from replay.coreference import drift_hard, drift_strict
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from tests.waiting import until
@@ -55,6 +57,10 @@ def resolvers(tmp_path):
 def service(folder, workers=0) -> CoreferenceService:
     choice = ResolverChoice(name="mine.py:Noting", settings={}, folder=folder)
     return CoreferenceService(choice, workers=workers)
+
+
+def after(answer: str, question: str = "Did he like it?") -> Document:
+    return Document(question=question, turns=(Exchange(question="Who?", answer=answer),))
 
 
 def batches(folder) -> list[int]:
@@ -104,6 +110,81 @@ async def test_a_question_that_kills_twice_is_an_error_that_says_so(resolvers):
         with pytest.raises(ResolverError, match="died twice"):
             await coreference.read(document(1))
         assert await coreference.read(document(2)) == ()
+
+
+async def test_both_sides_of_all_pairs_are_resolved_together_and_each_document_once(resolvers):
+    async with service(resolvers) as coreference:
+        pairs = [(document(n), after(f"Own {n}, {own}.")) for n in range(3) for own in range(2)]
+        await asyncio.gather(*(coreference.drift(*pair) for pair in pairs))
+        assert coreference.resolved == 3 + 6
+    assert batches(resolvers) == [9]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+async def test_the_gold_side_is_remembered_for_other_systems_and_a_pair_for_the_same(resolvers, workers):
+    async with service(resolvers, workers) as coreference:
+        for answer, resolved in [("Ann.", 2), ("Ann.", 2), ("Carl.", 3)]:
+            await coreference.drift(document(1), after(answer))
+            assert coreference.resolved == resolved
+        await coreference.read(document(1), gold=True)
+        await coreference.drift(document(1), after("Ann."), mode="hard")
+        assert coreference.resolved == 4
+
+
+async def test_equal_histories_are_read_once(resolvers):
+    async with service(resolvers) as coreference:
+        drift = await coreference.drift(document(1), document(1))
+    assert drift.valid
+    assert batches(resolvers) == [1]
+
+
+async def test_the_pair_asked_longest_ago_is_forgotten(resolvers, monkeypatch):
+    monkeypatch.setattr("replay.coreference.service.REMEMBERED", 2)
+    resolved = []
+    async with service(resolvers) as coreference:
+        for n in (0, 1, 0, 2, 0, 1):
+            await coreference.drift(document(n), after(f"Own {n}."))
+            resolved.append(coreference.resolved)
+    assert resolved == [2, 4, 4, 6, 6, 7], "the worker still knows the gold side"
+
+
+async def test_the_gold_side_asked_longest_ago_is_forgotten(resolvers, monkeypatch):
+    monkeypatch.setattr("replay.coreference.worker.REMEMBERED_DOCUMENTS", 2)
+    resolved = []
+    async with service(resolvers) as coreference:
+        for own, n in enumerate((0, 1, 0, 2, 0, 1)):
+            await coreference.drift(document(n), after(f"Own {own}."))
+            resolved.append(coreference.resolved)
+    assert resolved == [2, 4, 5, 7, 8, 10]
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard"])
+@pytest.mark.parametrize("workers", [0, 1])
+async def test_a_verdict_is_that_of_the_rule_on_both_readings(workers, mode):
+    gold, own = after("Ann Lee sang it.", "Where was she born?"), after("Bob Stone.", "Where was she born?")
+    async with CoreferenceService(ResolverChoice(settings={}, folder=Path()), workers=workers) as coreference:
+        readings = [await coreference.read(one) for one in (gold, own)]
+        found = await coreference.drift(gold, own, mode=mode, threshold=0.1)
+        lenient = await coreference.drift(gold, own, mode=mode, threshold=1.0)
+    documents = {"gold_document": gold, "predicted_document": own}
+    strict = drift_strict.compare(*readings, **documents, threshold=0.1)
+    assert found == (strict if mode == "strict" else drift_hard.compare(*readings))
+    assert found.mentions
+    assert not found.valid
+    assert lenient.valid == (mode == "strict")
+
+
+async def test_a_failure_is_no_verdict_and_is_not_remembered(resolvers):
+    (resolvers / "deadly").write_text("2")
+    async with service(resolvers, workers=1) as coreference:
+        with pytest.raises(ResolverError, match="died twice"):
+            await coreference.drift(document(1), after("Ann."))
+        assert (await coreference.drift(document(1), after("Ann."))).valid
+
+
+async def test_a_text_with_half_a_surrogate_pair_gets_to_a_worker_and_back(resolvers):
+    async with service(resolvers, workers=1) as coreference:
+        assert (await coreference.drift(after("\ud83d"), after("Ann."))).valid
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are set by nice")
