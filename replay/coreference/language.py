@@ -1,0 +1,166 @@
+"""
+Which language a question is in, so that a resolver isn't made to guess at one that it can't read.
+
+A vote of function words, without a model: a question is in the language whose small words it holds
+("wann", "cuándo", "quand"). A word that two languages share ("was", "in", "no") is no evidence between
+them, and words of names and titles ("de la", "von der") or that mean something in English ("die", "come")
+count as one together, however many there are. Only words in small letters and the first word count, since
+others may be names. Other scripts are known by their letters.
+
+English is what nothing speaks against: a question about "La vie en rose" is not French. Where a question
+is too short to tell, what was recorded of its conversation decides.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from replay.core.conversation import Conversation
+from replay.coreference.language_words import ENGLISH_WORDS, FOREIGN_WORDS
+
+ENGLISH_ONLY = frozenset({"en"})
+"""What a resolver reads that says nothing of it."""
+
+_OTHER = "other"
+_NAMES = {
+    "en": "English",
+    "de": "German",
+    "es": "Spanish",
+    "fr": "French",
+    "it": "Italian",
+    "nl": "Dutch",
+    "pt": "Portuguese",
+    "cjk": "Chinese characters",
+    _OTHER: "letters that English lacks",
+}
+
+_WEAK = {code: weak - ENGLISH_WORDS for code, (_, weak) in FOREIGN_WORDS.items()}
+_OWN = {code: own - weak - ENGLISH_WORDS for code, (own, weak) in FOREIGN_WORDS.items()}
+_SHARED = {code: (own | weak) & ENGLISH_WORDS for code, (own, weak) in FOREIGN_WORDS.items()}
+_FOREIGN = frozenset[str]().union(*_OWN.values())
+
+_OPENING = "¿¡"
+# No parts of identifiers, addresses and file names.
+_WORD = re.compile(r"(?<![\w@/\\])(?<!\w\.)[^\W\d_]+(?![\w@/\\]|\.\w)|[¿¡]")
+_SCRIPTS_START, _SYLLABLES_START = "\u0370", "\u2e80"
+_SYLLABLE = 3
+"""What a Chinese, Japanese or Korean letter counts against Latin ones."""
+_CLEAR = 3
+"""So many votes need no other evidence; fewer may be a name or a title."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Votes:
+    """What the words of a text, or of several, say."""
+
+    english: int
+    foreign: Mapping[str, tuple[int, int]]
+    """By language: votes for it, and how many of ``english`` are its words too."""
+
+    def winner(self) -> tuple[str, int, int]:
+        """The most probable language beside English, votes for it, and votes for English against it."""
+        code, (own, shared) = max(
+            self.foreign.items(), key=lambda item: (item[1][0], item[1][1]), default=(_OTHER, (0, 0))
+        )
+        return code, own, self.english - shared
+
+    def clear(self) -> str | None:
+        code, own, english = self.winner()
+        if own >= _CLEAR and own > 2 * english:
+            return code
+        return "en" if english >= 2 and english > own else None
+
+
+def not_readable(question: str, conversation: Conversation, languages: frozenset[str] | None) -> str | None:
+    """
+    Why a resolver of *languages* can't read *question*, in words; None where it can.
+
+    *languages* are codes as of ``language_of``; None is any. A question whose language can't be told
+    can be read.
+    """
+    if languages is None:
+        return None
+    found = language_of(question, conversation)
+    if found is None or found in languages:
+        return None
+    wanted = " or ".join(_name(code) for code in sorted(languages))
+    return f"the question is not {wanted} ({_name(found)})"
+
+
+def language_of(question: str, conversation: Conversation) -> str | None:
+    """
+    The language of a question of *conversation*; None where even the conversation doesn't tell.
+
+    ``en``, ``de``, ``es``, ``fr``, ``it``, ``nl``, ``pt`` (ISO 639), another script's Unicode name in
+    small letters (``cyrillic``, ``arabic``, ``cjk``), or ``other`` for letters that English lacks.
+    """
+    votes = _votes(question)
+    if (clear := votes.clear()) is not None:
+        return clear
+    texts = (text for turn in conversation.turns for text in (turn.question, turn.gold_answer) if text)
+    if (around := _language_of_all(tuple(texts))) is not None:
+        return around
+    code, own, english = votes.winner()
+    return code if code != _OTHER and own >= 1 and own > 2 * english else None
+
+
+@lru_cache(maxsize=1024)
+def _language_of_all(texts: tuple[str, ...]) -> str | None:
+    votes = [_votes(text) for text in texts]
+    foreign: dict[str, tuple[int, int]] = {}
+    for one in votes:
+        for code, (own, shared) in one.foreign.items():
+            before = foreign.get(code, (0, 0))
+            foreign[code] = (before[0] + own, before[1] + shared)
+    return _Votes(sum(one.english for one in votes), foreign).clear()
+
+
+@lru_cache(maxsize=8192)
+def _votes(text: str) -> _Votes:
+    ascii_only = text.isascii()
+    if not ascii_only:
+        # Letters with their accents, and those of formulas and of full width, in one form.
+        text = unicodedata.normalize("NFKC", text)
+    found = _WORD.findall(text)
+    first = next((word for word in found if word.isalpha()), "")
+    words = {word for word in found if word[0].islower() or word in _OPENING}
+    words.add(first.lower())
+    english = len(words & ENGLISH_WORDS)
+    if ascii_only and words.isdisjoint(_FOREIGN):
+        return _Votes(english, {})
+    accented = {word for word in words if not word.isascii() and word.isalpha() and word[0] < _SCRIPTS_START}
+    foreign = {
+        code: (
+            len(words & own) + len(accented - own) + (not words.isdisjoint(_WEAK[code])),
+            len(words & _SHARED[code]),
+        )
+        for code, own in _OWN.items()
+        if not words.isdisjoint(own)
+    }
+    if accented and not foreign:
+        foreign[_OTHER] = (len(accented), 0)
+    if not ascii_only and (script := _other_script(text)):
+        foreign[script] = (_CLEAR, 0)
+    return _Votes(english, foreign)
+
+
+def _other_script(text: str) -> str | None:
+    """The script of most letters, where that is not Latin."""
+    latin = sum(c.isalpha() for c in text if c < _SCRIPTS_START)
+    letters = [c for c in text if c >= _SCRIPTS_START and unicodedata.category(c) in ("Lo", "Ll", "Lu")]
+    scripts = Counter(unicodedata.name(c, "?").partition(" ")[0] for c in letters)
+    # Vietnamese and phonetic letters are Latin ones too.
+    latin += scripts.pop("LATIN", 0)
+    weight = sum(_SYLLABLE if c >= _SYLLABLES_START else 1 for c in letters)
+    if weight < 2 or weight <= latin or not scripts:
+        return None
+    return scripts.most_common(1)[0][0].lower()
+
+
+def _name(code: str) -> str:
+    return _NAMES.get(code, f"{code.capitalize()} script")

@@ -1,0 +1,128 @@
+"""
+The function words that tell languages apart (``replay.coreference.language``).
+
+A word that stands in a language's list and in the English one is no evidence between the two.
+"""
+
+from __future__ import annotations
+
+from replay.coreference.words import word_set
+
+ENGLISH_WORDS = word_set(
+    """
+    a about after again against all also am an and any are as at be because been before being between both
+    but by can could did do does doing don down during each else ever few for from further get give go had
+    has have having he her here hers him his how i if in into is isn it its itself just know like made make
+    many me more most much my name no nor not now of off on once one only or other our out over own per
+    please plus say she should show since so some such tell than that the their them then there these they
+    this those through to too two under until up us use very was we were what when where whether which while
+    who whom whose why will with would you your
+    """
+)
+FOREIGN_WORDS = {
+    "de": (
+        word_set(
+            """
+            aber alle allem allen aller alles als also am an andere anderen anderer auch auf aus bei beim
+            bereits bis bist bitte brauche brauchen dabei dafür damit danach danke dann daran darauf darf
+            darüber dass davon dazu dein deine dem denn deren dessen dich diese diesem diesen dieser dieses
+            dir doch dort durch dürfen eher ein eine einem einen einer eines einige er erste ersten es etwas
+            euch euer eure finde für gab ganz gegen geht gehört genau gibt ging habe haben hallo hast hatte
+            hatten heißt hier hätte ich ihm ihn ihnen ihr ihre ihrem ihren ihrer immer in ist ja jede jeden
+            jeder jemand jetzt kam kann kannst kein keine keinen kennst kosten kostet können könnte könnten
+            lange lassen liegt machen macht mehr mein meine meinem meinen meiner mich mir mit muss musste
+            möchte möchten müssen nach nachdem neben nein nicht nichts noch nun nur ob oder ohne schon sehr
+            seid sein seine seinem seinen seiner seit sich sie sind so soll sollte sollten sondern sonst
+            sowie statt um und uns unser unsere unter viel viele vielen vom vor wann warum was weil weiter
+            weitere welche welchem welchen welcher welches wem wenn wer werde werden weshalb wie wieder
+            wieso wieviel will wir wird wirklich wo wofür woher wohin wollen wollte worden worüber wozu
+            wurde wurden während wäre würde würden zu zum zur zwischen über
+            """
+        ),
+        word_set("bin das den der des die hat hin man von war"),
+    ),
+    "es": (
+        word_set(
+            """
+            algo alguna alguno algún ante antes aquel aquella aquí así aunque años aún bien busco cada casi
+            cerca como cual cualquier cuando cuanta cuanto cuesta cuál cuáles cuándo cuánta cuántas cuánto
+            cuántos cómo dame debo decir desde después donde durante dónde ella ellas ellos eran eres es esa
+            ese eso esos esta estaba estar estas este esto estos estoy está están fue fueron ganó gracias ha
+            había habían hace hacer hacia han hasta hay he hizo hola igual llama llamaba me menos mientras
+            mis mucho muchos muy más mí nació necesito no nos nosotros nuestra nuestro nuestros nunca otra
+            otras otro otros para pero poco podría por porque pudo puede pueden puedes puedo pues que quien
+            quiere quiero quién quiénes qué se según ser será siempre sino su sus suyo sí sólo también
+            tampoco tan tanto te tendrá tener tengo tenía tiene tienen toda todas todavía todo todos tu
+            tuvieron tuvo tú un una unas uno unos usted ustedes va vez vivió yo ¡ ¿ él
+            """
+        ),
+        word_set("a al con de del el en era la las le les lo los sea si sin sobre son"),
+    ),
+    "fr": (
+        word_set(
+            """
+            ai ainsi alors après aucun aucune aujourd aussi autre autres aux avaient avait avec avez avoir
+            avons beaucoup bien bonjour ce cela celle celui ces cet cette ceux chaque cherche chez combien
+            comme contre coûte dans depuis dernier deux dois donc elle elles encore es est eu eux faire faut
+            furent fut ici ils jamais je jusqu jusque leur leurs lors lorsque lui là mais me merci mes mieux
+            moi moins mon même nos notre nous né née on ou oui où parce pas pendant peu peut peuvent peux
+            plus plusieurs pourquoi pourrait pouvez première puis puisque qu quand que quel quelle quelles
+            quelque quelques quels qui quoi rien sa sans se selon sera ses seulement si sommes sont sous
+            souvent suis toi tous tout toute toutes trop très tu une va vers veut veux voici voilà voir vont
+            vos votre vous à ça étaient était être
+            """
+        ),
+        word_set("au car comment de des du en entre et fait il juste l la le les ma ne pour son sur un"),
+    ),
+    "it": (
+        word_set(
+            """
+            abbia abbiamo agli ai alcune alcuni alla alle allo allora altra altre altri altro anche ancora
+            anni avere aveva avevano avuto bene che chi ci cioè com cosa costa così cui dagli dai dalla
+            dalle degli dei dell della delle dello deve devo dopo dov durante erano essere fa fatto fino fra
+            fu furono già gli grazie ha hai hanno ho invece lei loro lui ma mai meglio mentre mio molti
+            molto nata nato nei nell nella nelle nello nessun nessuno niente noi nostra nostro ogni oltre
+            perché però più poi posso possono può qual quale quali quando quanta quante quanti quanto quasi
+            quel quella quelle quelli quello questa queste questi questo qui quindi sarà secondo sempre
+            senza sia siamo siete sono sopra sotto stata stati stato sua sugli sul sulla sulle suo suoi tra
+            tutta tutte tutti tutto un una uno vengono viene voi vorrei vostra vostro è
+            """
+        ),
+        word_set(
+            "al come con da dal del di dove era fare i il io la le lo mi mia per prima se sei si solo su"
+        ),
+    ),
+    "nl": (
+        word_set(
+            """
+            aan achter alle allemaal als altijd ander andere anders beter bij binnen boven daar daarna dank
+            dat deze dit doen doet dus echt een eens eerst eerste elke gaan gaat geboren gebruik gedaan geen
+            geweest graag haar had hadden heb hebben hebt heeft hier hij hoe hoelang hoeveel hun ik in is ja
+            jaar jij jouw jullie komt kost kosten krijgt kun kunnen kunt laat maakt maar maken me meer meest
+            mij mijn moet moeten mogen naar nadat niet niets nodig nog nooit omdat onder ons onze ook
+            opnieuw over sinds sommige staan staat tegen terug tijdens toch toen tussen uit uw vaak vanaf
+            veel volgens voor vooral vroeg waar waarin waarom waarop waarvan wanneer was wat we weer welk
+            welke werd werden weten wie wij wil worden wordt zal ze zei zelf zich zij zijn zo zoals zonder
+            zou zouden
+            """
+        ),
+        word_set("al dan de den die door en er hen het kan man met of om op te ten ter tot van want wel"),
+    ),
+    "pt": (
+        word_set(
+            """
+            ainda algo algum alguma alguns alguém além antes ao aos apenas após aquela aquele aqui aquilo
+            até cada como contra custa dela dele deles depois desde deve disse dizer duas durante ela elas
+            ele eles entre eram essa esse esta estar este estes está estão eu existe faz fazer fez ficou foi
+            foram há isso isto já lhe lá mais mas me melhor menos mesmo meu minha muito muitos nada nasceu
+            nem nenhum nossa nosso numa nunca não obrigada obrigado onde ou outra outras outro outros para
+            pela pelas pelo pelos pode podem pois porque posso pouco preciso primeira primeiro quais qual
+            quando quanta quantas quanto quantos que quem quer quero seja sem sempre sendo ser será seu seus
+            sobre somente sua suas só também tem tenho ter teve tinha toda todas todo todos tudo têm uma
+            umas uns vai vez você vocês
+            """
+        ),
+        word_set("a as com da das de do dos e em era na nas no nos num o os por se um"),
+    ),
+}
+"""By ISO 639 code: the language's words, and those of them that names, titles and English texts hold too."""
