@@ -51,7 +51,7 @@ class Progress:
 
     def recorded(self, record: TurnRecord) -> None:
         self._turns += 1
-        self._invalid += record.drift is not None and not record.drift.valid
+        self._invalid += record.drift is not None and record.drift.invalid
         if record.failed:
             self._failed += 1
             self._last_error = record.error or record.outcome

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -77,6 +78,7 @@ def rewrite(
     folder = Path.cwd()
     made = _resolver(resolver, folder)
     questions = rewritten = 0
+    not_judged: Counter[str] = Counter()
     skipped: list[Exception] = []
     conversations = read_conversations(
         expand(files, folder),
@@ -97,6 +99,7 @@ def rewrite(
             )
             questions += len(found)
             rewritten += sum(one.rewritten != one.question for one in found)
+            not_judged.update(one.not_judged for one in found if one.not_judged)
             if native:
                 yield _native(with_standalone(conversation, found))
             else:
@@ -107,6 +110,8 @@ def rewrite(
     for error in skipped:
         typer.echo(f"skipped: {error}", err=True)
     typer.echo(f"{questions} questions, {rewritten} rewritten with {made.signature}", err=True)
+    for reason, count in not_judged.most_common():
+        typer.echo(f"{count} left as they are: {reason}", err=True)
 
 
 def _resolver(text: str, folder: Path) -> Resolver:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +12,8 @@ from replay.cli.arguments import ScenarioArgument
 from replay.scenario.local_code import plugins_of_ones_own
 
 if TYPE_CHECKING:
+    from replay.core.conversation import Conversation
+    from replay.coreference.drift import DriftDetector
     from replay.scenario.assembly import Assembly
 
 
@@ -26,10 +30,14 @@ def validate(
     assembly = assemble(file)
     faults: list[DatasetError] = []
     conversations = turns = 0
+    not_judged: Counter[str] = Counter()
+    detector = assembly.detector
     if data:
         for conversation in assembly.conversations(faults.append):
             conversations += 1
             turns += len(conversation.turns)
+            if detector is not None:
+                not_judged.update(_not_judged(detector, conversation))
     skip_bad = file.scenario.data.skip_bad
     if faults and not skip_bad:
         listed = "\n".join(f"  {fault}" for fault in faults[:20])
@@ -42,6 +50,8 @@ def validate(
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
         typer.echo(f"  data      {conversations} conversations, {turns} turns{bad}")
+    for reason, count in not_judged.most_common():
+        typer.echo(f"            {count} won't be judged: {reason}")
     for system in assembly.systems:
         typer.echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
         if local := getattr(system.adapter, "local_code", None):
@@ -61,6 +71,13 @@ def validate(
         typer.echo(f"  assert    {assertion.title}")
     for name in plugins_of_ones_own(file.scenario.model_dump()):
         typer.echo(f"  plug-in   runs local code: {name}")
+
+
+def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator[str]:
+    """Why questions of *conversation* will have no verdict, once for each."""
+    for depth in range(1, len(conversation.turns) + 1):
+        if unread := detector.not_judged(conversation, depth):
+            yield unread.not_judged or ""
 
 
 def _show_load(assembly: Assembly) -> None:

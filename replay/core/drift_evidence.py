@@ -87,7 +87,8 @@ class SemanticSimilarity:
 class Drift:
     """Verdict on one question under the system's own history."""
 
-    valid: bool
+    valid: bool | None
+    """Whether it still means the same; None where it was not judged."""
     mentions: tuple[MentionDrift, ...]
     mode: str
     """The rule that gave the verdict: ``strict``, ``hard`` or ``evalconvqa``."""
@@ -95,3 +96,10 @@ class Drift:
     """The largest of its mentions' probabilities."""
     semantic: SemanticSimilarity | None = None
     """How alike answers and histories are, where the scenario asks for it (``drift.semantic``)."""
+    not_judged: str | None = None
+    """Why it was not judged, in words ("the question is not English (German)")."""
+
+    @property
+    def invalid(self) -> bool:
+        """Judged, and no longer meaning the same."""
+        return self.valid is False

@@ -106,7 +106,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     edit_note: str | None = None
     """Why a rewriting failed."""
     drift: Drift | None
-    """None where the policy doesn't compare histories (``gold``, ``augment``)."""
+    """None where the policy doesn't compare histories (``gold``; ``augment``, where it can read it)."""
     outcome: Outcome
     answer: str | None
     """None unless the outcome is ``answered``."""

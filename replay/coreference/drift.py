@@ -23,6 +23,7 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.history import Exchange, Played
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
+from replay.coreference.language import ENGLISH_ONLY, not_readable
 from replay.coreference.resolver import Document, document_of, recorded_document
 from replay.coreference.service import CoreferenceService
 
@@ -73,6 +74,14 @@ class DriftDetector:
             rule += f"|semantic:{self.service.encoder.signature}>={self.min_similarity:g}"
         return f"coref:{self.service.signature}|{rule}"
 
+    def not_judged(self, conversation: Conversation, depth: int) -> Drift | None:
+        """The verdict on the question at *depth* (1-based) if the resolver can't read it, else None."""
+        # The published program minds no language, but a resolver that names its own is held to them.
+        otherwise = None if self.mode == "evalconvqa" else ENGLISH_ONLY
+        languages = getattr(self.service.resolver, "languages", otherwise)
+        reason = not_readable(conversation.turns[depth - 1].question, conversation, languages)
+        return None if reason is None else Drift(valid=None, mentions=(), mode=self.mode, not_judged=reason)
+
     async def gold_readings(self, conversation: Conversation, depth: int) -> tuple[Reading, ...]:
         """
         What each mention of the question at *depth* refers to in the recorded conversation.
@@ -84,11 +93,14 @@ class DriftDetector:
 
     async def assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
         """
-        Judge the question at *depth* (1-based) after the turns in *played*.
+        Judge the question at *depth* (1-based) after the turns in *played*, if the resolver can read it.
 
         Raises:
             ResolverError: the resolver failed.
         """
+        # Not even where both histories are the same: over those alone, no share would be invalid.
+        if (unread := self.not_judged(conversation, depth)) is not None:
+            return Assessment(drift=unread)
         if self.mode == "evalconvqa":
             return await self._assess_as_published(conversation, depth, played)
         question = conversation.turns[depth - 1].question
@@ -127,7 +139,7 @@ class DriftDetector:
             answers = (last.turn.gold_answer, last.answer)
         semantic = await self.service.semantic(gold, predicted, answers)
         apart = self.min_similarity is not None and semantic.below(self.min_similarity)
-        return replace(drift, valid=drift.valid and not apart, semantic=semantic)
+        return replace(drift, valid=not (drift.invalid or apart), semantic=semantic)
 
     def _recorded_document(self, conversation: Conversation, depth: int) -> Document:
         return recorded_document(conversation, depth, window=self.window, background=self.background)

@@ -96,6 +96,9 @@ class Resolver(Protocol):
 
     Building one is cheap, since the main process does it too, to check the settings and to know the
     signature; weights are loaded with the first call of ``resolve``, which happens in a worker.
+
+    Questions in other languages than its ``languages`` are not judged: a set of codes as of
+    ``replay.coreference.language.language_of``, None for any, English alone where it has no such attribute.
     """
 
     @property

@@ -27,7 +27,7 @@ from loky.process_executor import ProcessPoolExecutor as LokyPool
 from replay.core.drift_evidence import Drift, Reading, SemanticSimilarity
 from replay.core.errors import ReplayError, ResolverError
 from replay.core.logs import tell
-from replay.coreference.resolver import Cluster, Document
+from replay.coreference.resolver import Cluster, Document, Resolver
 from replay.coreference.semantic import SemanticEncoder, history_text
 from replay.coreference.worker import (
     CLUSTERS,
@@ -126,9 +126,14 @@ class CoreferenceService:
         """Documents that had to be resolved; the others were remembered."""
 
     @property
+    def resolver(self) -> Resolver:
+        """This process's own."""
+        return self._local.resolver
+
+    @property
     def signature(self) -> str:
         """The resolver's signature."""
-        return self._local.resolver.signature
+        return self.resolver.signature
 
     async def __aenter__(self) -> Self:
         self._pool = self._new_pool()

@@ -12,6 +12,7 @@ from typing import Any
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.coreference.clusters import read_all
+from replay.coreference.language import ENGLISH_ONLY, not_readable
 from replay.coreference.resolver import Resolver, recorded_document
 from replay.coreference.rewriting import MIN_PROBABILITY, certainty, rewrite
 
@@ -28,11 +29,13 @@ class StandaloneQuestion:
     rewritten: str
     """Equal to the recorded one where nothing could be put better."""
     readings: tuple[Reading, ...]
+    not_judged: str | None = None
+    """Why the resolver can't read it, in words; it is left as it is."""
 
     @property
     def stands_alone(self) -> bool:
         """Whether *rewritten* needs no context, as far as its mentions tell: it has none, or was mended."""
-        return self.rewritten != self.question or not self.readings
+        return self.not_judged is None and (self.rewritten != self.question or not self.readings)
 
 
 def standalone_questions(
@@ -47,23 +50,31 @@ def standalone_questions(
     Every question of *conversation*, rewritten after the *window* recorded exchanges before it.
 
     With *background*, title, section and background are read as well. A reading less probable than
-    *min_probability* changes nothing, where *resolver* gives probabilities.
+    *min_probability* changes nothing, where *resolver* gives probabilities. A question in a language that
+    *resolver* can't read stays as it is.
     """
+    languages = getattr(resolver, "languages", ENGLISH_ONLY)
+    unread = [not_readable(turn.question, conversation, languages) for turn in conversation.turns]
     documents = [
         recorded_document(conversation, depth, window=window, background=background)
         for depth in range(1, len(conversation.turns) + 1)
     ]
-    return tuple(
-        StandaloneQuestion(
-            depth=depth,
-            question=document.question,
-            rewritten=rewrite(document.question, readings, min_probability=min_probability),
-            readings=readings,
-        )
-        for depth, (document, readings) in enumerate(
-            zip(documents, read_all(resolver, documents), strict=True), 1
-        )
+    readings = iter(
+        read_all(resolver, [one for one, why in zip(documents, unread, strict=True) if why is None])
     )
+    found = []
+    for depth, (document, why) in enumerate(zip(documents, unread, strict=True), 1):
+        read = next(readings) if why is None else ()
+        found.append(
+            StandaloneQuestion(
+                depth=depth,
+                question=document.question,
+                rewritten=rewrite(document.question, read, min_probability=min_probability),
+                readings=read,
+                not_judged=why,
+            )
+        )
+    return tuple(found)
 
 
 def with_standalone(conversation: Conversation, questions: Sequence[StandaloneQuestion]) -> Conversation:
@@ -87,6 +98,7 @@ def evidence(conversation: Conversation, question: StandaloneQuestion) -> dict[s
         "question": question.question,
         "rewritten": question.rewritten,
         "standalone": turn.standalone,
+        "not_judged": question.not_judged,
         "mentions": [_mention(reading) for reading in question.readings],
     }
 

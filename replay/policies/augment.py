@@ -63,6 +63,8 @@ class AugmentPolicy:
         recorded = question = conversation.turns[depth - 1].question
         history = gold_history(conversation, depth)
         if self.mode != "prefix":
+            if (unread := self.detector.not_judged(conversation, depth)) is not None:
+                return PlannedTurn(question=recorded, history=history, edit="kept", drift=unread)
             readings = await self.detector.gold_readings(conversation, depth)
             request = RewriteRequest(conversation=conversation, depth=depth, readings=readings)
             question, note = await attempted(self.rewriter, request)

@@ -33,6 +33,6 @@ class FilterPolicy:
         return PlannedTurn(
             question=conversation.turns[depth - 1].question,
             history=own_history(played),
-            edit="kept" if drift.valid else "filtered",
+            edit="filtered" if drift.invalid else "kept",
             drift=drift,
         )

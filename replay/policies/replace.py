@@ -38,7 +38,7 @@ class ReplacePolicy:
         drift = (await self.detector.assess(conversation, depth, played)).drift
         question = turn.question
         edit: Edit = "kept"
-        if self.always or not drift.valid:
+        if self.always or drift.invalid:
             if turn.standalone is None:
                 edit = "not-found"
             elif turn.standalone != question:

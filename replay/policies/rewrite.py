@@ -46,7 +46,7 @@ class RewritePolicy:
         assessment = await self.detector.assess(conversation, depth, played)
         drift = assessment.drift
         question, note = recorded, None
-        if not drift.valid:
+        if drift.invalid:
             request = RewriteRequest(
                 conversation=conversation,
                 depth=depth,

@@ -93,7 +93,7 @@ def modified_questions(turns: Sequence[TurnRecord]) -> dict[Category, list[Any]]
 def _category(record: TurnRecord) -> Category | None:
     if record.edit != "kept":
         return _BY_EDIT[record.edit]
-    invalid = record.drift is not None and not record.drift.valid
+    invalid = record.drift is not None and record.drift.invalid
     return _BY_POLICY.get(record.policy.partition("(")[0]) if invalid else None
 
 

@@ -23,6 +23,7 @@ def notes(report: Report) -> list[str]:
         _skipped,
         _not_found,
         _rewrite_failed,
+        _not_judged,
         _unreached,
         _unscored,
         _without_interval,
@@ -66,6 +67,12 @@ def _rewrite_failed(group: GroupTable) -> Iterable[str]:
     if count := group.total.rewrite_failed:
         asked = "question was" if count == 1 else "questions were"
         yield f"{count} {asked} asked as recorded: the rewriting failed (edit_note in the turns says why)."
+
+
+def _not_judged(group: GroupTable) -> Iterable[str]:
+    if count := group.total.not_judged:
+        reasons = {why.removeprefix("the question is "): n for why, n in group.total.unjudged.items()}
+        yield f"{count:,} question{'' if count == 1 else 's'} not judged: {_listed(reasons)}."
 
 
 def _unreached(group: GroupTable) -> Iterable[str]:

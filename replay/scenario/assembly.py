@@ -54,6 +54,15 @@ class Assembly:
         return self.file.scenario.load
 
     @property
+    def detector(self) -> DriftDetector | None:
+        """What the policies compare histories with; None where none of them does."""
+        for policy in self.policies.values():
+            detector = getattr(policy, "detector", None)
+            if isinstance(detector, DriftDetector) and getattr(policy, "detect", True):
+                return detector
+        return None
+
+    @property
     def objectives(self) -> tuple[Objective, ...]:
         """The objectives of a load run."""
         return parse_objectives(self.load.slo, scorers=self.scorers) if self.load else ()

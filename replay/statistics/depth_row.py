@@ -22,6 +22,7 @@ COUNTS = (
     "failed",
     "unreached",
     "drift_checked",
+    "not_judged",
     "invalid",
     "invalid_share",
     "edited",
@@ -52,8 +53,10 @@ class DepthRow:
     """Turns asked without getting an answer, by outcome."""
     drift_checked: int
     """Turns with a drift verdict, skipped ones included."""
+    unjudged: Mapping[str, int]
+    """Turns whose histories should have been compared and could not be, by reason."""
     invalid: int
-    """Those of them whose recorded question no longer means the same."""
+    """Turns with a drift verdict whose recorded question no longer means the same."""
     edited: int
     """Turns asked with another question than recorded."""
     not_found: int
@@ -69,6 +72,11 @@ class DepthRow:
     def failed(self) -> int:
         """Turns asked without getting an answer."""
         return sum(self.failures.values())
+
+    @property
+    def not_judged(self) -> int:
+        """Turns whose histories should have been compared and could not be."""
+        return sum(self.unjudged.values())
 
     @property
     def invalid_share(self) -> float | None:
@@ -94,7 +102,9 @@ def depth_row(
     *planned* is the number of turns that the data has there.
     """
     asked = [record for record in records if record.outcome != "skipped"]
-    verdicts = [record.drift.valid for record in records if record.drift is not None]
+    drifts = [record.drift for record in records if record.drift is not None]
+    verdicts = [drift.valid for drift in drifts if drift.valid is not None]
+    unjudged = Counter(drift.not_judged or "no reason given" for drift in drifts if drift.valid is None)
     latencies = [r.timing.latency_s for r in asked if r.outcome == "answered" and r.timing is not None]
     p50, p95 = np.quantile(latencies, [0.5, 0.95]) if latencies else (None, None)
     return DepthRow(
@@ -105,6 +115,7 @@ def depth_row(
         unreached=planned - len(records),
         failures=dict(sorted(Counter(record.outcome for record in asked if record.failed).items())),
         drift_checked=len(verdicts),
+        unjudged=dict(sorted(unjudged.items())),
         invalid=verdicts.count(False),
         edited=sum(record.edit in ("rewritten", "replaced", "augmented") for record in asked),
         not_found=sum(record.edit == "not-found" for record in asked),

@@ -219,7 +219,7 @@ def record_row(record: TurnRecord) -> Row:
         record.attempts,
         record.cost_usd,
         None if drift is None else to_json(drift),
-        None if drift is None else int(drift.valid),
+        None if drift is None or drift.valid is None else int(drift.valid),
         to_json(record.gold_answers) if record.gold_answers else _NOTHING,
         to_json(record.gold_passages) if record.gold_passages else _NOTHING,
         to_json(record.passages) if record.passages else _NOTHING,

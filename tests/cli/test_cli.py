@@ -141,6 +141,16 @@ def test_validate_says_what_a_scenario_will_do(folder):
     assert "history kept by the client" in done.stdout
 
 
+def test_validate_says_what_will_not_be_judged(folder):
+    turns = [{"question": q, "gold_answer": "1986."} for q in ("Wer war das?", "Wo lebte sie?", "1986?")]
+    (folder / "german.jsonl").write_text(json.dumps({"id": "a", "turns": turns}) + "\n", "utf-8")
+    text = (folder / "scenario.yaml").read_text().replace("path: conversations.jsonl", "path: german.jsonl")
+    (folder / "german.yaml").write_text(text)
+    done = replay_cli("validate", "german.yaml", cwd=folder)
+
+    assert "3 won't be judged: the question is not English (German)" in done.stdout
+
+
 def test_validate_names_code_that_will_run_on_this_machine(folder):
     (folder / "mine.py").write_text("def answer(question): return question\n")
     (folder / "local.yaml").write_text(

@@ -44,6 +44,7 @@ def test_each_question_is_written_with_its_evidence(data):
         "question": "Who sang Stone Garden?",
         "rewritten": "Who sang Stone Garden?",
         "standalone": None,
+        "not_judged": None,
         "mentions": [],
     }
     assert lines[1]["rewritten"] == "Where was Alice Okafor born?"
@@ -56,6 +57,17 @@ def test_each_question_is_written_with_its_evidence(data):
     )
     assert lines[2]["standalone"] == "Who taught Alice?"
     assert "3 questions, 2 rewritten with " in done.stderr
+
+
+def test_questions_that_are_not_english_are_left_as_they_are_and_counted(data):
+    turns = [{"question": "Wer war das?"}, {"question": "Wo lebte sie damals?"}, {"question": "Warum?"}]
+    (data / "talk.jsonl").write_text(json.dumps({**TALK, "turns": turns}) + "\n", "utf-8")
+    done = rewrite(data, "talk.jsonl")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert [line["rewritten"] for line in lines] == [turn["question"] for turn in turns]
+    assert {line["not_judged"] for line in lines} == {"the question is not English (German)"}
+    assert "3 left as they are: the question is not English (German)" in done.stderr
 
 
 def test_native_fills_in_what_is_missing_and_nothing_else(data):

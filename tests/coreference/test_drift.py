@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -7,8 +8,9 @@ from pydantic import ValidationError
 from replay.core.drift_evidence import Drift
 from replay.core.history import Played
 from replay.coreference.drift import DriftDetector
+from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
-from tests.samples import SINGER, detector
+from tests.samples import SINGER, conversation, detector
 
 
 def played(*answers):
@@ -89,3 +91,71 @@ async def test_gold_readings_are_of_the_recorded_conversation():
         (she,) = await drift.gold_readings(SINGER, 2)
 
     assert (she.mention.text, she.antecedent) == ("she", "Alice Okafor")
+
+
+GERMAN = conversation(
+    ("Wer war Clara Schumann?", "Eine Pianistin."), ("Wo lebte sie?", "In Frankfurt."), ("1896?", "Ihr Ende.")
+)
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard", "evalconvqa"])
+async def test_a_question_that_the_resolver_cannot_read_is_not_judged(mode):
+    """Whatever the histories: even where they are the same, since a share over those alone says nothing."""
+    async with detector(mode=mode) as drift:
+        for answers in (("Eine Ärztin.", "In Wien."), ("Eine Pianistin.", "In Frankfurt.")):
+            for depth in (1, 2, 3):
+                own = [
+                    Played(turn=t, asked=t.question, answer=a)
+                    for t, a in zip(GERMAN.turns, answers, strict=False)
+                ]
+                found = await drift.assess(GERMAN, depth, own[: depth - 1])
+
+                reason = "the question is not English (German)"
+                assert found.drift == Drift(valid=None, mentions=(), mode=mode, not_judged=reason)
+                assert not found.drift.invalid
+                assert found.published is None
+        assert drift.service.resolved == 0
+
+
+class Foreign:
+    """A resolver that says nothing of languages."""
+
+    signature = "foreign-1"
+
+    def resolve(self, documents):
+        return [[] for _ in documents]
+
+
+class Polyglot(Foreign):
+    languages = None
+
+
+class GermanOnly(Foreign):
+    languages = frozenset({"de"})
+
+
+@pytest.mark.parametrize(
+    ("resolver", "mode", "refused"),
+    [
+        ("Foreign", "strict", "de"),
+        ("Foreign", "hard", "de"),
+        # The published program minds no language.
+        ("Foreign", "evalconvqa", ""),
+        ("Polyglot", "strict", ""),
+        ("GermanOnly", "strict", "en"),
+        ("GermanOnly", "evalconvqa", "en"),
+    ],
+)
+async def test_a_resolver_may_say_which_languages_it_reads(resolver, mode, refused):
+    choice = ResolverChoice(name=f"{__file__}:{resolver}", settings={}, folder=Path())
+    async with CoreferenceService(choice, workers=0) as service:
+        drift = DriftDetector(service=service, mode=mode)
+
+        assert bool(drift.not_judged(GERMAN, 2)) == (refused == "de")
+        assert bool(drift.not_judged(SINGER, 2)) == (refused == "en")
+
+
+def test_a_verdict_that_was_not_given_is_stored_with_its_reason():
+    drift = Drift(valid=None, mentions=(), mode="strict", not_judged="the question is not English (German)")
+
+    assert msgspec.json.decode(msgspec.json.encode(drift), type=Drift) == drift

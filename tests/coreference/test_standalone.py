@@ -93,6 +93,7 @@ def test_the_evidence_is_all_that_led_to_the_question():
         "question": "Where was she born?",
         "rewritten": "Where was Ann Lee born?",
         "standalone": "Where was the singer Alice Okafor born?",
+        "not_judged": None,
         "mentions": [
             {
                 "start": 10,
@@ -116,3 +117,31 @@ def test_the_evidence_names_no_probability_where_there_is_none():
     (shown,) = evidence(SINGER, replace(alone, readings=(long,)))["mentions"]
     assert shown["probability"] is None
     assert len(shown["distribution"]) == 5
+
+
+def test_a_question_that_the_resolver_cannot_read_stays_as_it_is():
+    mixed = replace(
+        BARE, turns=(BARE.turns[0], replace(BARE.turns[1], question="Wo wurde sie geboren?"), BARE.turns[2])
+    )
+    first, german, third = found = standalone_questions(mixed, EmbeddedResolver())
+
+    assert (
+        german.not_judged == evidence(mixed, german)["not_judged"] == "the question is not English (German)"
+    )
+    assert (german.rewritten, german.readings, german.stands_alone) == ("Wo wurde sie geboren?", (), False)
+    assert with_standalone(mixed, found).turns[1].standalone is None
+    assert (first.not_judged, third.rewritten) == (None, "Who taught Alice Okafor?")
+
+
+def test_a_resolver_of_any_language_reads_them_all():
+    german = replace(
+        BARE, turns=tuple(replace(turn, question="Wo wurde sie geboren?") for turn in BARE.turns)
+    )
+    everything = Everything(0.5)
+
+    assert all(one.readings and one.not_judged is None for one in standalone_questions(german, everything))
+    assert not any(one.readings for one in standalone_questions(german, Sure(0.5)))
+
+
+class Everything(Sure):
+    languages = None

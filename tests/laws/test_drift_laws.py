@@ -56,7 +56,7 @@ CONVERSATIONS = st.lists(st.tuples(QUESTIONS, ANSWERS), min_size=1, max_size=5).
 
 
 @given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(MODES))
-def test_identical_histories_are_always_valid(talk, window, mode):
+def test_identical_histories_are_always_valid_if_they_can_be_read(talk, window, mode):
     async def check():
         async with detector(window=window, mode=mode[0], match=mode[1]) as drift:
             for depth in range(1, len(talk.turns) + 1):
@@ -64,8 +64,8 @@ def test_identical_histories_are_always_valid(talk, window, mode):
                     Played(turn=t, asked=t.question, answer=t.gold_answers[0])
                     for t in talk.turns[: depth - 1]
                 ]
-                assessment = await drift.assess(talk, depth, played)
-                assert assessment.drift.valid
+                found = (await drift.assess(talk, depth, played)).drift
+                assert found.valid or found.not_judged
 
     asyncio.run(check())
 
@@ -78,7 +78,7 @@ def test_an_answer_whose_gold_is_unknown_makes_no_question_invalid(talk, answer,
         async with detector(mode=mode) as drift:
             for depth in range(1, len(unknown.turns) + 1):
                 played = [Played(turn=t, asked=t.question, answer=answer) for t in unknown.turns[: depth - 1]]
-                assert (await drift.assess(unknown, depth, played)).drift.valid
+                assert not (await drift.assess(unknown, depth, played)).drift.invalid
 
     asyncio.run(check())
 

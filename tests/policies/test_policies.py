@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from replay.core.history import Exchange
@@ -129,3 +131,38 @@ async def test_each_policy_says_whose_answers_it_shows(policy, history):
         assert "window:3" in made.signature
         assert "coref:embedded" in made.signature
     assert GoldPolicy().history == "gold"
+
+
+GERMAN = conversation(("Wer sang das?", "Alice Okafor sang es."), ("Wo wurde sie geboren?", "In Port Ellis."))
+
+
+@pytest.mark.parametrize("policy", [PredPolicy, FilterPolicy, RewritePolicy, ReplacePolicy, AugmentPolicy])
+async def test_a_question_that_cannot_be_judged_is_asked_as_recorded(policy):
+    system = Fake(*ASTRAY)
+    async with detector() as drift:
+        records = await play(system, policy(detector=drift), GERMAN)
+        assert drift.service.resolved == 0
+    assert [r.asked for r in records] == [turn.question for turn in GERMAN.turns]
+    assert {r.edit for r in records} == {"kept"}
+    assert [r.drift.valid for r in records] == [None, None]
+    assert {r.drift.not_judged for r in records} == {"the question is not English (German)"}
+
+
+async def test_replace_always_replaces_what_cannot_be_judged():
+    turns = tuple(replace(turn, standalone="Wo wurde Alice Okafor geboren?") for turn in GERMAN.turns)
+    async with detector() as drift:
+        policy = ReplacePolicy(detector=drift, always=True)
+        records = await play(Fake(*ASTRAY), policy, replace(GERMAN, turns=turns))
+    assert {(r.edit, r.drift.valid) for r in records} == {("replaced", None)}
+
+
+async def test_a_prefix_is_put_before_any_language_and_both_before_none():
+    async with detector() as drift:
+        asked = {
+            mode: (await play(Fake(*ASTRAY), AugmentPolicy(detector=drift, mode=mode), GERMAN))[1].asked
+            for mode in ("prefix", "both")
+        }
+    assert asked == {
+        "prefix": "Alice Okafor sang es. Wo wurde sie geboren?",
+        "both": "Wo wurde sie geboren?",
+    }

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from replay.report.notes import notes
 from replay.scorers.exact_match import em
 from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
-from tests.scorers.turns import INVALID, skipped_turn, turn
+from tests.scorers.turns import INVALID, NOT_JUDGED, skipped_turn, turn
 
 
 def said(records, lengths=None, *, loop_lag_s=None):
@@ -49,6 +51,17 @@ def test_filtered_and_missing_questions_are_counted():
     assert said(records)[:2] == [
         "pred: 1 turn filtered out: the question was invalid and was not asked.",
         "pred: 1 invalid question was asked as recorded: the data has no standalone form.",
+    ]
+
+
+def test_questions_that_were_not_judged_are_counted_by_language():
+    german = turn("x", "x", conversation="c5", drift=NOT_JUDGED)
+    french = replace(NOT_JUDGED, not_judged="the question is not English (French)")
+    other = [turn("x", "x", conversation=f"c{n}", drift=drift) for n, drift in ((6, NOT_JUDGED), (7, french))]
+
+    assert said([*enough(), german]) == ["pred: 1 question not judged: not English (German)."]
+    assert said([*enough(), german, *other]) == [
+        "pred: 3 questions not judged: 2 not English (German), 1 not English (French)."
     ]
 
 

@@ -9,10 +9,11 @@ from replay.core.drift_evidence import Drift
 from replay.scorers.scorer import Scorer
 from replay.testing import skipped_turn, turn
 
-__all__ = ["INVALID", "VALID", "score_of", "skipped_turn", "turn"]
+__all__ = ["INVALID", "NOT_JUDGED", "VALID", "score_of", "skipped_turn", "turn"]
 
 VALID = Drift(valid=True, mentions=(), mode="strict")
 INVALID = Drift(valid=False, mentions=(), mode="strict")
+NOT_JUDGED = Drift(valid=None, mentions=(), mode="strict", not_judged="the question is not English (German)")
 
 
 def score_of(scorer: Scorer[float], answer: str, gold_answers: Sequence[str]) -> Any:

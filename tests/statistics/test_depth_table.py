@@ -12,7 +12,7 @@ from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import DepthTable, depth_table
 from replay.statistics.score_column import ScoreColumn, score_columns, stored_column
-from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
+from tests.scorers.turns import INVALID, NOT_JUDGED, VALID, skipped_turn, turn
 from tests.statistics.spread import LongestAnswer
 
 SCORERS = {"em": em(), "f1": f1()}
@@ -72,6 +72,17 @@ def test_a_policy_without_drift_has_no_invalid_share():
 
     assert (gold.total.drift_checked, gold.total.invalid_share) == (0, None)
     assert gold.depths[1].edited_share is None
+
+
+def test_what_was_not_judged_is_counted_apart_and_in_no_share():
+    drifts = (VALID, INVALID, NOT_JUDGED, NOT_JUDGED)
+    records = [turn(conversation=f"c{n}", drift=drift) for n, drift in enumerate(drifts)]
+    (only,) = table(records, {f"c{n}": 1 for n in range(4)}).groups
+    total = only.total
+
+    assert (total.drift_checked, total.not_judged, total.invalid, total.invalid_share) == (2, 2, 1, 1 / 2)
+    assert total.unjudged == {"the question is not English (German)": 2}
+    assert total.counts()["not_judged"] == 2
 
 
 def test_skipped_turns_are_not_asked_but_judged():

@@ -13,7 +13,7 @@ from replay.scorers.scorer import Unscored
 from replay.statistics import score_column
 from replay.statistics.score_column import ScoreColumn, in_parts, score_columns, stored_column, surveyed
 from replay.statistics.turn_frame import TURN_COLUMNS, encodable, turn_columns, turn_rows
-from tests.scorers.turns import INVALID, turn
+from tests.scorers.turns import INVALID, NOT_JUDGED, turn
 from tests.statistics.spread import LongestAnswer
 
 TIMED = turn(
@@ -49,6 +49,12 @@ def test_a_row_says_what_is_known_and_nothing_where_nothing_is():
     assert [bare[name] for name in nothing] == [None] * len(nothing)
     assert bare["unscored"] == {"em": "not answered", "depth": "no answer"}
     assert timed["gold_answers"] == ("Paris",)
+
+
+def test_a_question_that_was_not_judged_is_neither_valid_nor_invalid():
+    (row,) = turn_rows([turn(drift=NOT_JUDGED)], {}, nested=True)
+
+    assert (row["valid"], row["drift"]["not_judged"]) == (None, NOT_JUDGED.not_judged)
 
 
 def test_a_flat_row_holds_lists_as_json_and_numbers_as_they_are():

@@ -18,6 +18,7 @@ from replay.store import schema
 from replay.store.database import connect
 from replay.store.store import DATABASE, RunStore
 from replay.store.stored import StoredScore, StoredVerdict
+from tests.scorers.turns import NOT_JUDGED
 
 
 def record(conversation="c1", depth=1, policy="pred", **changes) -> TurnRecord:
@@ -80,6 +81,13 @@ async def stored(folder, *records) -> list[TurnRecord]:
 
 async def test_a_record_comes_back_as_it_was(folder):
     assert await stored(folder, full_record()) == [full_record()]
+
+
+async def test_a_question_that_was_not_judged_is_neither_valid_nor_invalid(folder):
+    assert await stored(folder, record(drift=NOT_JUDGED)) == [record(drift=NOT_JUDGED)]
+    connection = connect(folder / "run.db")
+    assert list(connection.execute("SELECT valid FROM turn")) == [(None,)]
+    connection.close()
 
 
 texts = st.text(st.characters(codec=None), max_size=30)  # lone surrogates and NUL included

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from replay.core.drift_evidence import Reading
 from replay.coreference.embedded.choices import Choice, clusters
 from replay.coreference.embedded.rules import RulesResolver
+from replay.coreference.language import ENGLISH_ONLY
 from replay.coreference.resolver import Cluster, Document
 
 __all__ = ["VERSION", "EmbeddedResolver", "RulesResolver"]
@@ -26,6 +28,8 @@ VERSION = 3
 @dataclass(frozen=True, slots=True)
 class EmbeddedResolver:
     """The default resolver; has no settings."""
+
+    languages: ClassVar[frozenset[str]] = ENGLISH_ONLY
 
     @property
     def signature(self) -> str:

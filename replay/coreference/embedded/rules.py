@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.embedded.candidates import Candidate
@@ -26,6 +27,7 @@ from replay.coreference.embedded.lexicon import (
 )
 from replay.coreference.embedded.scene import Scene, look_at
 from replay.coreference.embedded.spans import is_date
+from replay.coreference.language import ENGLISH_ONLY
 from replay.coreference.resolver import Cluster, Document
 from replay.coreference.words import tokens, words
 
@@ -38,6 +40,8 @@ _NAMING = ("title", "name", "section", "quote", "answer")
 @dataclass(frozen=True, slots=True)
 class RulesResolver:
     """The rules alone: needs no weights and no numpy, and gives no distributions."""
+
+    languages: ClassVar[frozenset[str]] = ENGLISH_ONLY
 
     @property
     def signature(self) -> str:

@@ -24,7 +24,7 @@ class Count:
 
     def add(self, record: TurnRecord) -> None:
         self.turns += 1
-        self.invalid += record.drift is not None and not record.drift.valid
+        self.invalid += record.drift is not None and record.drift.invalid
         if record.failed:
             self.failed += 1
             self.last_error = record.error or record.outcome

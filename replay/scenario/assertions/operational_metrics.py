@@ -89,7 +89,9 @@ def _failed(record: TurnRecord) -> bool | Unscored:
 def _invalid(record: TurnRecord) -> bool | Unscored:
     if record.drift is None:
         return Unscored(reason="histories were not compared")
-    return not record.drift.valid
+    if record.drift.valid is None:
+        return Unscored(reason=record.drift.not_judged or "not judged")
+    return record.drift.invalid
 
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}

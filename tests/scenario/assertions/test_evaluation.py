@@ -11,7 +11,7 @@ from replay.statistics.depth_table import depth_table
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
 from tests.scenario.assertions.samples import GOLD, answers, judge, scored
-from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
+from tests.scorers.turns import INVALID, NOT_JUDGED, VALID, skipped_turn, turn
 
 
 def test_a_number_is_held_against_both_bounds():
@@ -108,6 +108,15 @@ def test_invalid_is_the_share_of_questions_compared():
     (found,) = judge(scored(records), metric="invalid", max=1).findings
 
     assert (found.value, found.turns) == (pytest.approx(2 / 3), 3)
+
+
+def test_questions_that_were_not_judged_are_in_no_share():
+    records = [turn(drift=VALID), turn(depth=2, drift=INVALID), turn(depth=3, drift=NOT_JUDGED)]
+    (some,) = judge(scored(records), metric="invalid", max=1).findings
+    (none,) = judge(scored(records[2:]), metric="invalid", max=1).findings
+
+    assert (some.value, some.turns) == (0.5, 2)
+    assert (none.holds, "the question is not English (German)" in none.reason) == (False, True)
 
 
 @pytest.mark.parametrize(
