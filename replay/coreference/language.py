@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -56,24 +56,35 @@ _CLEAR = 3
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """What the words of a text, or of several, say."""
+    """What the words of a text say."""
 
-    english: int
-    foreign: Mapping[str, tuple[int, int]]
-    """By language: votes for it, and how many of ``english`` are its words too."""
+    english: frozenset[str]
+    """Its words that are English, whatever else they are."""
+    foreign: Mapping[str, int]
+    """Votes for the other languages that have any."""
 
-    def winner(self) -> tuple[str, int, int]:
-        """The most probable language beside English, votes for it, and votes for English against it."""
-        code, (own, shared) = max(
-            self.foreign.items(), key=lambda item: (item[1][0], item[1][1]), default=(_OTHER, (0, 0))
-        )
-        return code, own, self.english - shared
 
-    def clear(self) -> str | None:
-        code, own, english = self.winner()
-        if own >= _CLEAR and own > 2 * english:
-            return code
-        return "en" if english >= 2 and english > own else None
+def _winner(votes: Sequence[_Votes]) -> tuple[str, int, int]:
+    """The most probable language beside English, votes for it, and votes for English against it."""
+    totals: Counter[str] = Counter()
+    for one in votes:
+        totals.update(one.foreign)
+    if not totals:
+        return _OTHER, 0, sum(len(one.english) for one in votes)
+
+    def english(code: str) -> int:
+        return sum(len(one.english - _SHARED.get(code, frozenset())) for one in votes)
+
+    # Of two with as many votes, the one that has more of the text's English words too.
+    code = max(totals, key=lambda code: (totals[code], -english(code)))
+    return code, totals[code], english(code)
+
+
+def _clear(votes: Sequence[_Votes]) -> str | None:
+    code, own, english = _winner(votes)
+    if own >= _CLEAR and own > 2 * english:
+        return code
+    return "en" if english >= 2 and english > own else None
 
 
 def not_readable(question: str, conversation: Conversation, languages: frozenset[str] | None) -> str | None:
@@ -99,25 +110,19 @@ def language_of(question: str, conversation: Conversation) -> str | None:
     ``en``, ``de``, ``es``, ``fr``, ``it``, ``nl``, ``pt`` (ISO 639), another script's Unicode name in
     small letters (``cyrillic``, ``arabic``, ``cjk``), or ``other`` for letters that English lacks.
     """
-    votes = _votes(question)
-    if (clear := votes.clear()) is not None:
+    votes = [_votes(question)]
+    if (clear := _clear(votes)) is not None:
         return clear
     texts = (text for turn in conversation.turns for text in (turn.question, turn.gold_answer) if text)
     if (around := _language_of_all(tuple(texts))) is not None:
         return around
-    code, own, english = votes.winner()
+    code, own, english = _winner(votes)
     return code if code != _OTHER and own >= 1 and own > 2 * english else None
 
 
 @lru_cache(maxsize=1024)
 def _language_of_all(texts: tuple[str, ...]) -> str | None:
-    votes = [_votes(text) for text in texts]
-    foreign: dict[str, tuple[int, int]] = {}
-    for one in votes:
-        for code, (own, shared) in one.foreign.items():
-            before = foreign.get(code, (0, 0))
-            foreign[code] = (before[0] + own, before[1] + shared)
-    return _Votes(sum(one.english for one in votes), foreign).clear()
+    return _clear([_votes(text) for text in texts])
 
 
 @lru_cache(maxsize=8192)
@@ -130,22 +135,19 @@ def _votes(text: str) -> _Votes:
     first = next((word for word in found if word.isalpha()), "")
     words = {word for word in found if word[0].islower() or word in _OPENING}
     words.add(first.lower())
-    english = len(words & ENGLISH_WORDS)
+    english = ENGLISH_WORDS.intersection(words)
     if ascii_only and words.isdisjoint(_FOREIGN):
         return _Votes(english, {})
     accented = {word for word in words if not word.isascii() and word.isalpha() and word[0] < _SCRIPTS_START}
     foreign = {
-        code: (
-            len(words & own) + len(accented - own) + (not words.isdisjoint(_WEAK[code])),
-            len(words & _SHARED[code]),
-        )
+        code: len(words & own) + len(accented - own) + (not words.isdisjoint(_WEAK[code]))
         for code, own in _OWN.items()
         if not words.isdisjoint(own)
     }
     if accented and not foreign:
-        foreign[_OTHER] = (len(accented), 0)
+        foreign[_OTHER] = len(accented)
     if not ascii_only and (script := _other_script(text)):
-        foreign[script] = (_CLEAR, 0)
+        foreign[script] = _CLEAR
     return _Votes(english, foreign)
 
 

@@ -23,11 +23,11 @@ FOREIGN_WORDS = {
     "de": (
         word_set(
             """
-            aber alle allem allen aller alles als also am an andere anderen anderer auch auf aus bei beim
-            bereits bis bist bitte brauche brauchen dabei dafür damit danach danke dann daran darauf darf
-            darüber dass davon dazu dein deine dem denn deren dessen dich diese diesem diesen dieser dieses
-            dir doch dort durch dürfen eher ein eine einem einen einer eines einige er erste ersten es etwas
-            euch euer eure finde für gab ganz gegen geht gehört genau gibt ging habe haben hallo hast hatte
+            aber alle allem aller alles als also am an andere anderen anderer auch auf aus bei beim bereits
+            bis bist bitte brauche brauchen dabei dafür damit danach danke dann daran darauf darf darüber
+            dass davon dazu dein deine dem denn deren dessen dich diese diesem diesen dieser dieses dir doch
+            dort durch dürfen eher ein eine einem einen einer eines einige er erste ersten es etwas euch
+            euer eure finde für gab ganz gegen geht gehört genau gibt ging habe haben hallo hast hatte
             hatten heißt hier hätte ich ihm ihn ihnen ihr ihre ihrem ihren ihrer immer in ist ja jede jeden
             jeder jemand jetzt kam kann kannst kein keine keinen kennst kosten kostet können könnte könnten
             lange lassen liegt machen macht mehr mein meine meinem meinen meiner mich mir mit muss musste
@@ -46,8 +46,8 @@ FOREIGN_WORDS = {
             """
             algo alguna alguno algún ante antes aquel aquella aquí así aunque años aún bien busco cada casi
             cerca como cual cualquier cuando cuanta cuanto cuesta cuál cuáles cuándo cuánta cuántas cuánto
-            cuántos cómo dame debo decir desde después donde durante dónde ella ellas ellos eran eres es esa
-            ese eso esos esta estaba estar estas este esto estos estoy está están fue fueron ganó gracias ha
+            cuántos cómo dame debo decir desde después donde durante dónde ellas ellos eran eres es esa ese
+            eso esos esta estaba estar estas este esto estos estoy está están fue fueron ganó gracias ha
             había habían hace hacer hacia han hasta hay he hizo hola igual llama llamaba me menos mientras
             mis mucho muchos muy más mí nació necesito no nos nosotros nuestra nuestro nuestros nunca otra
             otras otro otros para pero poco podría por porque pudo puede pueden puedes puedo pues que quien
@@ -56,23 +56,25 @@ FOREIGN_WORDS = {
             tuvieron tuvo tú un una unas uno unos usted ustedes va vez vivió yo ¡ ¿ él
             """
         ),
-        word_set("a al con de del el en era la las le les lo los sea si sin sobre son"),
+        word_set("a al con de del el ella en era la las le les lo los sea si sin sobre son"),
     ),
     "fr": (
         word_set(
             """
-            ai ainsi alors après aucun aucune aujourd aussi autre autres aux avaient avait avec avez avoir
+            ainsi alors après aucun aucune aujourd aussi autre autres aux avaient avait avec avez avoir
             avons beaucoup bien bonjour ce cela celle celui ces cet cette ceux chaque cherche chez combien
             comme contre coûte dans depuis dernier deux dois donc elle elles encore es est eu eux faire faut
-            furent fut ici ils jamais je jusqu jusque leur leurs lors lorsque lui là mais me merci mes mieux
-            moi moins mon même nos notre nous né née on ou oui où parce pas pendant peu peut peuvent peux
-            plus plusieurs pourquoi pourrait pouvez première puis puisque qu quand que quel quelle quelles
-            quelque quelques quels qui quoi rien sa sans se selon sera ses seulement si sommes sont sous
-            souvent suis toi tous tout toute toutes trop très tu une va vers veut veux voici voilà voir vont
-            vos votre vous à ça étaient était être
+            furent fut ici ils jamais je jusqu jusque leur leurs lors lorsque lui là laquelle lequel
+            lesquels mais me merci mes mieux moi moins mon même nos notre nous né née on ou oui où parce pas
+            pendant peu peut peuvent peux plus plusieurs pourquoi pourrait pouvez première puis puisque qu
+            quand que quel quelle quelles quelque quelques quels qui quoi rien sans se selon sera ses
+            seulement si sommes sont sous souvent suis toi tous tout toute toutes trop très tu une va vers
+            veut veux voici voilà voir vont vos votre vous à ça étaient était être
             """
         ),
-        word_set("au car comment de des du en entre et fait il juste l la le les ma ne pour son sur un"),
+        word_set(
+            "a ai au car comment de des du en entre et fait il juste l la le les ma ne pour sa son sur un"
+        ),
     ),
     "it": (
         word_set(

@@ -145,7 +145,8 @@ def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
 
     ``question``, ``depth``, ``title``, ``section``, ``background``, ``history`` (recorded exchanges before
     the question, objects with ``question`` and ``answer``) and ``mentions`` (those of the question that the
-    resolver has an antecedent for, objects with ``text``, ``meaning`` and ``source``).
+    resolver has an antecedent for, objects with ``text``, ``kind``, ``meaning`` and ``source``; the text of
+    what the question leaves out, kind ``ellipsis``, is empty).
     """
     conversation = request.conversation
     history = gold_history(conversation, request.depth)
@@ -157,7 +158,12 @@ def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
         "background": conversation.background,
         "history": [{"question": e.question, "answer": e.answer} for e in history],
         "mentions": [
-            {"text": r.mention.text, "meaning": r.antecedent, "source": r.source}
+            {
+                "text": r.mention.text,
+                "kind": r.mention.kind,
+                "meaning": r.antecedent,
+                "source": r.source,
+            }
             for r in request.readings
             if r.antecedent
         ],

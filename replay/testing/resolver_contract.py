@@ -147,6 +147,13 @@ class ResolverContract:
         assert copy.signature == resolver.signature, "the copy in another process has another signature"
         assert copy.resolve(documents) == found, "the copy in another process resolves otherwise"
 
+    def test_its_languages_are_a_set_of_codes_or_any(self, resolver: Resolver) -> None:
+        languages = getattr(resolver, "languages", frozenset({"en"}))
+        assert languages is None or (isinstance(languages, frozenset) and languages), (
+            f'languages is {languages!r}: give a frozenset of codes, as in frozenset({{"en", "de"}}), or '
+            "None for any; without the attribute it is English"
+        )
+
     def test_the_signature_is_one_word_and_stays(
         self, resolver: Resolver, documents: Sequence[Document]
     ) -> None:
@@ -179,9 +186,15 @@ def _check_clusters(text: str, clusters: Sequence[Cluster]) -> None:
 def _check_reading(question: str, reading: Reading) -> None:
     mention = reading.mention
     shown = question[mention.start : mention.end]
-    assert mention.text == shown != "", (
+    assert mention.text == shown, (
         f'the mention "{mention.text}" is said to be at {mention.start} to {mention.end}, where the '
         f'question has "{shown}": offsets are those of the question'
+    )
+    is_empty = 0 <= mention.start == mention.end <= len(question)
+    assert is_empty if mention.kind == "ellipsis" else shown, (
+        f'the mention "{mention.text}" at {mention.start} to {mention.end} is of kind {mention.kind}: what '
+        "the question leaves out, kind ellipsis, is an empty span where it could be put; no other kind is "
+        "empty"
     )
     chances = [chance for chance, _ in reading.distribution]
     assert all(0 <= chance <= 1 for chance in chances), f"no probabilities: {chances}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from replay.core.errors import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build, load
-from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter
+from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter, prompt_variables
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, opened
 from replay.runs.launch import resume_async, run_async
@@ -97,6 +98,14 @@ async def test_the_shipped_prompt_shows_history_readings_and_no_later_answer():
     assert asked.parameters == {"temperature": 0}
     (shown,) = made.adapter.conversations
     assert shown == Conversation(id="singer", turns=())
+
+
+async def test_the_shipped_prompt_says_what_a_question_leaves_out():
+    left_out = Mention(start=18, end=18, text="", kind="ellipsis")
+    asked = replace(request(), readings=(HER, Reading(mention=left_out, antecedent="in Port Ellis")))
+    prompt = llm_rewriter(adapter="scripted", folder=Path()).prompt.render(prompt_variables(asked))
+
+    assert '- "she": Alice Okafor\n- what it leaves out: in Port Ellis\n' in prompt
 
 
 async def test_its_question_is_asked_and_stays_in_the_history():

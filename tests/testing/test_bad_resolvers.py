@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.resolver import Document, Span
 from replay.testing import ResolverContract
 from tests.testing.checking import said
@@ -24,6 +25,16 @@ class Last:
 
 def resolver(**members):
     return type("Bad", (Last,), members)()
+
+
+def reader(mention):
+    """One that reads this mention in every question."""
+
+    def read(self, documents):
+        reading = Reading(mention=mention, antecedent="Ann")
+        return [(reading,) if document.question else () for document in documents]
+
+    return resolver(read=read)
 
 
 DOCUMENTS = [Document(question="Who sang?"), Document(question="Why did she sing?"), Document(question="")]
@@ -73,12 +84,35 @@ DOCUMENTS = [Document(question="Who sang?"), Document(question="Why did she sing
             resolver(resolve=lambda self, documents: [Last().clusters(documents[0])] * len(documents)),
             "or a run could not be repeated",
         ),
+        ("its_languages_are_a_set_of_codes_or_any", resolver(languages="de"), "give a frozenset of codes"),
+        (
+            "readings_are_of_mentions_in_the_question",
+            reader(Mention(start=0, end=0, text="", kind="it")),
+            "is empty",
+        ),
+        (
+            "readings_are_of_mentions_in_the_question",
+            reader(Mention(start=0, end=3, text="Who", kind="ellipsis")),
+            "an empty span where it could be put",
+        ),
+        (
+            "readings_are_of_mentions_in_the_question",
+            reader(Mention(start=99, end=99, text="", kind="ellipsis")),
+            "an empty span where it could be put",
+        ),
         ("it_works_after_a_trip_to_another_process", resolver(), "can't be pickled"),
         ("the_signature_is_one_word_and_stays", resolver(signature="l 1"), "write it as one word"),
     ],
 )
 async def test_a_bad_resolver(test, bad, words):
     assert words in await said(ResolverContract(), test, resolver=bad, documents=DOCUMENTS)
+
+
+def test_what_a_question_leaves_out_may_be_read():
+    end = len(DOCUMENTS[0].question) - 1
+    ResolverContract().test_readings_are_of_mentions_in_the_question(
+        reader(Mention(start=end, end=end, text="", kind="ellipsis")), DOCUMENTS
+    )
 
 
 def _first(document):

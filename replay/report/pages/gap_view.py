@@ -33,6 +33,8 @@ class GapView:
     """None where no system was played under ``gold`` and another policy."""
     parts: tuple[GapParts, ...]
     by_verdict: tuple[GapByVerdict, ...]
+    not_judged: int
+    """Questions under ``pred`` without a verdict; they stand with the valid ones."""
 
 
 def gap_view(numbers: RunNumbers) -> GapView:
@@ -43,6 +45,9 @@ def gap_view(numbers: RunNumbers) -> GapView:
         chart=_chart(gaps) if gaps else None,
         parts=numbers.parts,
         by_verdict=numbers.by_verdict,
+        not_judged=sum(
+            one.total.not_judged for one in numbers.report.table.groups if one.group.policy == "pred"
+        ),
     )
 
 

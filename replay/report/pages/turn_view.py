@@ -15,6 +15,8 @@ from replay.report.pages.word_diff import Piece
 from replay.store.browsing import TurnScore
 from replay.store.stored import StoredVerdict
 
+_LONGEST_LEFT_OUT = 80
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
@@ -36,6 +38,8 @@ class Marked(NamedTuple):
 
     text: str
     state: str = ""
+    left_out: str | None = None
+    """What the question leaves out here, where it does: as the gold history has it, or empty if unknown."""
 
 
 class ScoreShown(NamedTuple):
@@ -103,12 +107,21 @@ def _answer_diff(record: TurnRecord) -> tuple[Sequence[Piece], Sequence[Piece]] 
 def _marked(question: str, drift: Drift) -> Sequence[Marked]:
     found: list[Marked] = []
     done = 0
-    for one in sorted(drift.mentions, key=lambda mention: mention.gold.mention.start):
+    for one in sorted(drift.mentions, key=lambda one: (one.gold.mention.start, one.gold.mention.end)):
         start, end = one.gold.mention.start, one.gold.mention.end
-        if done <= start < end <= len(question):
-            found += [Marked(question[done:start]), Marked(question[start:end], one.state)]
+        if not done <= start <= end <= len(question):
+            continue
+        is_ellipsis = one.gold.mention.kind == "ellipsis"
+        if is_ellipsis or start < end:
+            left_out = _short(one.gold.antecedent or "") if is_ellipsis else None
+            found += [Marked(question[done:start]), Marked(question[start:end], one.state, left_out)]
             done = end
     return [*found, Marked(question[done:])] if found else []
+
+
+def _short(text: str) -> str:
+    """What fits into a question; the table beside it has the whole."""
+    return text if len(text) <= _LONGEST_LEFT_OUT else text[: _LONGEST_LEFT_OUT - 2] + " …"
 
 
 def _drift_note(drift: Drift) -> str:

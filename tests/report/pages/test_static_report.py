@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import InputError
 from replay.report.pages.assets import hash_of
 from replay.report.pages.conversation_view import conversation_view
@@ -17,6 +18,7 @@ from replay.report.pages.static_report import LIMIT_BYTES, write_report
 from replay.report.pages.watched_run import WatchedRun
 from tests.cli.command import replay_cli
 from tests.report.pages.runs import EVIL, make_run, record, talk
+from tests.scorers.turns import INVALID, NOT_JUDGED
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report_outline.txt"
 
@@ -167,6 +169,52 @@ def test_an_empty_answer_is_said_to_be_one(tmp_path):
         watched.close()
     page = render("conversation.html", view=view, in_file=True, back="#")
     assert '<div class="answer" dir="auto">(an empty answer)</div>' in page
+
+
+def _conversation_page(folder, drift):
+    run = make_run(folder / "run", [talk("a")], [record("a", 1, "pred", drift=drift)], {})
+    watched = WatchedRun("run", run)
+    try:
+        view = conversation_view(watched.browser, "a", watched.score_kinds())
+    finally:
+        watched.close()
+    return render("conversation.html", view=view, in_file=True, back="#")
+
+
+def test_what_a_question_leaves_out_stands_in_it_and_in_the_table(tmp_path):
+    left_out = Mention(start=10, end=10, text="", kind="ellipsis")
+    gold = Reading(mention=left_out, antecedent="record <u>an album</u>")
+    one = MentionDrift(
+        gold=gold, predicted=Reading(mention=left_out, antecedent=None), state="lost", overlap=0.0
+    )
+    page = _conversation_page(tmp_path, Drift(valid=False, mentions=(one,), mode="strict"))
+
+    said = "record &lt;u&gt;an album&lt;/u&gt;"
+    assert f'Question 1<mark class="lost"><b>‸</b> <i>{said}</i></mark>?' in page
+    assert f"<b>‸</b> <small>left out</small></th><td><bdi>{said}</bdi>" in page
+
+
+def test_a_question_that_was_not_judged_is_not_called_invalid(tmp_path):
+    page = _conversation_page(tmp_path, NOT_JUDGED)
+
+    assert '<span class="tag">not judged</span>' in page
+    assert "the question is not English (German)" in page
+    assert "invalid" not in page
+
+
+def test_what_was_not_judged_is_said_beside_the_gap(tmp_path):
+    drifts = {1: INVALID, 2: NOT_JUDGED}
+    records = [
+        record("a", depth, policy, drift=drifts[depth] if policy == "pred" else None)
+        for policy in ("gold", "pred")
+        for depth in (1, 2)
+    ]
+    scores = {"f1": {(r.policy, "a", r.depth): 0.5 for r in records}}
+    write_report(make_run(tmp_path / "run", [talk("a")], records, scores), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+
+    assert "1 question not judged: not English (German)." in page
+    assert "add up. 1 question was not judged; it stands with the valid ones." in page
 
 
 def test_a_place_that_cannot_be_written_is_named(quickstart, tmp_path):
