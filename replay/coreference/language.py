@@ -138,7 +138,7 @@ def _votes(text: str) -> _Votes:
     english = ENGLISH_WORDS.intersection(words)
     if ascii_only and words.isdisjoint(_FOREIGN):
         return _Votes(english, {})
-    accented = {word for word in words if not word.isascii() and word.isalpha() and word[0] < _SCRIPTS_START}
+    accented = {word for word in words if not word.isascii() and word.isalpha() and _is_latin(word[0])}
     foreign = {
         code: len(words & own) + len(accented - own) + (not words.isdisjoint(_WEAK[code]))
         for code, own in _OWN.items()
@@ -153,15 +153,16 @@ def _votes(text: str) -> _Votes:
 
 def _other_script(text: str) -> str | None:
     """The script of most letters, where that is not Latin."""
-    latin = sum(c.isalpha() for c in text if c < _SCRIPTS_START)
-    letters = [c for c in text if c >= _SCRIPTS_START and unicodedata.category(c) in ("Lo", "Ll", "Lu")]
-    scripts = Counter(unicodedata.name(c, "?").partition(" ")[0] for c in letters)
-    # Vietnamese and phonetic letters are Latin ones too.
-    latin += scripts.pop("LATIN", 0)
-    weight = sum(_SYLLABLE if c >= _SYLLABLES_START else 1 for c in letters)
-    if weight < 2 or weight <= latin or not scripts:
+    foreign = [c for c in text if c.isalpha() and unicodedata.category(c) != "Lm" and not _is_latin(c)]
+    latin = sum(c.isalpha() for c in text) - len(foreign)
+    weight = sum(_SYLLABLE if c >= _SYLLABLES_START else 1 for c in foreign)
+    if weight < 2 or weight <= latin:
         return None
-    return scripts.most_common(1)[0][0].lower()
+    return Counter(unicodedata.name(c, "?").partition(" ")[0] for c in foreign).most_common(1)[0][0].lower()
+
+
+def _is_latin(letter: str) -> bool:
+    return letter < _SCRIPTS_START or unicodedata.name(letter, "").startswith("LATIN")
 
 
 def _name(code: str) -> str:

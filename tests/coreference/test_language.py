@@ -31,6 +31,8 @@ def alone(question):
         ("Combien coûte-t-il ?", "fr"),
         ("Qu'est-ce qui est inclus ?", "fr"),
         ("Quand est-elle née ?", "fr"),
+        # "aller" is German too, but what is English here ("on", "plus") is French as well.
+        ("Peut-on aller plus vite ?", "fr"),
         ("Quando è nata?", "it"),
         ("Hoeveel kost het?", "nl"),
         ("Quanto custa para você?", "pt"),
@@ -42,6 +44,7 @@ def alone(question):
         ("متى ولد؟", "arabic"),
         ("Ποιος έγραψε την Οδύσσεια;", "greek"),
         ("Öğrenciler için indirim var mı?", "other"),
+        ("Ở đây có bao nhiêu người ạ?", "other"),
         # Decomposed accents are the same letters.
         ("Cua\u0301nto tiempo vivio\u0301 alli\u0301?", "es"),
     ],
@@ -72,6 +75,9 @@ def test_small_words_and_letters_tell_the_language(question, language):
         "?",
         "",
         "for de in los_angeles.con: print(und.die)",
+        "Zürich, Málaga, Curaçao?",
+        "Ở ạ?",
+        "cd /usr/nicht /opt/wir",
         "What's in /etc/der/und.conf and ist@das.de?",
         "So was in an also no me?",
     ],

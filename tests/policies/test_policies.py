@@ -148,6 +148,22 @@ async def test_a_question_that_cannot_be_judged_is_asked_as_recorded(policy):
     assert {r.drift.not_judged for r in records} == {"the question is not English (German)"}
 
 
+class Loud:
+    """A rewriter that changes whatever it is given."""
+
+    signature = "loud"
+
+    async def rewrite(self, request):
+        return request.question.upper()
+
+
+@pytest.mark.parametrize("policy", [RewritePolicy, AugmentPolicy])
+async def test_a_question_that_cannot_be_judged_is_not_given_to_a_rewriter(policy):
+    async with detector() as drift:
+        records = await play(Fake(*ASTRAY), policy(detector=drift, rewriter=Loud()), GERMAN)
+    assert {r.edit for r in records} == {"kept"}
+
+
 async def test_replace_always_replaces_what_cannot_be_judged():
     turns = tuple(replace(turn, standalone="Wo wurde Alice Okafor geboren?") for turn in GERMAN.turns)
     async with detector() as drift:
