@@ -110,7 +110,7 @@ def language_of(question: str, conversation: Conversation) -> str | None:
     ``en``, ``de``, ``es``, ``fr``, ``it``, ``nl``, ``pt`` (ISO 639), another script's Unicode name in
     small letters (``cyrillic``, ``arabic``, ``cjk``), or ``other`` for letters that English lacks.
     """
-    votes = [_votes(question)]
+    votes = [_question_votes(question)]
     if (clear := _clear(votes)) is not None:
         return clear
     texts = (text for turn in conversation.turns for text in (turn.question, turn.gold_answer) if text)
@@ -120,12 +120,12 @@ def language_of(question: str, conversation: Conversation) -> str | None:
     return code if code != _OTHER and own >= 1 and own > 2 * english else None
 
 
-@lru_cache(maxsize=1024)
+# Answers may be long: no more of them is held than of the conversations that are being played.
+@lru_cache(maxsize=128)
 def _language_of_all(texts: tuple[str, ...]) -> str | None:
     return _clear([_votes(text) for text in texts])
 
 
-@lru_cache(maxsize=8192)
 def _votes(text: str) -> _Votes:
     ascii_only = text.isascii()
     if not ascii_only:
@@ -149,6 +149,9 @@ def _votes(text: str) -> _Votes:
     if not ascii_only and (script := _other_script(text)):
         foreign[script] = _CLEAR
     return _Votes(english, foreign)
+
+
+_question_votes = lru_cache(maxsize=2048)(_votes)
 
 
 def _other_script(text: str) -> str | None:

@@ -106,9 +106,9 @@ def test_identical_histories_have_probability_0(talk, window, mode):
                     Played(turn=t, asked=t.question, answer=t.gold_answers[0])
                     for t in talk.turns[: depth - 1]
                 ]
-                assessment = await drift.assess(talk, depth, played)
-                assert assessment.drift.valid
-                assert assessment.drift.probability == 0
+                found = (await drift.assess(talk, depth, played)).drift
+                assert found.valid or found.not_judged
+                assert found.probability == 0
 
     asyncio.run(check())
 
