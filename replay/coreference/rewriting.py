@@ -3,35 +3,32 @@ A question rewritten so that it can be understood under another history: mention
 what they refer to.
 
 Substitution alone, with the articles, possessives, capitals and punctuation of English kept right
-(``replay.coreference.substitution``); outside the mentions nothing changes but a verb that must agree
-("Are they touring?" -> "Is Slipknot touring?"). As people do when they rewrite, only the first mention
-of each antecedent is replaced ("When did Ann Lee meet her husband?"), and nothing longer than a clause
-is put in.
+(``replay.coreference.substitution``); outside the mentions nothing changes. As people do when they
+rewrite, only the first mention of each antecedent is replaced ("When did Ann Lee meet her husband?"),
+and a clause is never put in: of "Wine is made of grapes" at most "wine" takes the place of "it".
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Reading
+from replay.coreference.clauses import is_clause, phrase_of
+from replay.coreference.fitting import fits
 from replay.coreference.mentions import REFLEXIVES
-from replay.coreference.substitution import CLAUSE, capitalized, in_place, is_name
+from replay.coreference.substitution import CLAUSE, TITLES, in_place
 from replay.coreference.words import comparable_words, content_words
 
 MIN_PROBABILITY = 0.2
 """Best BLEU and exact match on CANARD's development half are had from 0.15 to 0.3: a reading that is right
 every second time mends more questions than it spoils."""
 _MAX_INSERTED_CHARACTERS = 160  # for text that is written without spaces
-_MAX_CLAUSE_CHARACTERS = 1000
 
-_SINGULAR = {
-    "are": "is", "were": "was", "do": "does", "have": "has",
-    "aren't": "isn't", "weren't": "wasn't", "don't": "doesn't", "haven't": "hasn't",
-}  # fmt: skip
+_AT_A_TIME = re.compile(r"\bat (?:this|that) (?:time|point|moment)$", re.IGNORECASE)
 _LOOSE_END = re.compile(r"^(?:and|or)\s+|\s+(?:the|The|and|of)$")
-_AGREEING = re.compile(rf"\b({'|'.join(_SINGULAR)})(?=\s+$)", re.IGNORECASE)
 
 
 def rewrite(question: str, readings: Sequence[Reading], *, min_probability: float = MIN_PROBABILITY) -> str:
@@ -40,8 +37,9 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
 
     Left alone are mentions without an antecedent, readings with a distribution that gives their
     antecedent less than *min_probability*, reflexives, antecedents that the question names already,
-    antecedents of more than ``MAX_INSERTED_WORDS`` words that are no clauses, a second mention of the
-    same antecedent, and any mention that overlaps one already replaced. Returns *question* itself
+    antecedents of more than ``MAX_INSERTED_WORDS`` words, clauses of which no noun phrase can be had,
+    what can't stand in the mention's place (``replay.coreference.fitting``), a second mention of the same
+    antecedent, and any mention that overlaps one already replaced. Returns *question* itself
     when nothing applies.
     """
     pieces: list[str] = []
@@ -51,19 +49,41 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
         mention = reading.mention
         if mention.start < done or question[mention.start : mention.end] != mention.text or not mention.text:
             continue
-        antecedent = tidy(reading.antecedent or "")
-        said = set(comparable_words(antecedent))
-        if said <= named or certainty(reading) < min_probability:
+        if certainty(reading) < min_probability:
             continue
-        if not _is_insertable(antecedent, reading) or not _says_more(question, reading, antecedent):
+        reading = _standing(_widened(question, reading))
+        mention, antecedent = reading.mention, reading.antecedent or ""
+        said = set(comparable_words(antecedent))
+        if mention.start < done or said <= named or not _is_insertable(antecedent):
+            continue
+        if not _says_more(question, reading, antecedent) or not fits(question, mention, antecedent):
             continue
         put = in_place(question, reading, antecedent)
         if put is None:
             continue
         named |= said
-        pieces += [_agreeing(question[done : mention.start], reading, antecedent), put]
+        pieces += [question[done : mention.start], put]
         done = mention.end
     return "".join([*pieces, question[done:]]) if pieces else question
+
+
+def _standing(reading: Reading) -> Reading:
+    """With the antecedent as it may stand in the mention's place; "" where a clause gives no such phrase."""
+    antecedent = tidy(reading.antecedent or "")
+    if reading.source == CLAUSE or (reading.source not in TITLES and is_clause(antecedent)):
+        phrase = phrase_of(reading.antecedent or "", reading.mention) or ""
+        return replace(reading, antecedent=tidy(phrase), source="phrase")
+    return replace(reading, antecedent=antecedent)
+
+
+def _widened(question: str, reading: Reading) -> Reading:
+    """With the "at" of "at that time" in the mention, since "in 1990" takes the place of both."""
+    mention = reading.mention
+    found = _AT_A_TIME.search(question[: mention.end]) if mention.kind == "this-noun" else None
+    if found is None or found.start() >= mention.start:
+        return reading
+    wider = replace(mention, start=found.start(), text=found[0], kind="then")
+    return replace(reading, mention=wider)
 
 
 def tidy(antecedent: str) -> str:
@@ -81,9 +101,9 @@ def certainty(reading: Reading) -> float:
     return sum(probability for probability, text in reading.distribution if text == reading.antecedent)
 
 
-def _is_insertable(antecedent: str, reading: Reading) -> bool:
-    longest = _MAX_CLAUSE_CHARACTERS if reading.source == CLAUSE else _MAX_INSERTED_CHARACTERS
-    return any(c.isalnum() for c in antecedent) and len(antecedent) <= longest and antecedent != CANNOT_ANSWER
+def _is_insertable(antecedent: str) -> bool:
+    short = len(antecedent) <= _MAX_INSERTED_CHARACTERS
+    return any(c.isalnum() for c in antecedent) and short and antecedent != CANNOT_ANSWER
 
 
 def _says_more(question: str, reading: Reading, antecedent: str) -> bool:
@@ -98,21 +118,3 @@ def _says_more(question: str, reading: Reading, antecedent: str) -> bool:
     # only a fuller form of the same words takes their place ("Zappa" -> "Frank Zappa").
     own = content_words(mention.text)
     return bool(own) and set(own) < set(content_words(antecedent)) and bool(new - set(own))
-
-
-def _agreeing(before: str, reading: Reading, antecedent: str) -> str:
-    """*before* with its last verb in the singular, where "they" became one name."""
-    if reading.mention.kind != "they" or reading.mention.possessive or not _is_singular_name(antecedent):
-        return before
-
-    def singular(found: re.Match[str]) -> str:
-        verb = _SINGULAR[found[1].lower()]
-        return capitalized(verb) if found[1][0].isupper() else verb
-
-    return _AGREEING.sub(singular, before)
-
-
-def _is_singular_name(text: str) -> bool:
-    joined = re.search(r"\band\b|\bor\b|[&,+/]", text, re.IGNORECASE)
-    plural = text[-1:].lower() == "s" or text.lower().startswith("the ")
-    return is_name(text) and not joined and not plural

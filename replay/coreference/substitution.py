@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.clauses import capped, is_clause
+from replay.coreference.leaning import at_a_place, at_a_time, one_of_several
 from replay.coreference.words import ARTICLES, FUNCTION_WORDS, Token, content_words, tokens, word_set
 
 MAX_INSERTED_WORDS = 15
-"""A longer antecedent is left out: the mention then stays as it is. A clause is cut instead."""
+"""A longer antecedent is left out: the mention then stays as it is."""
 CLAUSE = "clause"
-"""The source of a reading whose antecedent is a whole utterance. It goes behind its mention, in
-parentheses, since a sentence can't take a noun's place."""
+"""The source of a reading whose antecedent is a whole utterance."""
 QUOTE = "quote"
 """The source of a reading whose antecedent stood in quotation marks."""
+TITLES = frozenset({"title", "section", "name", "date", QUOTE})
+"""Sources of what is a name even where it has the shape of a sentence."""
 
 _POSSESSIVE_ENDING = re.compile(r"(?:['’]s|s['’])$", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.?!]['\"”’)]*\s)[\s\"'“‘(\[]*$")
@@ -37,6 +38,10 @@ _WANT_AN_ARTICLE = word_set(
     """
 )
 """Common nouns at a name's end: "the Civil War", but not "the Transylvania University"."""
+_WORK_NOUNS = word_set(
+    "album song single film movie show series book novel play record track video documentary episode game"
+)
+_GROUP_NOUNS = word_set("band group team company duo trio club university school party league label crew")
 _COMPOUND = word_set(
     """
     member members leader leaders name names mate mates lineup player players manager video videos title
@@ -54,6 +59,7 @@ _OPENS_A_PHRASE = word_set("in at on from with for during after before by near u
 _DETERMINERS = ARTICLES | word_set("his her its their my our your this that these those")
 _MODIFIERS = word_set("last same new first second third next particular specific other two three only")
 _NOT_BEFORE_AN_ADVERB = word_set("is are was were be been do does did has have had this that the a an")
+_AMOUNT = re.compile(r"[$€£]?\d")
 _YEAR = re.compile(r"\b1\d\d\d|\b20\d\d|\d0s\b")
 _RANGE = re.compile(r"\d\s*(?:-|–|—|to|and)\s*(?:\d|present)|\d0s\b")
 _DAY = re.compile(
@@ -108,18 +114,21 @@ def _wording(reading: Reading, antecedent: str, before: str, after: str) -> str 
     mention = reading.mention
     last, following = _last_word(before), _first_word(after)
     text = _without_sentence_capital(antecedent, reading.source)
-    if reading.source == CLAUSE or (not _is_title(reading) and is_clause(antecedent)):
-        return _with_clause(mention, text)
     if len(text.split()) > MAX_INSERTED_WORDS:
         return None
+    if mention.kind == "one":
+        one = one_of_several(mention, text, after)
+        return with_possessive(one, plural=False) if one and mention.possessive else one
+    if mention.kind == "there":
+        return at_a_place(before, mention, text)
+    if mention.kind == "then":
+        return at_a_time(before, mention, text, after)
     if mention.kind == "this" and following in _MODIFIERS:
         return None  # "this last work" is more than its "this"
     opening, _, rest = text.partition(" ")
     if rest and opening in _OPENS_A_PHRASE:
         if last in _PREPOSITIONS:
             text = rest  # "in that year" and "in 1990"
-        elif mention.kind == "this":
-            return f"{mention.text} ({text})"
         elif mention.kind not in ("this-noun", "the-noun"):
             return None
     if mention.kind in ("this-noun", "the-noun"):
@@ -127,13 +136,6 @@ def _wording(reading: Reading, antecedent: str, before: str, after: str) -> str 
     if mention.possessive:
         return with_possessive(text, plural=mention.kind == "they" or _is_plural_name(text))
     return _quoted(reading, text)
-
-
-def _with_clause(mention: Mention, clause: str) -> str | None:
-    if mention.kind in ("he", "she", "they") or mention.possessive:
-        return None  # a sentence says what happened, not who
-    short = capped(clause, MAX_INSERTED_WORDS).rstrip(".")
-    return f"{mention.text} ({short})" if short else None
 
 
 def _with_noun(reading: Reading, antecedent: str, last: str, following: str) -> str | None:
@@ -145,33 +147,47 @@ def _with_noun(reading: Reading, antecedent: str, last: str, following: str) -> 
         return None  # "the focus of the band" says no more about the band
     if head in _TIMES and _YEAR.search(antecedent):
         return _time(mention, head, antecedent, last, following)
+    if _AMOUNT.match(antecedent):
+        return antecedent
     line = tokens(antecedent)
+    has_noun = any(token.normal.rstrip("s") == head.rstrip("s") for token in line)
     possessive = with_possessive if mention.possessive else _as_it_is
     if line[0].text in _OPENS_A_PHRASE and head not in _SAID_BY_THE_NAME:
         return f"the {noun} {antecedent}"
-    if head in _SAID_BY_THE_NAME or line[0].text in _DETERMINERS or line[0].normal in ARTICLES:
+    if head in _SAID_BY_THE_NAME:
         return possessive(antecedent, plural=False)
+    named = reading.source in ("title", "words", QUOTE)
+    if line[0].text in _DETERMINERS or line[0].normal in ARTICLES:
+        if has_noun or (is_name(antecedent) and head in _GROUP_NOUNS):
+            return possessive(_definite(antecedent), plural=False)
+        return f"the {noun} {antecedent}" if head in _WORK_NOUNS else None
     if not is_name(antecedent):
         phrase = _sentence_case(antecedent) if reading.source == "section" else antecedent
         if head in _ROLES and not line[0].is_capitalized:
             return f"the {noun} of {antecedent}"
         wants_article = phrase != antecedent and line[-1].normal.rstrip("s") == head.rstrip("s")
-        return f"the {phrase}" if wants_article else antecedent
+        if has_noun:
+            return f"the {phrase}" if wants_article else antecedent
+        return f"the {noun} {phrase}" if named else None
     name = _quoted(reading, antecedent)
     if following in _COMPOUND:
         return f"the {_without_last(antecedent, following)} {noun}"
-    if any(token.normal.rstrip("s") == head.rstrip("s") for token in line):
+    if has_noun:
         wants_article = line[-1].normal == head and head in _WANT_AN_ARTICLE
         return f"the {antecedent}" if wants_article else antecedent
     return f"the {noun} {name}"
+
+
+def _definite(phrase: str) -> str:
+    """ "an east restaurant", said before, is "the east restaurant"."""
+    opening, _, rest = phrase.partition(" ")
+    return f"the {rest}" if opening in ("a", "an") else phrase
 
 
 def _time(mention: Mention, head: str, date: str, last: str, following: str) -> str | None:
     """ "in that year" -> "in 1990", "he won that year" -> "he won in 1990"."""
     if head in ("day", "date", "week", "month", "moment") and not _DAY.search(date) and last != "during":
         return None  # a year says less than "that day"
-    if last == "at":
-        return f"{mention.text} ({date})"
     if last == "between" and not _RANGE.search(date):
         return None
     adverb = (
@@ -184,10 +200,6 @@ def _time(mention: Mention, head: str, date: str, last: str, following: str) -> 
 
 def _as_it_is(text: str, *, plural: bool) -> str:
     return text
-
-
-def _is_title(reading: Reading) -> bool:
-    return reading.source in ("title", "section", "name", "date", QUOTE)
 
 
 def _quoted(reading: Reading, text: str) -> str:
