@@ -39,7 +39,7 @@ _BUILDINGS = word_set(
     """
 )
 _FOLLOWS_ANYTHING = word_set("please instead too today now exactly again still really cost costs")
-_PREPOSITIONS = word_set(
+PREPOSITIONS = word_set(
     """
     in at on from to near around of about like by with for during since until till before after through into
     over within towards toward besides outside inside behind between past
@@ -93,7 +93,7 @@ def at_a_place(before: str, mention: Mention, place: str) -> str | None:
     lead = mention.text.lower().removesuffix("there").strip()
     bare = place[own.end() :] if own else place
     last = _last_word(before)
-    if lead or last in _PREPOSITIONS:
+    if lead or last in PREPOSITIONS:
         return f"{mention.text[: len(lead)]} {bare}".strip()
     if _MOVES.intersection(before.lower().split()[-2:]):
         return f"to {bare}"
@@ -106,22 +106,33 @@ def at_a_place(before: str, mention: Mention, place: str) -> str | None:
 
 def at_a_time(before: str, mention: Mention, time: str, after: str) -> str | None:
     """ "then", "at that time" -> "in 1990"; "that day" -> "on Tuesday"; "by then" -> "by Tuesday"."""
-    own = _OPENING.match(time)
-    bare = time[own.end() :] if own else time
-    if not _is_time(bare) or _goes_on(after):
+    phrase = time_phrase(time)
+    if phrase is None or _goes_on(after):
         return None  # "at that year end" is no year
-    if re.match(r"\d+s\b", bare):
-        own, bare = None, f"the {bare}"
+    own = _OPENING.match(phrase)
+    bare = phrase[own.end() :] if own else phrase
     lead = _OPENING.match(mention.text)
     if lead and lead[1].lower() not in ("in", "at", "on"):
         return f"{lead[1]} {bare}"
-    if not lead and _last_word(before) in _PREPOSITIONS:
+    if not lead and _last_word(before) in PREPOSITIONS:
         return bare
+    return phrase
+
+
+def time_phrase(time: str) -> str | None:
+    """ "1990" -> "in 1990", "Tuesday" -> "on Tuesday", "next week" -> itself; None for what is no time."""
+    own = _OPENING.match(time)
+    bare = time[own.end() :] if own else time
+    if not _is_time(bare):
+        return None
     if own:
         return time[:1].lower() + time[1:]
     if _BARE.search(bare):
         return bare
-    return f"{'on' if _ON.search(bare) else 'at' if _AT.search(bare) else 'in'} {bare}"
+    decade = re.match(r"\d+s\b", bare)  # the 1970s
+    return (
+        f"{'on' if _ON.search(bare) else 'at' if _AT.search(bare) else 'in'} {'the ' if decade else ''}{bare}"
+    )
 
 
 def _is_time(text: str) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Reading
 from replay.coreference.clauses import is_clause, phrase_of
+from replay.coreference.ellipsis import worded
 from replay.coreference.fitting import fits
 from replay.coreference.mentions import REFLEXIVES
 from replay.coreference.substitution import CLAUSE, TITLES, in_place
@@ -47,7 +48,7 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
     done = 0
     for reading in sorted(readings, key=lambda r: (r.mention.start, -r.mention.end)):
         mention = reading.mention
-        if mention.start < done or question[mention.start : mention.end] != mention.text or not mention.text:
+        if mention.start < done or question[mention.start : mention.end] != mention.text:
             continue
         if certainty(reading) < min_probability:
             continue
@@ -58,13 +59,27 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
             continue
         if not _says_more(question, reading, antecedent) or not fits(question, mention, antecedent):
             continue
-        put = in_place(question, reading, antecedent)
+        if mention.kind == "ellipsis":
+            put = _spaced(question, mention.start, worded(question, mention, antecedent, reading.source))
+        elif mention.text:
+            put = in_place(question, reading, antecedent)
+        else:
+            put = None
         if put is None:
             continue
         named |= said
         pieces += [question[done : mention.start], put]
         done = mention.end
     return "".join([*pieces, question[done:]]) if pieces else question
+
+
+def _spaced(question: str, at: int, put: str | None) -> str | None:
+    """*put* with the spaces that it needs at the position *at* of *question*."""
+    if put is None:
+        return None
+    before = "" if question[:at][-1:].isspace() or at == 0 else " "
+    after = " " if question[at : at + 1].isalnum() else ""
+    return f"{before}{put}{after}"
 
 
 def _standing(reading: Reading) -> Reading:

@@ -38,10 +38,10 @@ _WANT_AN_ARTICLE = word_set(
     """
 )
 """Common nouns at a name's end: "the Civil War", but not "the Transylvania University"."""
-_WORK_NOUNS = word_set(
+WORK_NOUNS = word_set(
     "album song single film movie show series book novel play record track video documentary episode game"
 )
-_GROUP_NOUNS = word_set("band group team company duo trio club university school party league label crew")
+GROUP_NOUNS = word_set("band group team company duo trio club university school party league label crew")
 _COMPOUND = word_set(
     """
     member members leader leaders name names mate mates lineup player players manager video videos title
@@ -158,9 +158,9 @@ def _with_noun(reading: Reading, antecedent: str, last: str, following: str) -> 
         return possessive(antecedent, plural=False)
     named = reading.source in ("title", "words", QUOTE)
     if line[0].text in _DETERMINERS or line[0].normal in ARTICLES:
-        if has_noun or (is_name(antecedent) and head in _GROUP_NOUNS):
+        if has_noun or (is_name(antecedent) and head in GROUP_NOUNS):
             return possessive(_definite(antecedent), plural=False)
-        return f"the {noun} {antecedent}" if head in _WORK_NOUNS else None
+        return f"the {noun} {antecedent}" if head in WORK_NOUNS else None
     if not is_name(antecedent):
         phrase = _sentence_case(antecedent) if reading.source == "section" else antecedent
         if head in _ROLES and not line[0].is_capitalized:
