@@ -61,7 +61,7 @@ _NEEDS_SEVERAL = re.compile(
 )
 _SET_PHRASES = re.compile(
     r"\b(?:that(?:['’]s| is| was| will be)? (?:it|all|fine|ok|okay|great|good|enough|right|correct|cool)\b"
-    r"|that (?:will|would|should|['’]ll) (?:do|be)\b"
+    r"|that(?: will| would| should|['’]ll) (?:do|be)(?: it| all)?\b"
     r"|(?:sorry|sad) (?:about|for|to hear) (?:that|this|it)\b"
     r"|(?:how|what) about (?:that|this|it|those|these)(?=\s*[?.!]|$)"
     r"|when it comes to\b|believe it or not|make it\b|is it (?:like|possible) to\b"
@@ -80,6 +80,22 @@ _GROUPS = word_set(
     """
 )
 """Nouns whose singular is spoken of as "they"."""
+_NATIONAL = word_set(
+    """
+    african american arab arabic asian australian brazilian british canadian cantonese catholic chinese
+    christian cuban danish dutch english european french german greek indian indonesian irish islamic
+    italian jamaican japanese jewish korean latin lebanese mediterranean mexican moroccan muslim norwegian
+    polish portuguese roman russian scottish spanish swedish thai turkish vietnamese welsh western eastern
+    """
+)
+"""Adjectives with a capital: "Italian" alone is no restaurant."""
+_PART_OF_TOWN = re.compile(r"\b(?:part|side|area|range|centre|center|town|north|south|east|west)$")
+_ATTRIBUTES = word_set("address addresses number numbers postcode price prices phone name")
+"""What a thing has, and is hardly ever asked about for itself."""
+_SAID_EARLIER = re.compile(r"\b(?:my|our)\s+\w", re.IGNORECASE)
+_THEM_EARLIER = re.compile(
+    r"\b(?:some|these|those|many|any|other|more|with|of|for)\s+(?:\w+\s+)?\w+s\b", re.IGNORECASE
+)
 _TIME_KINDS: frozenset[MentionKind] = frozenset({"then", "ellipsis", "one"})
 
 
@@ -184,6 +200,32 @@ def _is_list_for_one(question: str, mention: Mention, antecedent: str) -> bool:
     return singular and bool(joined) and (mention.kind in ("he", "she") or not _has_name(antecedent))
 
 
+def _is_no_thing(question: str, mention: Mention, antecedent: str) -> bool:
+    """ "Italian", "the east part", "the phone number", and "the company", which everyone knows."""
+    if mention.text.lower() in ("the company", "the organization", "the organisation"):
+        return not re.search(r"\b(?:company|inc|corp|ltd|organi[sz]ation)\b", antecedent, re.IGNORECASE)
+    if mention.kind not in ("it", "they", "he", "she"):
+        return False
+    said = _line(antecedent)
+    if len(said) == 1 and said[0].normal in _NATIONAL:
+        return True
+    if mention.kind in ("he", "she"):
+        return bool(re.fullmatch(r"[A-Z]{2,4}", antecedent))
+    if re.search(r"\b(?:of|for|to)\s+$", question[: mention.start]) and said[0].normal in ("a", "an"):
+        return True  # "the address of a cheap restaurant" asks for another thing
+    if re.search(r"\b(?:care|matter|preference)\b", question, re.IGNORECASE):
+        return False
+    return bool(_PART_OF_TOWN.search(antecedent)) or head_of(antecedent) in _ATTRIBUTES
+
+
+def _is_said_in_the_question(question: str, mention: Mention, antecedent: str) -> bool:
+    """ "I have difficulties with my job: how do I cope with them?" asks about what it says itself."""
+    earlier = re.split(r"[.!?]\s", question[: mention.start])[-1]
+    if mention.kind == "they" and mention.text.lower() == "them" and _THEM_EARLIER.search(earlier):
+        return True
+    return mention.kind in ("it", "they") and _SAID_EARLIER.search(earlier) is not None
+
+
 def _is_set_phrase(question: str, mention: Mention, antecedent: str) -> bool:
     if mention.kind not in ("it", "this"):
         return False
@@ -202,6 +244,8 @@ REFUSALS: tuple[Callable[[str, Mention, str], bool], ...] = (
     _is_no_person,
     _is_one_for_several,
     _is_list_for_one,
+    _is_no_thing,
+    _is_said_in_the_question,
     _is_set_phrase,
     _is_long_owner,
 )

@@ -88,7 +88,8 @@ def _standing(reading: Reading) -> Reading:
     if reading.source == CLAUSE or (reading.source not in TITLES and is_clause(antecedent)):
         phrase = phrase_of(reading.antecedent or "", reading.mention) or ""
         return replace(reading, antecedent=tidy(phrase), source="phrase")
-    return replace(reading, antecedent=antecedent)
+    # Whose "your plan" and "our shop" are depends on who said it; asked again, it is "the plan".
+    return replace(reading, antecedent=re.sub(r"^(?:your|our)\s(?=[a-z])", "the ", antecedent, flags=re.I))
 
 
 def _widened(question: str, reading: Reading) -> Reading:
