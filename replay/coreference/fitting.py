@@ -24,19 +24,22 @@ _SAID_ALONE = word_set(
     """
 )
 """Words with the capital of a sentence's start, or plain ones, that name nothing when they stand alone."""
+_RELATIVES = word_set("that which who whose whom where")
 _CALENDAR = word_set(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july
     august september october november december today tomorrow yesterday tonight
     """
 )
+_NOW = re.compile(r"this (?:day|week|weekend|month|year|morning|afternoon|evening)|today", re.IGNORECASE)
+"""What the calendar says, and not the conversation."""
 _UNITS = word_set(
     """
     euro dollar pound cent usd eur gbp percent per million billion thousand hundred dozen second minute hour
     day week month year decade kg g mg lb km m cm mm mile metre meter foot gb mb degree time people point
     """
 )
-_AMOUNT_NOUNS = word_set("amount price cost fee rate number figure sum value percentage rating score")
+AMOUNT_NOUNS = word_set("amount price cost fee rate number figure sum value percentage rating score")
 _PEOPLE_ROLES = word_set(
     """
     man woman boy girl father mother brother sister son daughter husband wife child uncle aunt friend partner
@@ -134,8 +137,10 @@ def _has_name(text: str) -> bool:
 def _names_nothing(question: str, mention: Mention, antecedent: str) -> bool:
     """ "Hello", "Suggest", "Looking", "become prime minister"."""
     line = _line(antecedent)
-    if not line or line[0].normal not in _SAID_ALONE:
-        return not line
+    if not line or any(t.text in ("please", "thanks") for t in line) or line[0].text in _RELATIVES:
+        return True
+    if line[0].normal not in _SAID_ALONE:
+        return False
     rest = [t for t in line[1:] if t.normal not in FUNCTION_WORDS]
     return not rest or not all(t.is_capitalized for t in rest)  # "Show Boat" is a name
 
@@ -148,6 +153,8 @@ def _is_doing(question: str, mention: Mention, antecedent: str) -> bool:
 
 
 def _is_calendar(question: str, mention: Mention, antecedent: str) -> bool:
+    if _NOW.fullmatch(mention.text):
+        return True
     if mention.kind in _TIME_KINDS or mention.kind in ("this-noun", "the-noun"):
         return False
     said = content_words(antecedent)
@@ -168,7 +175,7 @@ def _is_amount(question: str, mention: Mention, antecedent: str) -> bool:
         return False
     noun = head_of(mention.text)
     return mention.kind not in ("this-noun", "the-noun") or not (
-        noun in _AMOUNT_NOUNS or noun.rstrip("s") in _UNITS | {"period", "era", "season", "date"}
+        noun in AMOUNT_NOUNS or noun.rstrip("s") in _UNITS | {"period", "era", "season", "date"}
     )
 
 
@@ -204,14 +211,17 @@ def _is_no_thing(question: str, mention: Mention, antecedent: str) -> bool:
     """ "Italian", "the east part", "the phone number", and "the company", which everyone knows."""
     if mention.text.lower() in ("the company", "the organization", "the organisation"):
         return not re.search(r"\b(?:company|inc|corp|ltd|organi[sz]ation)\b", antecedent, re.IGNORECASE)
+    said = _line(antecedent)
+    if len(said) == 1 and said[0].normal in _NATIONAL and mention.kind not in ("one", "ellipsis"):
+        return True
     if mention.kind not in ("it", "they", "he", "she"):
         return False
-    said = _line(antecedent)
-    if len(said) == 1 and said[0].normal in _NATIONAL:
-        return True
     if mention.kind in ("he", "she"):
         return bool(re.fullmatch(r"[A-Z]{2,4}", antecedent))
-    if re.search(r"\b(?:of|for|to)\s+$", question[: mention.start]) and said[0].normal in ("a", "an"):
+    if re.search(r"\b(?:of|for|to|care about)\s+$", question[: mention.start]) and said[0].normal in (
+        "a",
+        "an",
+    ):
         return True  # "the address of a cheap restaurant" asks for another thing
     if re.search(r"\b(?:care|matter|preference)\b", question, re.IGNORECASE):
         return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from replay.core.drift_evidence import Mention, Reading
+from replay.coreference.fitting import AMOUNT_NOUNS
 from replay.coreference.leaning import at_a_place, at_a_time, one_of_several
 from replay.coreference.words import ARTICLES, FUNCTION_WORDS, Token, content_words, tokens, word_set
 
@@ -60,6 +61,7 @@ _DETERMINERS = ARTICLES | word_set("his her its their my our your this that thes
 _MODIFIERS = word_set("last same new first second third next particular specific other two three only")
 _NOT_BEFORE_AN_ADVERB = word_set("is are was were be been do does did has have had this that the a an")
 _AMOUNT = re.compile(r"[$€£]?\d")
+_MAX_ECHO_WORDS = 3
 _YEAR = re.compile(r"\b1\d\d\d|\b20\d\d|\d0s\b")
 _RANGE = re.compile(r"\d\s*(?:-|–|—|to|and)\s*(?:\d|present)|\d0s\b")
 _DAY = re.compile(
@@ -147,7 +149,7 @@ def _with_noun(reading: Reading, antecedent: str, last: str, following: str) -> 
         return None  # "the focus of the band" says no more about the band
     if head in _TIMES and _YEAR.search(antecedent):
         return _time(mention, head, antecedent, last, following)
-    if _AMOUNT.match(antecedent):
+    if _AMOUNT.match(antecedent) and head in AMOUNT_NOUNS:
         return antecedent
     line = tokens(antecedent)
     has_noun = any(token.normal.rstrip("s") == head.rstrip("s") for token in line)
@@ -158,7 +160,7 @@ def _with_noun(reading: Reading, antecedent: str, last: str, following: str) -> 
         return possessive(antecedent, plural=False)
     named = reading.source in ("title", "words", QUOTE)
     if line[0].text in _DETERMINERS or line[0].normal in ARTICLES:
-        if has_noun or (is_name(antecedent) and head in GROUP_NOUNS):
+        if has_noun or (is_name(antecedent) and (head in GROUP_NOUNS or mention.kind == "this-noun")):
             return possessive(_definite(antecedent), plural=False)
         return f"the {noun} {antecedent}" if head in WORK_NOUNS else None
     if not is_name(antecedent):
@@ -210,12 +212,16 @@ def _quoted(reading: Reading, text: str) -> str:
 
 
 def _without_echo(put: str, before: str, after: str) -> str:
-    """Without a word that stands right before or behind already: no "the the Beatles"."""
+    """Without words that stand right before or behind already: no "the the Beatles", no "town of town"."""
     first, _, rest = put.partition(" ")
     if rest and first.lower() in ARTICLES | _PREPOSITIONS and first.lower() == _last_word(before):
         put = rest
-    kept, _, last = put.rpartition(" ")
-    return kept if kept and last.lower() == _first_word(after) else put
+    following = re.findall(r"[\w'’]+", after.lower())[:_MAX_ECHO_WORDS] if after[:1].isspace() else []
+    for count in range(len(following), 0, -1):
+        said = put.split()
+        if len(said) > count and [word.lower() for word in said[-count:]] == following[:count]:
+            return " ".join(said[:-count])
+    return put
 
 
 def _without_last(name: str, word: str) -> str:
