@@ -20,7 +20,9 @@ _SAID_ALONE = word_set(
     hello hi hey please thanks thank yes no ok okay sure sorry great good goodbye bye well welcome right
     maybe perhaps perfect nice interesting awesome cool wow tell ask suggest scan show give find look looking
     explain describe list compare recommend include includes included shown given based used using get got
-    want need like let make see try check book note unfortunately alternatively additionally currently
+    want need like let make see try check book note once twice often soon always never usually daily cost
+    care help shown acquired presented related respective following unfortunately alternatively additionally
+    currently
     """
 )
 """Words with the capital of a sentence's start, or plain ones, that name nothing when they stand alone."""
@@ -216,6 +218,8 @@ def _is_no_thing(question: str, mention: Mention, antecedent: str) -> bool:
         return True
     if mention.kind not in ("it", "they", "he", "she"):
         return False
+    if said[0].normal in ("its", "their", "his", "her"):
+        return True  # "his predecessor" leans on the history itself
     if mention.kind in ("he", "she"):
         return bool(re.fullmatch(r"[A-Z]{2,4}", antecedent))
     if re.search(r"\b(?:of|for|to|care about)\s+$", question[: mention.start]) and said[0].normal in (

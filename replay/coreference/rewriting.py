@@ -29,6 +29,11 @@ every second time mends more questions than it spoils."""
 _MAX_INSERTED_CHARACTERS = 160  # for text that is written without spaces
 
 _AT_A_TIME = re.compile(r"\bat (?:this|that) (?:time|point|moment)$", re.IGNORECASE)
+_LOOSE_VERB = re.compile(
+    r"(?<=\w\s)(?<!\bthe\s)(?<!\ba\s)(?:serves|began|begins|is|was|includes?|provides?|represents?|received"
+    r"|released|called|titled|named|required)$"
+)
+"""What a noun phrase that was cut out of a sentence may end in: "his memoirs called"."""
 _LOOSE_END = re.compile(r"^(?:and|or)\s+|\s+(?:the|The|and|of)$")
 
 
@@ -88,6 +93,8 @@ def _standing(reading: Reading) -> Reading:
     if reading.source == CLAUSE or (reading.source not in TITLES and is_clause(antecedent)):
         phrase = phrase_of(reading.antecedent or "", reading.mention) or ""
         return replace(reading, antecedent=tidy(phrase), source="phrase")
+    if reading.source in ("phrase", "words"):
+        antecedent = _LOOSE_VERB.sub("", antecedent).rstrip()
     # Whose "your plan" and "our shop" are depends on who said it; asked again, it is "the plan".
     return replace(reading, antecedent=re.sub(r"^(?:your|our)\s(?=[a-z])", "the ", antecedent, flags=re.I))
 
