@@ -195,7 +195,8 @@ def _is_no_person(question: str, mention: Mention, antecedent: str) -> bool:
 def _is_one_for_several(question: str, mention: Mention, antecedent: str) -> bool:
     if is_plural(antecedent) or mention.possessive:
         return False
-    if mention.kind not in ("one", "ellipsis") and _NEEDS_SEVERAL.search(question[: mention.start]):
+    one = mention.kind in ("one", "ellipsis") or mention.text.lower() in ("it", "this", "that")
+    if not one and _NEEDS_SEVERAL.search(question[: mention.start]):
         return True
     if mention.kind != "they" or _has_name(antecedent) or head_of(antecedent) in _GROUPS:
         return False

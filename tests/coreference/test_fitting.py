@@ -65,6 +65,7 @@ def test_what_cannot_stand_there_is_left_out(question, antecedent):
     ("question", "antecedent", "expected"),
     [
         ("What did it show?", "Scan Studies", "What did Scan Studies show?"),
+        ("Is some of it left?", "the cake", "Is some of the cake left?"),
         ("Is it cheap?", "your Basic plan", "Is the Basic plan cheap?"),
         ("Is it paid?", "my claim", "Is my claim paid?"),
         ("When was the company founded?", "Oracle Inc.", "When was the company Oracle Inc. founded?"),
