@@ -2,72 +2,66 @@
 How well resolvers read mentions, rewrite questions and see drift, on data with human rewrites.
 
     python benchmarks/drift.py --data canard_dev.json
-    python benchmarks/drift.py --data cast_2022.json ikat_2024.json --resolver rules embedded
-    python benchmarks/drift.py --data canard_dev.json --train cast_2022.json --cv
-    python benchmarks/drift.py --data canard_dev.json --cv --without-title
+    python benchmarks/drift.py --data qrecc.json gecor.json --resolver copy embedded --cv FOLDER
+    python benchmarks/drift.py --data canard_dev.json --without-title --window 2
 
-Takes CANARD, CAsT 2021 and 2022 and iKAT files. The shipped weights of ``embedded`` have seen the
-files they were trained on (``replay/coreference/embedded/WEIGHTS.LICENSE.txt``): ``--cv`` trains anew,
-on four fifths of the articles and topics of all files, those of ``--train`` too, and reads the last
-fifth, five times. Everything else is the same for every resolver:
+Takes CANARD's form, CAsT 2021 and 2022 and iKAT; each file is reported by itself. The shipped weights have
+seen the files they were trained on (``replay/coreference/embedded/WEIGHTS.LICENSE.txt``): ``--cv`` reads each
+fold of the articles and topics with weights that learned from the other folds, as
+``python -m replay.coreference.training.train ... --folds FOLDER`` leaves them.
 
 - Mentions: each question is aligned with its human rewrite; the words that stand in a mention's
   place are its right reading. An antecedent is right when all its content words occur in the
   rewrite and one of them stands in the mention's place; a whole utterance, when it holds at least
-  60 % of the words that people put there. P, R and F over all kinds, F for each kind. "left" is the
-  share of the mentions that people left alone and the resolver too.
-- Rewriting: sacreBLEU, ROUGE F and normalised exact match against the human rewrite.
+  60 % of the words that people put there. P, R and F over pronouns, demonstratives and general nouns ("the
+  band"), F for each kind beside it, "def" being other definite noun phrases. "left" is the share of the
+  mentions that people left alone and the resolver too.
+- Rewriting: sacreBLEU, ROUGE-1 and normalised exact match against the human rewrite. Of edits, the share
+  for the better (word F1 with the human rewrite rises), the share repaired of the questions that people
+  changed, and the share left alone of those that people left alone.
 - Drift: one of the last two gold answers is replaced, by another answer of the same dialog, by "I
   don't know." and by an answer of another dialog. The question is invalid when its human rewrite adds
-  a content word that stood in the replaced answer and nowhere else in the predicted history, and that
-  word stands in a mention's place. Questions that are invalid through ellipsis alone ("besides X")
-  are left out of the figures but for "+ellipsis", since no mention could tell. "2 back" are the
-  replaced answers before the last one. "came" turns every pair round: the history with the wrong
-  answer counts as recorded, the right one as the system's own, so that the right antecedent is not
-  lost but new.
+  a content word that stood in the replaced answer and nowhere else in the predicted history. "mentions"
+  leaves out the questions that are invalid through ellipsis alone ("besides X"). "hard" is the hard
+  rule's verdict on the same readings. "calibration" is the expected calibration error of the
+  probabilities in ten bins, with the mean probability and the share invalid of each.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from replay.core.conversation import CANNOT_ANSWER
-from replay.core.drift_evidence import Drift, Reading
-from replay.core.history import Exchange
-from replay.coreference import drift_hard, drift_strict
+from replay.core.drift_evidence import Drift, Mention, Reading
+from replay.coreference import drift_hard, drift_strict, rewriting, small_network
 from replay.coreference.clusters import read_all
-from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.embedded import EmbeddedResolver
+from replay.coreference.embedded.asked import KINDS
 from replay.coreference.embedded.candidates import split_title
-from replay.coreference.embedded.mention_features import KINDS
-from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
+from replay.coreference.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_of, find_mentions
 from replay.coreference.resolver import Document
-from replay.coreference.rewriting import rewrite
 from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples
+from replay.coreference.training.corrupted import Corrupted, corrupted
 from replay.coreference.training.human_readings import RightReading, right_readings
-from replay.coreference.words import content_words, words
+from replay.coreference.training.train import Weights
+from replay.coreference.words import content_words, word_f1, words
 
 CLAUSE_RECALL = 0.6
-RESOLVERS = ("copy", "title", "rules", "embedded", "fastcoref")
-THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
-Read = Callable[[Document, int], tuple[Reading, ...]]
-"""Readings of a document whose example belongs to the given fold."""
+RESOLVERS = ("copy", "title", "embedded", "fastcoref")
+THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
+Read = Callable[[Document], tuple[Reading, ...]]
+_CLASSIC = ("he", "she", "they", "it", "this", "this-noun", "the-noun")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corruption:
-    """An example under a history in which one answer is wrong."""
-
-    example: int
-    document: Document
-    turns_back: int
-    invalid: bool
-    anaphoric: bool
+def is_classic(mention: Mention) -> bool:
+    """Whether it is a pronoun, a demonstrative or a general noun with "the"."""
+    plain = mention.kind != "the-noun" or mention.text.split()[-1].lower() in GENERAL_NOUNS
+    return mention.kind in _CLASSIC and plain
 
 
 def is_right(reading: Reading, right: RightReading, rewritten: str) -> bool:
@@ -79,11 +73,11 @@ def is_right(reading: Reading, right: RightReading, rewritten: str) -> bool:
 
 
 def score_mentions(examples: Sequence[Example], read: Sequence[Sequence[Reading]]) -> dict[str, Counter[str]]:
-    """Counts by kind: mentions, resolved, predicted, right, left, left-too."""
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in ("all", *KINDS)}
+    """Counts by kind: mentions, resolved, predicted, right, left, left-too; "all" is what is classic."""
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in ("all", *KINDS, "def")}
     for example, readings in zip(examples, read, strict=True):
         question = example.document.question
-        mentions = find_mentions(question)
+        mentions = (*find_mentions(question), ellipsis_of(question))
         by_place = {(r.mention.start, r.mention.end): r for r in readings}
         for mention, right in zip(mentions, right_readings(question, example.rewrite, mentions), strict=True):
             if right.status == "undecided":
@@ -92,8 +86,9 @@ def score_mentions(examples: Sequence[Example], read: Sequence[Sequence[Reading]
             says = reading is not None and bool(
                 set(content_words(reading.antecedent or "")) - set(words(question))
             )
-            for kind in ("all", mention.kind):
-                count = counts[kind]
+            classic = is_classic(mention)
+            kind = "def" if mention.kind == "the-noun" and not classic else mention.kind
+            for count in [counts["all"], counts[kind]] if classic else [counts[kind]]:
                 count["resolved"] += right.status == "resolved"
                 count["predicted"] += says
                 count["left"] += right.status == "left"
@@ -101,48 +96,6 @@ def score_mentions(examples: Sequence[Example], read: Sequence[Sequence[Reading]
                 if reading is not None and says and right.status == "resolved":
                     count["right"] += is_right(reading, right, example.rewrite)
     return counts
-
-
-def corrupt(examples: Sequence[Example], seed: int = 0, back: int = 2) -> list[Corruption]:
-    """Every example with each of its last *back* answers replaced in up to three ways."""
-    rng = random.Random(seed)
-    by_dialog: dict[str, list[str]] = defaultdict(list)
-    for example in examples:
-        for turn in example.document.turns:
-            if turn.answer not in by_dialog[example.dialog]:
-                by_dialog[example.dialog].append(turn.answer)
-    pool = [(dialog, answer) for dialog, answers in by_dialog.items() for answer in answers]
-    corrupted = []
-    for index, example in enumerate(examples):
-        turns = example.document.turns
-        question = example.document.question
-        rights = right_readings(question, example.rewrite, find_mentions(question))
-        in_places = {word for right in rights for word in right.words}
-        for at in range(max(0, len(turns) - back), len(turns)):
-            gold = turns[at].answer
-            others = [a for a in by_dialog[example.dialog] if a != gold]
-            same = [a for a in others if a not in {turn.answer for turn in turns}] or others
-            strangers = len(by_dialog[example.dialog]) < len(pool)
-            foreign = rng.choice(pool) if strangers else ("", CANNOT_ANSWER)
-            while foreign[0] == example.dialog:
-                foreign = rng.choice(pool)
-            for wrong in (rng.choice(same) if same else gold, CANNOT_ANSWER, foreign[1]):
-                if set(content_words(wrong)) == set(content_words(gold)) or gold == CANNOT_ANSWER:
-                    continue
-                exchange = Exchange(question=turns[at].question, answer=wrong)
-                document = replace(example.document, turns=(*turns[:at], exchange, *turns[at + 1 :]))
-                added = set(content_words(example.rewrite)) - set(words(question))
-                lost = added & set(content_words(gold)) - set(words(document.context()))
-                corrupted.append(
-                    Corruption(
-                        example=index,
-                        document=document,
-                        turns_back=len(turns) - at,
-                        invalid=bool(lost),
-                        anaphoric=bool(lost & in_places),
-                    )
-                )
-    return corrupted
 
 
 def f_score(right: int, predicted: int, resolved: int) -> tuple[float, float, float]:
@@ -167,135 +120,178 @@ def reader(name: str) -> Read:
         Exception: whatever the large models raise where they can't be had.
     """
     if name == "copy":
-        return lambda document, fold: ()
+        return lambda document: ()
     if name == "title":
-        return lambda document, fold: tuple(
+        return lambda document: tuple(
             Reading(mention=mention, antecedent=split_title(document.title)[0], source="title")
             for mention in find_mentions(document.question)
             if mention.kind in PRONOUN_KINDS
         )
-    resolver: object = RulesResolver() if name == "rules" else EmbeddedResolver()
+    resolver: object = EmbeddedResolver()
     if name == "fastcoref":
         from replay.coreference.fastcoref import FastcorefResolver
 
         resolver = FastcorefResolver()
         read_all(resolver, [Document(question="Did she sing?", title="Ann Lee")])
-    return lambda document, fold: read_all(resolver, [document])[0]
+    return lambda document: read_all(resolver, [document])[0]
 
 
-def cross_validated(examples: Sequence[Example], networks: int) -> Read:
-    """The learned resolver, each fold read by networks trained on the other folds of *examples*."""
-    from replay.coreference.embedded.ranker import read_document
-    from replay.coreference.training.fit_networks import FitSettings
-    from replay.coreference.training.train import train
-
-    settings = FitSettings(networks=networks)
-    trained = [train([e for e in examples if e.fold != fold], settings) for fold in range(FOLDS)]
-    return lambda document, fold: tuple(c.reading for c in read_document(document, trained[fold]))
+Verdicts = list[tuple[Corrupted, Drift]]
 
 
-Verdicts = list[tuple[Corruption, Drift]]
+def report(name: str, folds: Sequence[tuple[Sequence[Example], Read, Weights | None]]) -> Iterator[str]:
+    """
+    The lines to print of one resolver.
+
+    Each of *folds* has examples, who reads them, and the weights that judge them if not the shipped ones.
+    """
+    examples: list[Example] = []
+    readings: list[tuple[Reading, ...]] = []
+    asked: list[str] = []
+    verdicts: Verdicts = []
+    seconds = 0.0
+    for some, read, weights in folds:
+        started = time.process_time()
+        found = [read(example.document) for example in some]
+        seconds += time.process_time() - started
+        with judging(weights):
+            asked += [rewriting.rewrite(e.document.question, r) for e, r in zip(some, found, strict=True)]
+            verdicts += compared(some, found, read)
+        examples += some
+        readings += found
+    yield f"{name}: {len(examples)} questions, {1000 * seconds / max(1, len(examples)):.2f} ms a question"
+    yield _mention_line(score_mentions(examples, readings))
+    yield from _rewriting_lines(examples, asked)
+    yield from _drift_lines(verdicts)
 
 
-def compared(examples: Sequence[Example], read: Read) -> tuple[Verdicts, Verdicts]:
-    """The strict verdict on every corruption; the second time with the histories exchanged."""
-    gold = [read(example.document, example.fold) for example in examples]
-    lost: Verdicts = []
-    came: Verdicts = []
-    for corruption in corrupt(examples):
-        example = examples[corruption.example]
-        right = (gold[corruption.example], example.document)
-        wrong = (read(corruption.document, example.fold), corruption.document)
-        for verdicts, (first, second) in ((lost, (right, wrong)), (came, (wrong, right))):
-            drift = drift_strict.compare(
-                first[0], second[0], gold_document=first[1], predicted_document=second[1]
-            )
-            verdicts.append((corruption, drift))
-    return lost, came
+def compared(examples: Sequence[Example], gold: Sequence[tuple[Reading, ...]], read: Read) -> Verdicts:
+    """The strict verdict on every corruption; each source draws its answers from itself."""
+    by_document = dict(zip((example.document for example in examples), gold, strict=True))
+    read = cache(read)
+    return [
+        (
+            one,
+            drift_strict.compare(
+                by_document[one.example.document],
+                read(one.document),
+                gold_document=one.example.document,
+                predicted_document=one.document,
+            ),
+        )
+        for one in corrupted(examples)
+    ]
 
 
-def report(name: str, examples: Sequence[Example], read: Read, thresholds: bool = False) -> Iterator[str]:
-    """The lines to print of one resolver."""
-    import sacrebleu
-    from rouge_score.rouge_scorer import RougeScorer
+class judging:
+    """Within it, verdicts and edits are judged by *weights*, if any, instead of the shipped ones."""
 
-    started = time.process_time()
-    readings = [read(example.document, example.fold) for example in examples]
-    ms = 1000 * (time.process_time() - started) / max(1, len(examples))
-    counts = score_mentions(examples, readings)
+    def __init__(self, weights: Weights | None) -> None:
+        self._weights = weights
+        self._shipped = small_network.shipped
+
+    def __enter__(self) -> None:
+        if self._weights is not None:
+            by_name = {small_network.DRIFT: self._weights.drift, small_network.EDIT: self._weights.edit}
+            small_network.shipped = by_name.__getitem__  # type: ignore[assignment]
+
+    def __exit__(self, *error: object) -> None:
+        small_network.shipped = self._shipped
+
+
+def _mention_line(counts: dict[str, Counter[str]]) -> str:
     total = counts["all"]
     p, r, f = f_score(total["right"], total["predicted"], total["resolved"])
-    left = 100 * total["left-too"] / max(1, total["left"])
     kinds = " ".join(
         f"{kind} {f_score(c['right'], c['predicted'], c['resolved'])[2]:.1f}"
         for kind, c in counts.items()
         if c["resolved"] and kind != "all"
     )
-    yield f"{name}: {len(examples)} questions, {ms:.2f} ms a question"
-    yield f"  mentions  n {total['resolved']} P {p:.1f} R {r:.1f} F {f:.1f} left {left:.1f} | {kinds}"
+    left = 100 * total["left-too"] / max(1, total["left"])
+    return f"  mentions  n {total['resolved']} P {p:.1f} R {r:.1f} F {f:.1f} left {left:.1f} | {kinds}"
 
-    asked = [rewrite(e.document.question, found) for e, found in zip(examples, readings, strict=True)]
+
+def _rewriting_lines(examples: Sequence[Example], asked: Sequence[str]) -> Iterator[str]:
+    import sacrebleu
+    from rouge_score.rouge_scorer import RougeScorer
+
     human = [example.rewrite for example in examples]
-    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)
-    rouge = [scorer.score(a, b) for a, b in zip(human, asked, strict=True)]
-    shown = " ".join(
-        f"{key} {100 * sum(s[key].fmeasure for s in rouge) / len(rouge):.1f}"
-        for key in ("rouge1", "rouge2", "rougeL")
-    )
+    scorer = RougeScorer(["rouge1"], use_stemmer=False)
+    rouge = [scorer.score(a, b)["rouge1"].fmeasure for a, b in zip(human, asked, strict=True)]
     exact = 100 * sum(words(a) == words(b) for a, b in zip(human, asked, strict=True)) / len(human)
-    yield f"  rewriting BLEU {sacrebleu.corpus_bleu(asked, [human]).score:.1f} {shown} exact {exact:.1f}"
-
-    lost, came = compared(examples, read)
-    yield from _drift_lines(lost, came)
-    if thresholds:
-        yield from _threshold_lines(examples, _anaphoric(lost), _anaphoric(came))
-
-
-def _threshold_lines(examples: Sequence[Example], lost: Verdicts, came: Verdicts) -> Iterator[str]:
-    """F by threshold, and with a threshold that is chosen for each fold on the others."""
-
-    def f_at(rows: Verdicts, at: float) -> float:
-        return agreement([c.anaphoric for c, _ in rows], [d.probability >= at for _, d in rows])[2]
-
-    for at in THRESHOLDS:
-        yield f"  threshold {at:.2f}: drift F {f_at(lost, at):.1f}, came F {f_at(came, at):.1f}"
-    chosen = []
-    for fold in range(FOLDS):
-        others = [row for row in lost if examples[row[0].example].fold != fold]
-        best = [f_at(others, at) for at in THRESHOLDS]
-        chosen.append(THRESHOLDS[best.index(max(best))])
-    flags = [d.probability >= chosen[examples[c.example].fold] for c, d in lost]
-    f = agreement([c.anaphoric for c, _ in lost], flags)[2]
-    yield f"  threshold chosen on the other folds ({', '.join(f'{at:g}' for at in chosen)}): drift F {f:.1f}"
+    bleu = sacrebleu.corpus_bleu(list(asked), [human]).score
+    yield f"  rewriting BLEU {bleu:.1f} rouge1 {100 * sum(rouge) / len(rouge):.1f} exact {exact:.1f}"
+    edited = better = worse = needed = unneeded = left = 0
+    for example, put in zip(examples, asked, strict=True):
+        question = example.document.question
+        needs = set(words(example.rewrite)) != set(words(question))
+        needed += needs
+        unneeded += not needs
+        left += not needs and put == question
+        if put != question:
+            before, after = (word_f1(words(q), words(example.rewrite)) for q in (question, put))
+            edited += 1
+            better += after > before + 1e-9
+            worse += after < before - 1e-9
+    yield (
+        f"  edits     {edited}, for the better {100 * better / max(1, edited):.1f} %, worse {worse}; repaired "
+        f"{100 * better / max(1, needed):.1f} % of {needed}; left alone {100 * left / max(1, unneeded):.1f} % "
+        f"of {unneeded}"
+    )
 
 
-def _anaphoric(rows: Verdicts) -> Verdicts:
-    return [row for row in rows if row[0].anaphoric or not row[0].invalid]
-
-
-def _drift_lines(lost: Verdicts, came: Verdicts) -> Iterator[str]:
-    rows, others = _anaphoric(lost), _anaphoric(came)
-    for name, chosen, is_valid in (
-        ("strict", rows, _strict),
-        ("hard", rows, _hard),
-        ("2 back", [row for row in rows if row[0].turns_back == 2], _strict),
-        ("came", others, _strict),
-        ("came hard", others, _hard),
+def _drift_lines(verdicts: Verdicts) -> Iterator[str]:
+    anaphoric = [_through_a_mention(one) for one, _ in verdicts]
+    rows = [row for row, through in zip(verdicts, anaphoric, strict=True) if through or not row[0].lost]
+    for name, chosen, invalid in (
+        ("all", verdicts, _strict),
+        ("mentions", rows, _strict),
+        ("2 back", [row for row in verdicts if row[0].turns_back == 2], _strict),
+        ("hard", verdicts, _hard),
     ):
-        truths = [c.anaphoric for c, _ in chosen]
-        p, r, f = agreement(truths, [not is_valid(d) for _, d in chosen])
-        yield f"  drift     {name:<10} n {len(chosen)} invalid {sum(truths)} P {p:.1f} R {r:.1f} F {f:.1f}"
-    p, r, f = agreement([c.invalid for c, _ in lost], [not d.valid for _, d in lost])
-    yield f"  drift     +ellipsis  n {len(lost)} P {p:.1f} R {r:.1f} F {f:.1f}"
+        truths = [bool(one.lost) for one, _ in chosen]
+        p, r, f = agreement(truths, [invalid(drift) for _, drift in chosen])
+        yield f"  drift     {name:<9} n {len(chosen)} invalid {sum(truths)} P {p:.1f} R {r:.1f} F {f:.1f}"
+    for at in THRESHOLDS:
+        truths = [bool(one.lost) for one, _ in verdicts]
+        p, r, f = agreement(truths, [drift.probability >= at for _, drift in verdicts])
+        yield f"  threshold {at:.2f}: P {p:.1f} R {r:.1f} F {f:.1f}"
+    error, bins = calibration([(drift.probability, bool(one.lost)) for one, drift in verdicts])
+    yield f"  calibration error {error:.3f} | " + " ".join(
+        f"{p:.2f}:{share:.2f}({n})" for p, share, n in bins
+    )
+
+
+def calibration(
+    found: Sequence[tuple[float, bool]], count: int = 10
+) -> tuple[float, list[tuple[float, float, int]]]:
+    """The expected calibration error, and of each bin the mean probability, the share of yes, and how many."""
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(count)]
+    for probability, yes in found:
+        bins[min(count - 1, int(probability * count))].append((probability, yes))
+    filled = [
+        (sum(p for p, _ in one) / len(one), sum(yes for _, yes in one) / len(one), len(one))
+        for one in bins
+        if one
+    ]
+    error = sum(n * abs(p - share) for p, share, n in filled) / max(1, len(found))
+    return error, filled
+
+
+def _through_a_mention(one: Corrupted) -> bool:
+    question = one.example.document.question
+    mentions = find_mentions(question)
+    rights = right_readings(question, one.example.rewrite, mentions)
+    return any(one.lost.intersection(right.words) for right in rights)
 
 
 def _strict(drift: Drift) -> bool:
-    return drift.valid
+    return drift.invalid
 
 
 def _hard(drift: Drift) -> bool:
     """The hard rule's verdict on what the strict one read."""
-    return drift_hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions]).valid
+    return drift_hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions]).invalid
 
 
 def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:
@@ -311,9 +307,19 @@ def shown_as(examples: Sequence[Example], without_title: bool, window: int | Non
     return shown
 
 
-TRAINED_ON = (
-    "embedded: the shipped weights were trained on half of CANARD's development split, CAsT 2021 and 2022 "
-    "and iKAT 2024; on those files only --cv says how well it works"
+def by_fold(
+    examples: Sequence[Example], folder: Path
+) -> list[tuple[Sequence[Example], Read, Weights | None]]:
+    """Each fold of *examples* with the weights that learned from the others."""
+    folds: list[tuple[Sequence[Example], Read, Weights | None]] = []
+    for fold in range(FOLDS):
+        weights = Weights.load(folder / str(fold))
+        folds.append(([e for e in examples if e.fold == fold], weights.read, weights))
+    return folds
+
+
+SEEN = (
+    "embedded: what WEIGHTS.LICENSE.txt lists, the shipped weights were trained on; there --cv says how well"
 )
 
 
@@ -323,36 +329,27 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="files to measure on")
     parser.add_argument("--resolver", choices=RESOLVERS, nargs="+", default=RESOLVERS)
-    parser.add_argument("--folds", help="folds of the articles to use, of 0 to 4; all when left out")
-    parser.add_argument("--cv", action="store_true", help="train the embedded resolver anew, fold by fold")
-    parser.add_argument("--train", type=Path, nargs="*", default=[], help="more files for --cv to train on")
-    parser.add_argument("--networks", type=int, default=10, help="networks that --cv trains for each fold")
+    parser.add_argument("--cv", type=Path, metavar="FOLDER", help="weights of each fold, for embedded")
     parser.add_argument("--without-title", action="store_true", help="leave out title and section")
     parser.add_argument("--window", type=int, help="show the last turns only, so many; all when left out")
-    parser.add_argument("--thresholds", action="store_true", help="drift F by threshold as well")
+    parser.add_argument("--most", type=int, help="questions of a file at most, the first ones")
     options = parser.parse_args()
-    examples = read_examples(options.data)
-    if options.folds:
-        folds = {int(fold) for fold in options.folds.split(",")}
-        examples = [example for example in examples if example.fold in folds]
-    measured = shown_as(examples, options.without_title, options.window)
-    for name in options.resolver:
-        label = name
-        try:
-            if name == "embedded" and options.cv:
-                label = "embedded, cross-validated"
-                # In an order of their own, so that the networks don't depend on which file is measured.
-                files = sorted({*options.data, *options.train})
-                read = cross_validated(read_examples(files), options.networks)
-            else:
-                read = reader(name)
-                if name == "embedded":
-                    print(TRAINED_ON)
-        except Exception as error:  # noqa: BLE001 - whatever keeps a large model from loading is the reason
-            print(f"{name}: left out: {error}")
-            continue
-        for line in report(label, measured, read, options.thresholds):
-            print(line, flush=True)
+    for path in options.data:
+        examples = shown_as(read_examples([path])[: options.most], options.without_title, options.window)
+        print(f"{path.stem}:")
+        for name in options.resolver:
+            try:
+                if name == "embedded" and options.cv:
+                    label, folds = "embedded, cross-validated", by_fold(examples, options.cv)
+                else:
+                    label, folds = name, [(examples, reader(name), None)]
+                    if name == "embedded":
+                        print(SEEN)
+            except Exception as error:  # noqa: BLE001 - whatever keeps a model from loading is the reason
+                print(f"{name}: left out: {error}")
+                continue
+            for line in report(label, folds):
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 The expressions of a question that may refer to something said before.
 
 Third-person pronouns, bare demonstratives ("When did this happen?"), demonstrative noun phrases
-("that album") and definite noun phrases whose noun is too general to mean anything alone ("the
-band"). Left out is what only looks like one: "that" as a conjunction or relative pronoun, "it" in
-"is it true" or "does it rain", and "this article", which means the passage itself.
+("that album"), definite noun phrases ("the band", "the building"), one of several ("the second one",
+"which one", "the cheapest", "the other"), "there" and "then". Left out is what only looks like one:
+"that" as a conjunction or relative pronoun, "it" in "is it true" or "does it rain", "there is", and
+"this article", which means the passage itself. What a question leaves out altogether is no
+expression; ``ellipsis_of`` says where it could be put.
 """
 
 from __future__ import annotations
@@ -89,6 +91,34 @@ _NOT_OWNED = frozenset(
     {"family", "early", "only", "daily", "weekly", "monthly", "friendly", "lovely", "elderly"}
 )
 _NOT_AFTER_THE = frozenset({"of", "that", "called", "named", "who", "which", "where", "whose"})
+_ORDINALS = word_set(
+    "first second third fourth fifth sixth last latter former next other others rest two three"
+)
+_ALONE = word_set("latter former other others rest two")
+"""Of the ordinals, those that are one of several whatever follows, unless it is a noun."""
+_OPTIONS = word_set("one ones option options choice choices alternative alternatives suggestion item")
+_SUPERLATIVES = word_set("best worst most least cheapest newest oldest latest")
+_NO_COMPARATIVES = word_set(
+    """
+    after other over under number member answer order offer summer winter paper water computer power letter
+    user server printer router center centre river tower chapter corner dinner former latter leader player
+    singer writer owner buyer seller driver manager customer officer producer user matter river weather
+    west east interest rest test guest contest request forest guest harvest latest
+    """
+)
+_EXISTS = word_set("is are was were be been isn't aren't wasn't weren't 's exist exists has have had will")
+_BEFORE_THEN = word_set("by until till since back before after from only just and")
+_ENDS = frozenset({"", "?", ".", "!", ",", ";", ":"})
+_DEFINITE_WORDS = 3
+_NEVER_DEFINITE = word_set(
+    """
+    same way first second third last next only most least best worst past future world internet time end
+    beginning middle following public police government news weather moment morning evening afternoon night
+    north south east west other others one ones rest latter former two away again back now online yet
+    together instead tomorrow today tonight yesterday
+    """
+)
+_CLOSING = " \t\n?!.\"”’'…"
 
 
 def find_mentions(question: str) -> tuple[Mention, ...]:
@@ -105,6 +135,12 @@ def find_mentions(question: str) -> tuple[Mention, ...]:
         else:
             at += 1
     return tuple(found)
+
+
+def ellipsis_of(question: str) -> Mention:
+    """The empty mention that stands for what *question* leaves out: right before its final punctuation."""
+    at = len(question.rstrip(_CLOSING)) or len(question)
+    return Mention(start=at, end=at, text="", kind="ellipsis")
 
 
 def kind_of(text: str) -> MentionKind:
@@ -137,8 +173,12 @@ def _mention_at(question: str, line: Sequence[Token], at: int) -> Mention | None
         return _mention(question, token, token, _PRONOUNS[token.normal], possessive)
     if token.normal in _DEMONSTRATIVES:
         return _demonstrative_at(question, line, at)
-    if token.normal == "the":
-        return _definite_at(question, line, at)
+    if token.normal in ("the", "which"):
+        return _one_at(question, line, at) or (
+            _definite_at(question, line, at) if token.normal == "the" else None
+        )
+    if token.normal in ("there", "then"):
+        return _adverb_at(question, line, at)
     return None
 
 
@@ -230,9 +270,98 @@ def _demonstrated_noun(line: Sequence[Token], at: int) -> int | None:
     return last
 
 
-def _definite_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
-    if _normal(line, at + 1) not in GENERAL_NOUNS or _normal(line, at + 2) in _NOT_AFTER_THE:
+def _one_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
+    """ "the second one", "the cheaper", "which ones": one or some of several that were said."""
+    first = _normal(line, at + 1)
+    if line[at].normal == "which":
+        if first in ("one", "ones"):
+            return _mention(question, line[at + 1], line[at + 1], "one")
         return None
-    if at + 2 < len(line) and (line[at + 2].is_capitalized or line[at + 2].text in {'"', "“"}):
+    last = at + 1
+    graded = first in _SUPERLATIVES or (
+        first.endswith(("est", "er")) and len(first) > 4 and first not in _NO_COMPARATIVES
+    )
+    if first in _OPTIONS and first not in ("one", "ones"):
+        return None
+    if first in ("most", "least", "more", "less") and _normal(line, at + 2) not in _ENDS | FUNCTION_WORDS:
+        last += 1
+        graded = True
+    if (first not in _ORDINALS | {"one", "ones"} and not graded) or line[at + 1].is_capitalized:
+        return None
+    if _normal(line, last + 1) in _OPTIONS | {"two"}:
+        return _mention(question, line[at], line[last + 1], "one")
+    if [token.normal for token in line[last + 1 : last + 3]] in (
+        ["of", "them"],
+        ["of", "these"],
+        ["of", "those"],
+    ):
+        return _mention(question, line[at], line[last + 2], "one")
+    if [token.normal for token in line[last + 1 : last + 4]] == ["of", "the", "two"]:
+        return _mention(question, line[at], line[last + 3], "one")
+    following = _normal(line, last + 1)
+    closes = following in _ENDS or following in FUNCTION_WORDS - _NOT_AFTER_THE - {"ever"}
+    if first in ("one", "ones") or not closes:
+        return None
+    if first in _ALONE or (following != "time" and last > at):
+        return _mention(question, line[at], line[last], "one")
+    return None
+
+
+def _adverb_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
+    """ "there" and "then" where they point to a place or a time."""
+    token, before, after = line[at], _normal(line, at - 1), _normal(line, at + 1)
+    if token.normal == "there":
+        exists = after in _EXISTS or before in _EXISTS - {"had", "been"}
+        opens = at == 0 and after not in _ENDS
+        return None if exists or opens else _mention(question, token, token, "there")
+    if before in _BEFORE_THEN - {"and"} or (after in _ENDS - {","} and at > 2 and before not in _ENDS):
+        return _mention(question, token, token, "then")
+    return None
+
+
+def _definite_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
+    """ "the band"; "the blue pills"; not what a name, a quotation or a clause behind it makes clear."""
+    noun = at + 1
+    if _normal(line, noun) in GENERAL_NOUNS:
+        last = noun
+    else:
+        last = at
+        while (
+            last + 1 < len(line)
+            and last - at < _DEFINITE_WORDS
+            and line[last + 1].is_word
+            and not line[last + 1].is_capitalized
+            and line[last + 1].normal not in FUNCTION_WORDS | _NEVER_DEFINITE | _VERBS
+            and line[last + 1].normal[0].isalpha()
+        ):
+            last += 1
+        if last > at + 1 and _opens_predicate(line, at):
+            last -= 1  # "Is the museum open on Mondays?", "Which port does the client use?"
+        if last == at:
+            return None
+    if _normal(line, last + 1) in _NOT_AFTER_THE or _normal(line, last + 1) in ("one", "ones"):
+        return None
+    if last + 1 < len(line) and (line[last + 1].is_capitalized or line[last + 1].text in {'"', "“"}):
         return None  # "the album Thriller" needs nothing more
-    return _mention(question, line[at], line[at + 1], "the-noun")
+    return _mention(question, line[at], line[last], "the-noun")
+
+
+def _opens_predicate(line: Sequence[Token], at: int) -> bool:
+    """Whether the noun phrase at *at* is the subject between an auxiliary and its predicate."""
+    before = _normal(line, at - 1)
+    if before in {
+        "does",
+        "do",
+        "did",
+        "can",
+        "could",
+        "will",
+        "would",
+        "should",
+        "must",
+        "has",
+        "have",
+        "had",
+    }:
+        return True
+    return before in _BE and (at == 1 or _normal(line, at - 2) in _ENDS)

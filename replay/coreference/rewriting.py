@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.drift_evidence import Reading
 from replay.coreference.clauses import is_clause, phrase_of
+from replay.coreference.edit_evidence import edit_evidence
 from replay.coreference.ellipsis import worded
 from replay.coreference.fitting import fits
 from replay.coreference.mentions import REFLEXIVES
 from replay.coreference.substitution import CLAUSE, TITLES, in_place
 from replay.coreference.words import comparable_words, content_words
 
-MIN_PROBABILITY = 0.2
-"""Best BLEU and exact match on CANARD's development half are had from 0.15 to 0.3: a reading that is right
-every second time mends more questions than it spoils."""
+MIN_PROBABILITY = 0.6
+"""That an edit makes the question better; below it, it is not made. See docs/coreference.md for what other
+values cost and bring."""
 _MAX_INSERTED_CHARACTERS = 160  # for text that is written without spaces
 
 _AT_A_TIME = re.compile(r"\bat (?:this|that) (?:time|point|moment)$", re.IGNORECASE)
@@ -37,45 +38,73 @@ _LOOSE_VERB = re.compile(
 _LOOSE_END = re.compile(r"^(?:and|or)\s+|\s+(?:the|The|and|of)$")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What one reading would change in its question."""
+
+    start: int
+    end: int
+    """The place in the question that is replaced; empty for an insertion."""
+    put: str
+    """What comes there."""
+    names: frozenset[str]
+    """The words that the question then names."""
+
+
 def rewrite(question: str, readings: Sequence[Reading], *, min_probability: float = MIN_PROBABILITY) -> str:
     """
-    *question* with its mentions replaced by their antecedents, where that says more.
+    *question* with its mentions replaced by their antecedents, where that makes it better.
 
-    Left alone are mentions without an antecedent, readings with a distribution that gives their
-    antecedent less than *min_probability*, reflexives, antecedents that the question names already,
+    Left alone are mentions without an antecedent, reflexives, antecedents that the question names already,
     antecedents of more than ``MAX_INSERTED_WORDS`` words, clauses of which no noun phrase can be had,
     what can't stand in the mention's place (``replay.coreference.fitting``), a second mention of the same
-    antecedent, and any mention that overlaps one already replaced. Returns *question* itself
-    when nothing applies.
+    antecedent, any mention that overlaps one already replaced, and, where the reading has a
+    distribution, edits that are less probable than *min_probability* to make the question better (a
+    learned estimate). Returns *question* itself when nothing applies.
     """
     pieces: list[str] = []
     named: set[str] = set()
     done = 0
     for reading in sorted(readings, key=lambda r: (r.mention.start, -r.mention.end)):
-        mention = reading.mention
-        if mention.start < done or question[mention.start : mention.end] != mention.text:
+        edit = proposed(question, reading)
+        if edit is None or edit.start < done or edit.names <= named:
             continue
-        if certainty(reading) < min_probability:
-            continue
-        reading = _standing(_widened(question, reading))
-        mention, antecedent = reading.mention, reading.antecedent or ""
-        said = set(comparable_words(antecedent))
-        if mention.start < done or said <= named or not _is_insertable(antecedent):
-            continue
-        if not _says_more(question, reading, antecedent) or not fits(question, mention, antecedent):
-            continue
-        if mention.kind == "ellipsis":
-            put = _spaced(question, mention.start, worded(question, mention, antecedent, reading.source))
-        elif mention.text:
-            put = in_place(question, reading, antecedent)
-        else:
-            put = None
-        if put is None:
-            continue
-        named |= said
-        pieces += [question[done : mention.start], put]
-        done = mention.end
+        if reading.distribution and min_probability > 0:
+            if _worth(question, reading, edit.put) < min_probability:
+                continue
+        named |= edit.names
+        pieces += [question[done : edit.start], edit.put]
+        done = edit.end
     return "".join([*pieces, question[done:]]) if pieces else question
+
+
+def proposed(question: str, reading: Reading) -> Edit | None:
+    """What *reading* would change in *question*; None where nothing can be put so that it reads well."""
+    mention = reading.mention
+    if question[mention.start : mention.end] != mention.text:
+        return None
+    reading = _standing(_widened(question, reading))
+    mention, antecedent = reading.mention, reading.antecedent or ""
+    if not _is_insertable(antecedent) or not _says_more(question, reading, antecedent):
+        return None
+    if not fits(question, mention, antecedent):
+        return None
+    if mention.kind == "ellipsis":
+        put = _spaced(question, mention.start, worded(question, mention, antecedent, reading.source))
+    else:
+        put = in_place(question, reading, antecedent) if mention.text else None
+    if put is None:
+        return None
+    names = frozenset(comparable_words(antecedent))
+    return Edit(start=mention.start, end=mention.end, put=put, names=names)
+
+
+def _worth(question: str, reading: Reading, put: str) -> float:
+    """The probability that *put* in the place of *reading*'s mention makes *question* better."""
+    # numpy is loaded by whoever rewrites, never by `replay --help`.
+    from replay.coreference.small_network import EDIT, shipped
+
+    return shipped(EDIT).probabilities([edit_evidence(question, reading, put)])[0]
 
 
 def _spaced(question: str, at: int, put: str | None) -> str | None:

@@ -14,8 +14,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 # Python's \w leaves out combining marks, which would split words of most Indic scripts. From U+0300
 # on, everything but spaces and the blocks of punctuation is taken for a part of a word.
@@ -80,8 +81,7 @@ FUNCTION_WORDS = (
 """Words that say nothing of what a phrase is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True, gc=False):
     """A word, a clitic such as ``'s``, or one punctuation mark."""
 
     text: str
@@ -146,3 +146,10 @@ def word_f1(first: Sequence[str], second: Sequence[str]) -> float:
     """F1 of two bags of words, in [0, 1]; symmetric; 0 when either is empty."""
     shared = sum((Counter(first) & Counter(second)).values())
     return 2 * shared / (len(first) + len(second)) if shared else 0.0
+
+
+def singular(word: str) -> str:
+    """*word* without a plural's s, for comparing nouns."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ScenarioError
+from replay.coreference import drift_strict
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
 from replay.datasets.loading import read_conversations
@@ -143,6 +144,13 @@ def _detector(
 ) -> DriftDetector | None:
     if drift.match != "f1" and drift.mode != "evalconvqa":
         builder.fault("drift.match", f'"{drift.match}" needs mode: evalconvqa, whose setting it is')
+    threshold = drift.threshold
+    if drift.precision is not None:
+        if drift.mode != "strict":
+            builder.fault("drift.precision", f"mode: {drift.mode} gives no probabilities to draw a line at")
+        elif threshold is not None:
+            builder.fault("drift.precision", "drift.threshold draws the line already; leave one of them out")
+        threshold = drift_strict.threshold_for(drift.precision)
     if service is None:
         return None
     return DriftDetector(
@@ -150,7 +158,7 @@ def _detector(
         window=drift.window,
         background=drift.background,
         mode=drift.mode,
-        threshold=drift.threshold,
+        threshold=threshold,
         min_similarity=drift.semantic.min_similarity if drift.semantic else None,
         match=drift.match,
     )

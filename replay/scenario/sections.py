@@ -70,6 +70,8 @@ class DriftSection(Section):
     mode: Literal["strict", "hard", "evalconvqa"] = "strict"
     threshold: float | None = Field(default=None, ge=0, le=1)
     """From which probability on ``strict`` calls a question drifted; the rule's own when left out."""
+    precision: float | None = Field(default=None, gt=0, lt=1)
+    """Instead of ``threshold``: the one from which on so large a share of drifted questions really were."""
     match: Literal["f1", "em"] = "f1"
     """What ``evalconvqa`` compares: words of antecedents, or whole questions with mentions replaced."""
     semantic: SemanticSection | None = None

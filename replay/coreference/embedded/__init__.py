@@ -1,10 +1,10 @@
 """
-Coreference resolvers that ship with the program: no download, no model library, deterministic.
+The coreference resolver that ships with the program: no download, no model library, deterministic.
 
-They read the mentions of the question only. Candidate antecedents are gathered from everything the
-document holds (``candidates``). ``EmbeddedResolver`` scores them with small networks trained on human
-rewrites (``features``, ``network``, ``ranker``; ``python -m replay.coreference.training.train``) and
-gives a distribution over them; ``RulesResolver`` chooses among them by rules (``rules``).
+It reads the mentions of the question only, and what the question leaves out. Candidate antecedents are
+gathered from everything the document holds (``candidates``); small networks trained on human rewrites
+score them (``features``, ``network``, ``ranker``; ``python -m replay.coreference.training.train``) and give
+a distribution over them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import ClassVar
 
 from replay.core.drift_evidence import Reading
 from replay.coreference.embedded.choices import Choice, clusters
-from replay.coreference.embedded.rules import RulesResolver
 from replay.coreference.language import ENGLISH_ONLY
 from replay.coreference.resolver import Cluster, Document
 
-__all__ = ["VERSION", "EmbeddedResolver", "RulesResolver"]
+__all__ = ["VERSION", "EmbeddedResolver"]
 
-VERSION = 3
+VERSION = 4
 """Raised whenever a reading could come out differently: with new weights, features or candidates."""
 
 

@@ -1,38 +1,31 @@
 """
-Candidate antecedents: everything in a document that a mention could refer to.
+Candidate antecedents: everything in a document that its question could refer to.
 
-Found by form alone (capitals, quotation marks, determiners, years), in the title, the section, the
-background and every question and answer. Equal candidates, by content words, are one candidate with
-several occurrences, so that features of recency and salience can be computed on it.
+Found by form alone (capitals, quotation marks, determiners, years, lists), in the title, the section, the
+background and every question and answer (``pieces``). Equal candidates, by content words, are one
+candidate with several occurrences, so that features of recency and salience can be computed on it.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
-from replay.coreference.embedded.layout import Part, Place, holds_answer, layout
-from replay.coreference.embedded.lexicon import ORGANIZED_TITLES, PLAIN_SECTIONS, singular
-from replay.coreference.embedded.spans import YEARS, forms, is_date
+import msgspec
+
+from replay.coreference.embedded.layout import Part, Place, layout
+from replay.coreference.embedded.lexicon import ORGANIZED_TITLES
+from replay.coreference.embedded.looks import CandidateKind
+from replay.coreference.embedded.pieces import Piece, piece
+from replay.coreference.embedded.spans import is_date
 from replay.coreference.resolver import Document
-from replay.coreference.words import comparable_words, content_words, words
+from replay.coreference.words import comparable_words, singular, words
 
-CandidateKind = Literal["title", "section", "name", "quote", "phrase", "words", "date", "answer", "clause"]
-
-_MAX_KEY_WORDS = 9
 _MAX_TOPIC_NAMES = 60
-_SHORT_ANSWER_WORDS = 8
 _CLAUSE_TURNS = 2
 """Whole longer answers are candidates this many turns back."""
-_MAX_CLAUSE_CHARACTERS = 1000
-_MAX_SECTION_CHARACTERS = 300
-_SECTION_SEPARATORS = re.compile(r"\s*\([^()]*\)\s*|\s*[:;,–]\s*|\s+and\s+")
-_TRIMMED = " \t\n,;:.\"'“”‘’"
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(msgspec.Struct, frozen=True, gc=False):
     """One place where a candidate stands."""
 
     place: Place
@@ -41,14 +34,11 @@ class Occurrence:
     start: int
     end: int
     """Offsets in the document's text."""
-    position: float
-    """Where in its part it begins, 0 the start, 1 the end."""
     before: str
     """The word before it, in normal form."""
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """A possible antecedent."""
 
     text: str
@@ -56,12 +46,9 @@ class Candidate:
     key: tuple[str, ...]
     """Its content words; equal keys are one candidate."""
     kind: CandidateKind
-    occurrences: list[Occurrence] = field(default_factory=list)
-
-    @property
-    def head(self) -> str:
-        """The last content word, which for an English noun phrase is mostly its noun."""
-        return self.key[-1]
+    occurrences: list[Occurrence]
+    rows: list[int]
+    """For each occurrence its row, counted through all pieces of the document."""
 
     @property
     def first(self) -> Occurrence:
@@ -87,41 +74,59 @@ class Topic:
         return any(singular(word) in ORGANIZED_TITLES for word in words(self.note))
 
 
-def gather(document: Document) -> tuple[Topic, list[Candidate]]:
-    """
-    The topic of *document* and its candidates, ordered by first occurrence.
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A document's pieces and what they offer."""
 
-    The candidate that names the topic, where there is one, has the kind "title" and comes first.
-    """
+    topic: Topic
+    candidates: list[Candidate]
+    """Ordered by first occurrence; one that names the topic has the kind "title" and comes first."""
+    parts: tuple[Part, ...]
+    pieces: tuple[Piece, ...]
+    """One for each part."""
+
+
+def gather(document: Document) -> Gathered:
+    """The topic of *document* and its candidates."""
     parts = layout(document)
-    gathered = _Gathered()
-    title = next((part for part in parts if part.place == "title"), None)
+    pieces = []
+    by_key: dict[tuple[str, ...], Candidate] = {}
     topic = Topic("", ())
-    if title is not None:
-        text, note = split_title(title.text)
-        start = title.text.index(text)
-        topic = Topic(text, comparable_words(text), note)
-        gathered.add(title, start, start + len(text), "title")
     last_turn = len(document.turns) - 1
+    row = 0
     for part in parts:
-        if part.place == "section":
-            _add_section(gathered, part)
-        elif part.place == "answer" and not holds_answer(part.text):
-            continue
-        elif part.place != "title":
-            for form in forms(part.text, part.place == "question"):
-                gathered.add(part, form.start, form.end, form.kind, form.before)
-            if part.place == "answer":
-                _add_answer(gathered, part, last_turn)
-    candidates = list(gathered.by_key.values())
-    if title is None:
+        text = part.text
+        if part.place == "title":
+            text, note = split_title(text)
+            topic = Topic(text, comparable_words(text), note)
+        seen = piece(text, part.place)
+        pieces.append(seen)
+        if part.place != "answer" or seen.answers:
+            old = last_turn - part.turn >= _CLAUSE_TURNS
+            for index, found in enumerate(seen.found, row):
+                if old and found.kind == "clause":
+                    continue
+                occurrence = Occurrence(
+                    part.place, part.turn, part.start + found.start, part.start + found.end, found.before
+                )
+                known = by_key.get(found.key)
+                if known is None:
+                    by_key[found.key] = Candidate(found.text, found.key, found.kind, [occurrence], [index])
+                    continue
+                known.occurrences.append(occurrence)
+                known.rows.append(index)
+                if found.kind in ("answer", "list") and known.kind in ("phrase", "words"):
+                    known.kind = found.kind
+        row += len(seen.found)
+    candidates = list(by_key.values())
+    if not topic.key:
         main = most_said(candidates)
         if main is not None:
             main.kind = "title"
             candidates.remove(main)
             candidates.insert(0, main)
             topic = Topic(main.text, main.key)
-    return topic, candidates
+    return Gathered(topic, candidates, parts, tuple(pieces))
 
 
 def split_title(title: str) -> tuple[str, str]:
@@ -152,68 +157,11 @@ def most_said(candidates: list[Candidate]) -> Candidate | None:
         shorter = (key for key in said if len(key) < len(name.key) and set(key) <= set(name.key))
         return said[name.key] + sum(said[key] for key in shorter)
 
+    # What only opens utterances ("Hello", "Net") has its capital from there.
+    inside = [n for n in names[:_MAX_TOPIC_NAMES] if len(n.key) > 1 or any(o.before for o in n.occurrences)]
     if names:
-        return max(names[:_MAX_TOPIC_NAMES], key=weight)
+        return max(inside or names[:_MAX_TOPIC_NAMES], key=weight)
     opening = [
         c for c in candidates if c.first.place == "question" and c.first.turn == 0 and c.kind != "date"
     ]
     return opening[-1] if opening else None
-
-
-class _Gathered:
-    """Candidates by key, in the order they were found."""
-
-    def __init__(self) -> None:
-        self.by_key: dict[tuple[str, ...], Candidate] = {}
-
-    def add(self, part: Part, start: int, end: int, kind: CandidateKind, before: str = "") -> None:
-        text = part.text[start:end]
-        trimmed = text.lstrip(_TRIMMED)
-        start += len(text) - len(trimmed)
-        text = trimmed.rstrip(_TRIMMED)
-        key = comparable_words(text) if kind in ("title", "name", "quote") else content_words(text)
-        if not key or (len(key) > _MAX_KEY_WORDS and kind not in ("clause", "title")):
-            return
-        if kind not in ("date", "title", "clause") and is_date(key):
-            return
-        length = max(1, len(part.text))
-        occurrence = Occurrence(
-            place=part.place,
-            turn=part.turn,
-            start=part.start + start,
-            end=part.start + start + len(text),
-            position=start / length,
-            before=before,
-        )
-        known = self.by_key.get(key)
-        if known is None:
-            self.by_key[key] = Candidate(text=text, key=key, kind=kind, occurrences=[occurrence])
-        else:
-            known.occurrences.append(occurrence)
-            if kind == "answer" and known.kind in ("phrase", "words"):
-                known.kind = kind
-
-
-def _add_section(gathered: _Gathered, part: Part) -> None:
-    """A section title's years, and each thing it names: "1974-1977: Streetlife Serenade and Turnstiles"."""
-    text = part.text[:_MAX_SECTION_CHARACTERS]
-    for match in YEARS.finditer(text):
-        gathered.add(part, *match.span(), "date")
-    start = 0
-    pieces: list[tuple[int, int]] = []
-    for separator in [*_SECTION_SEPARATORS.finditer(text), None]:
-        pieces.append((start, separator.start() if separator else len(text)))
-        start = separator.end() if separator else start
-    if len(pieces) > 1 and not YEARS.search(text) and ":" not in text:
-        pieces.insert(0, (0, len(text)))  # "The Old Man and the Sea" is one thing, perhaps
-    for start, stop in pieces:
-        if not set(content_words(text[start:stop])) <= PLAIN_SECTIONS:
-            gathered.add(part, start, stop, "section")
-
-
-def _add_answer(gathered: _Gathered, part: Part, last_turn: int) -> None:
-    said = len(part.text.split()) if len(part.text) <= _MAX_CLAUSE_CHARACTERS else _MAX_CLAUSE_CHARACTERS
-    if said <= _SHORT_ANSWER_WORDS:
-        gathered.add(part, 0, len(part.text), "answer")
-    elif last_turn - part.turn < _CLAUSE_TURNS and said < _MAX_CLAUSE_CHARACTERS:
-        gathered.add(part, 0, len(part.text), "clause")

@@ -102,10 +102,3 @@ def gender(key: Sequence[str]) -> float:
         if word in _WOMEN:
             return -1.0
     return first_names().get(key[0], 0.0)
-
-
-def singular(word: str) -> str:
-    """*word* without a plural's s, for comparing nouns."""
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word

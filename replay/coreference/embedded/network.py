@@ -16,65 +16,70 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
-from replay.coreference.embedded.features import Matrix
-from replay.coreference.embedded.mention_features import KINDS
-
-Array = npt.NDArray[np.float64]
+from replay.coreference.embedded.asked import KINDS
+from replay.coreference.embedded.features import Described
+from replay.coreference.embedded.looks import Matrix
 
 WEIGHTS = "weights.npz"
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """One member of the ensemble."""
-
-    mention: Array
-    candidate: Array
-    bias: Array
-    hidden: Array
-    hidden_bias: Array
-    out: Array
-    wide: Array
-
-    def scores(self, mention: Array, rows: Array) -> Array:
-        """One score for each of *rows*."""
-        first = np.maximum(rows @ self.candidate + (mention @ self.mention + self.bias), 0)
-        second = np.maximum(first @ self.hidden + self.hidden_bias, 0)
-        kind = mention[: len(KINDS)] @ self.wide
-        scores: Array = second @ self.out + rows @ kind
-        return scores
-
-
-PARAMETERS = tuple(field.name for field in fields(Network))
-
-
-@dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Networks whose scores are averaged."""
+    """Networks side by side, whose scores are averaged."""
 
-    networks: tuple[Network, ...]
+    mention: Matrix
+    """(A, networks x width)."""
+    candidate: Matrix
+    """(S, networks x width)."""
+    fit: Matrix
+    """(F, networks x width)."""
+    gate: Matrix
+    """(A, networks x width): how much the mention wants of what the first layer sees of a candidate."""
+    bias: Matrix
+    """(2, networks x width): of every row, and of leaving alone besides."""
+    hidden: Matrix
+    """(networks, width, hidden width)."""
+    hidden_bias: Matrix
+    """(networks, 1, hidden width)."""
+    out: Matrix
+    """(networks, hidden width, 1)."""
+    wide_candidate: Matrix
+    """(kinds, S), of all networks."""
+    wide_fit: Matrix
+    """(kinds, F)."""
+    wide_alone: Matrix
+    """(kinds,)."""
 
-    def probabilities(self, mention: Matrix, rows: Matrix) -> Array:
+    def probabilities(self, described: Described) -> npt.NDArray[np.float64]:
         """
-        The probability of leaving the mention alone, then one for each candidate; they sum to 1.
+        For each mention the probability of leaving it alone, then one for each candidate.
 
-        In double precision, so that the number of threads numpy adds with can't change a digit that
-        is kept.
+        (mentions, candidates + 1); rows sum to 1.
         """
-        seen = with_leave_alone(rows).astype(np.float64)
-        about = mention.astype(np.float64)
-        scores: Array = np.mean([n.scores(about, seen) for n in self.networks], axis=0)
-        scores = np.exp(scores - scores.max())
-        probabilities: Array = scores / scores.sum()
+        mentions, fits = described.mentions, described.fits
+        count, size = fits.shape[:2]
+        kinds = mentions[:, : len(KINDS)]
+        seen = np.empty((count, size + 1, self.candidate.shape[1]), np.float32)
+        seen[:, 0] = self.bias[1]
+        seen[:, 1:] = described.candidates @ self.candidate
+        seen[:, 1:] += fits @ self.fit
+        seen *= 1 + (mentions @ self.gate)[:, None]
+        seen += (mentions @ self.mention + self.bias[0])[:, None]
+        np.maximum(seen, 0, out=seen)
+        networks, width = self.hidden.shape[:2]
+        by_network = seen.reshape(-1, networks, width).transpose(1, 0, 2)
+        second = np.maximum(by_network @ self.hidden + self.hidden_bias, 0)
+        scores = (second @ self.out)[:, :, 0].mean(axis=0, dtype=np.float64).reshape(count, size + 1)
+        scores[:, 0] += kinds @ self.wide_alone
+        wide = kinds @ self.wide_candidate
+        scores[:, 1:] += wide @ described.candidates.T
+        scores[:, 1:] += np.matmul(fits, (kinds @ self.wide_fit)[:, :, None])[:, :, 0]
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities: npt.NDArray[np.float64] = scores / scores.sum(axis=1, keepdims=True)
         return probabilities
 
 
-def with_leave_alone(rows: Matrix) -> Matrix:
-    """*rows* with the row of leaving alone in front and a column in front that marks it."""
-    extended = np.zeros((len(rows) + 1, rows.shape[1] + 1), np.float32)
-    extended[0, 0] = 1.0
-    extended[1:, 1:] = rows
-    return extended
+PARAMETERS = tuple(field.name for field in fields(Ensemble))
 
 
 @cache
@@ -85,6 +90,5 @@ def shipped() -> Ensemble:
 
 
 def unpacked(arrays: Mapping[str, npt.NDArray[np.float16]]) -> Ensemble:
-    """The ensemble that is stored as one array for each of ``PARAMETERS``, networks along its first axis."""
-    wide = [arrays[name].astype(np.float64) for name in PARAMETERS]
-    return Ensemble(tuple(Network(*parameters) for parameters in zip(*wide, strict=True)))
+    """The ensemble that is stored as one array for each of ``PARAMETERS``."""
+    return Ensemble(*(arrays[name].astype(np.float32) for name in PARAMETERS))

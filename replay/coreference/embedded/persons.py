@@ -12,7 +12,8 @@ text tells is not meant by the other pronoun. Nothing here is trained.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 
 from replay.core.drift_evidence import Mention
 from replay.coreference.embedded.candidates import Candidate, Topic
@@ -26,11 +27,10 @@ from replay.coreference.embedded.lexicon import (
     TIMES,
     WORKS,
     gender,
-    singular,
 )
 from replay.coreference.embedded.scene import Scene
 from replay.coreference.resolver import Document
-from replay.coreference.words import content_words, tokens, word_set, words
+from replay.coreference.words import content_words, singular, tokens, word_set, words
 
 _ORGANIZATIONS = GROUPS | word_set(
     """
@@ -137,16 +137,10 @@ class Persons:
 
     def __init__(self, scene: Scene) -> None:
         self._context = scene.document.context()
+        self._document = scene.document
         self._topic = scene.topic
-        self._persons: set[str] = set()
-        """Words of those who are evidently persons; the last names of others with them."""
-        self._things: set[tuple[str, ...]] = set()
-        names = [c for c in scene.candidates if c.kind in ("title", "name", "section")]
-        for name in names:
-            self._weigh(name)
-        self._sexes = _sexes(names)
-        self._topic_sex = 0.0 if gender(self._topic.key) else _sex_by_pronouns(scene.document, self._topic)
-        self._topic_is_thing = self._topic.key in self._things
+        self._names = {c.key: c for c in scene.candidates if c.kind in ("title", "name", "section")}
+        self._weighed: dict[tuple[str, ...], float] = {}
 
     def could_mean(self, mention: Mention, candidate: Candidate) -> bool:
         """Whether nothing forbids *candidate* as the antecedent of *mention*."""
@@ -158,46 +152,72 @@ class Persons:
         """Whether *candidate* is evidently no single person."""
         if candidate.kind not in _PERSONS_KINDS:
             return True
-        if candidate.key in self._things:
+        if self._evidence(candidate.key) < 0:
             return True
-        said = tokens(candidate.text)
-        named = any(token.is_capitalized for token in said[1:])
-        if candidate.kind in ("phrase", "words") or (candidate.kind in ("answer", "section") and not named):
-            return not _is_person_phrase(candidate)
+        described = candidate.kind in ("answer", "section") and not _names_inside(candidate.text)
+        if described or candidate.kind in ("phrase", "words"):
+            return not _is_person_phrase(candidate.text, candidate.key)
         if not MONTHS.isdisjoint(candidate.key) and not gender(candidate.key):
             return True  # "Every Monday"
-        return self._topic_is_thing and (self._names_the_thing(candidate) or _only_opens(candidate))
+        if self._evidence(self._topic.key) >= 0:
+            return False
+        return _only_opens(candidate) or self._names_the_thing(candidate)
 
     def _names_the_thing(self, candidate: Candidate) -> bool:
         """Whether it is the topic by a shorter name: "Brackwater" for "Brackwater Museum"."""
         key = frozenset(candidate.key)
-        return key <= set(self._topic.key) and not key & self._persons
+        return key <= set(self._topic.key) and not any(
+            key.intersection(name) for name in self._names if self._evidence(name) > 0
+        )
 
     def _is_other_sex(self, mention: Mention, candidate: Candidate) -> bool:
         """Whether the texts say that *candidate* is a man where the mention is "she", or the reverse."""
         wanted = 1.0 if mention.kind == "he" else -1.0
         if candidate.key == self._topic.key:
-            return self._topic_sex * wanted < 0
-        return self._sexes.get(candidate.key, 0.0) * wanted < 0
+            if gender(candidate.key):
+                return False
+            return _sex_by_pronouns(self._document, self._topic) * wanted < 0
+        return self._sex(candidate.key) * wanted < 0
 
-    def _weigh(self, candidate: Candidate) -> None:
+    def _evidence(self, key: tuple[str, ...]) -> float:
+        """1 for a name that is evidently a person's, -1 for one that is evidently a thing's, else 0."""
+        name = self._names.get(key)
+        if name is None:
+            return 0.0
+        if key not in self._weighed:
+            self._weighed[key] = self._weigh(name)
+        return self._weighed[key]
+
+    def _weigh(self, candidate: Candidate) -> float:
         definitions = list(self._definitions(candidate))
         noun = _main_noun(candidate.text)
         if (candidate.key == self._topic.key and self._topic.is_organized) or (
             noun in _NAME_ENDS and len(candidate.key) > 1
         ):
-            self._things.add(candidate.key)
-            return
+            return -1.0
         is_person = any(is_person_noun(head) for one, _, heads in definitions if one for head in heads)
         if is_person or gender(candidate.key) or self._is_born(candidate):
-            self._persons.update(candidate.key)
-            return
+            return 1.0
         is_defined = any(
             certain or not one or not _THINGS.isdisjoint(heads) for one, certain, heads in definitions
         )
         is_introduced = any(singular(o.before) in _NAMED_THINGS for o in candidate.occurrences)
-        if is_defined or is_introduced or _is_named_like_a_thing(candidate, noun):
-            self._things.add(candidate.key)
+        return -float(
+            is_defined or is_introduced or _is_named_like_a_thing(candidate.text, candidate.key, noun)
+        )
+
+    def _sex(self, key: tuple[str, ...]) -> float:
+        """
+        The sex of a last name, by the fuller names it ends ("Lee", after "Mary Lee"), and of a name that
+        follows a relative ("his aunt Keiko"); 0 where that is not of one mind.
+        """
+        name = self._names.get(key)
+        if name is None or gender(key):
+            return 0.0
+        told = [gender((o.before,)) for o in name.occurrences if o.before in RELATIVES]
+        if len(key) == 1:
+            told += [gender(other) for other in self._names if len(other) > 1 and other[-1] == key[0]]
+        return told[0] if told and (min(told) >= _SURE_OF_SEX or max(told) <= -_SURE_OF_SEX) else 0.0
 
     def _definitions(self, candidate: Candidate) -> Iterator[tuple[bool, bool, tuple[str, ...]]]:
         """
@@ -216,25 +236,6 @@ class Persons:
         return any(_BORN.match(self._context, o.end) for o in candidate.occurrences)
 
 
-def _sexes(names: Sequence[Candidate]) -> dict[tuple[str, ...], float]:
-    """
-    The sex of last names, by the fuller names they end ("Lee", after "Mary Lee"), and of names that
-    follow a relative ("his aunt Keiko"); left out where that is not of one mind.
-    """
-    fuller: dict[str, list[float]] = {}
-    for name in names:
-        if len(name.key) > 1:
-            fuller.setdefault(name.key[-1], []).append(gender(name.key))
-    sexes = {}
-    for name in names:
-        if not gender(name.key):
-            told = [gender((o.before,)) for o in name.occurrences if o.before in RELATIVES]
-            told += fuller.get(name.key[0], []) if len(name.key) == 1 else []
-            if told and (min(told) >= _SURE_OF_SEX or max(told) <= -_SURE_OF_SEX):
-                sexes[name.key] = told[0]
-    return sexes
-
-
 def _sex_by_pronouns(document: Document, topic: Topic) -> float:
     """1 or -1 by the pronouns of the background and of questions that name the topic first, else 0."""
     said = list(words(document.background))
@@ -247,13 +248,20 @@ def _sex_by_pronouns(document: Document, topic: Topic) -> float:
     return float(he - she)
 
 
-def _is_person_phrase(candidate: Candidate) -> bool:
+@lru_cache(maxsize=8192)
+def _names_inside(text: str) -> bool:
+    """Whether a word of *text* behind the first has a capital."""
+    return any(token.is_capitalized for token in tokens(text)[1:])
+
+
+@lru_cache(maxsize=8192)
+def _is_person_phrase(text: str, key: tuple[str, ...]) -> bool:
     """ "their grandfather", "the owner of the shop"; not "the twins", not "her father's workshop"."""
-    said = content_words(_noun_phrase(candidate.text))
+    said = content_words(_noun_phrase(text))
     if not said or singular(said[-1]) != said[-1] or said[-1] in PLURAL_PEOPLE:
         return False
-    owned = "'s " in candidate.text or "’s " in candidate.text
-    return is_person_noun(said[-1]) or (not owned and bool(gender(candidate.key)))
+    owned = "'s " in text or "’s " in text
+    return is_person_noun(said[-1]) or (not owned and bool(gender(key)))
 
 
 def _only_opens(candidate: Candidate) -> bool:
@@ -271,6 +279,7 @@ def _heads(definition: str) -> Iterator[str]:
     return filter(None, map(_main_noun, _AND.split(_noun_phrase(definition))))
 
 
+@lru_cache(maxsize=8192)
 def _main_noun(name: str) -> str:
     """The noun that says what is named: "museum" for "Museum of Clocks"."""
     said = content_words(_noun_phrase(name))
@@ -282,11 +291,12 @@ def _noun_phrase(text: str) -> str:
     return _ENDS_NOUN_PHRASE.split(text, maxsplit=1)[0]
 
 
-def _is_named_like_a_thing(candidate: Candidate, noun: str) -> bool:
+@lru_cache(maxsize=8192)
+def _is_named_like_a_thing(text: str, key: tuple[str, ...], noun: str) -> bool:
     """ "The Glass Ferry", "Kneewright hinge"; not "The Queen"."""
     if is_person_noun(noun):
         return False
-    if candidate.text.lower().startswith("the "):
+    if text.lower().startswith("the "):
         return True
-    last = [token for token in tokens(candidate.text) if token.is_word][-1:]
-    return len(candidate.key) > 1 and candidate.text[0].isupper() and not any(t.is_capitalized for t in last)
+    last = [token for token in tokens(text) if token.is_word][-1:]
+    return len(key) > 1 and text[0].isupper() and not any(t.is_capitalized for t in last)

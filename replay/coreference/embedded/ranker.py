@@ -20,6 +20,10 @@ from replay.coreference.resolver import Document
 
 LEAST_PROBABILITY = 0.005
 """Less probable antecedents are left out of a distribution."""
+LEAST_ELLIPSIS = 0.05
+"""Where it is less probable than this that a question leaves anything out, nothing is said of it."""
+_COUNTS = 0.001
+"""Less probable candidates are not asked whether they can be meant, and count for nothing where one is."""
 _DIGITS = 1e6
 """Probabilities are kept to a millionth, so that the last bits of a sum decide nothing."""
 
@@ -27,16 +31,17 @@ _DIGITS = 1e6
 def read_document(document: Document, ensemble: Ensemble) -> tuple[Choice, ...]:
     """One choice per mention of the document's question, in order of position, with distributions."""
     scene = look_at(document)
-    if scene is None:
-        return ()
     if not scene.candidates:
-        return tuple(choice(mention, None) for mention in scene.mentions)
-    persons = Persons(scene)
+        return tuple(choice(mention, None) for mention in scene.mentions[:-1])
+    table = ensemble.probabilities(describe(scene)).tolist()
+    persons: Persons | None = None
     chosen = []
-    for mention, (about, rows) in zip(scene.mentions, describe(scene), strict=True):
-        probabilities = ensemble.probabilities(about, rows).tolist()
-        possible = _possible(persons, mention, scene.candidates, probabilities)
-        chosen.append(_chosen(mention, scene.candidates, possible))
+    for mention, probabilities in zip(scene.mentions, table, strict=True):
+        if mention.kind in ("he", "she"):
+            persons = persons or Persons(scene)
+            probabilities = _possible(persons, mention, scene.candidates, probabilities)
+        if mention.kind != "ellipsis" or 1 - probabilities[0] >= LEAST_ELLIPSIS:
+            chosen.append(_chosen(mention, scene.candidates, probabilities))
     return tuple(chosen)
 
 
@@ -51,7 +56,7 @@ def _possible(
     """
     leave_alone, *given = probabilities
     kept = [
-        p if persons.could_mean(mention, candidate) else 0.0
+        p if p >= _COUNTS and persons.could_mean(mention, candidate) else 0.0
         for p, candidate in zip(given, candidates, strict=True)
     ]
     if kept == given:
@@ -66,10 +71,12 @@ def _possible(
 def _chosen(mention: Mention, candidates: Sequence[Candidate], probabilities: Sequence[float]) -> Choice:
     """The most probable reading; of equally probable ones the first, leaving alone before all."""
     # Cut off, not rounded: the sum never exceeds 1.
-    leave_alone, *kept = (math.floor(p * _DIGITS) / _DIGITS for p in probabilities)
-    ranked = sorted(range(len(kept)), key=lambda index: (-kept[index], index))
-    best = ranked[0]
-    distribution = tuple(
-        (kept[index], candidates[index].text) for index in ranked if kept[index] >= LEAST_PROBABILITY
+    leave_alone = math.floor(probabilities[0] * _DIGITS) / _DIGITS
+    ranked = sorted(
+        (-math.floor(p * _DIGITS) / _DIGITS, index)
+        for index, p in enumerate(probabilities[1:])
+        if p >= LEAST_PROBABILITY
     )
-    return choice(mention, candidates[best] if kept[best] > leave_alone else None, distribution)
+    distribution = tuple((-p, candidates[index].text) for p, index in ranked)
+    best = candidates[ranked[0][1]] if ranked and -ranked[0][0] > leave_alone else None
+    return choice(mention, best, distribution)

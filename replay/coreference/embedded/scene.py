@@ -6,25 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.core.drift_evidence import Mention
+from replay.coreference.embedded.asked import Asked, asked
 from replay.coreference.embedded.candidates import Candidate, Topic, gather
 from replay.coreference.embedded.lexicon import gender
-from replay.coreference.mentions import find_mentions
+from replay.coreference.embedded.pieces import Piece
 from replay.coreference.resolver import Document
-from replay.coreference.words import content_words, tokens, words
+from replay.coreference.words import tokens, words
 
 _NO_PERSONS_WORDS = frozenset({"and", "in", "on", "for", "with"})
 """Words that a long title of a work or an event may hold, and a person's name doesn't."""
+_SPOKEN_OF = ("he", "she", "they", "it")
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A document as the resolvers see it."""
+    """A document as the resolver sees it."""
 
     document: Document
-    mentions: tuple[Mention, ...]
-    """Those of the question, in order of position."""
+    asked: Asked
+    """The question."""
     topic: Topic
+    topic_words: frozenset[str]
     candidates: Sequence[Candidate]
+    pieces: tuple[Piece, ...]
     topic_is_person: bool
     topic_gender: float
     """1 a man, -1 a woman, 0 unknown; from the name, else from the pronouns used so far."""
@@ -32,34 +36,40 @@ class Scene:
     """How many questions, this one too, use each kind of pronoun."""
     last_turn: int
     """0-based index of the newest turn; -1 without any."""
-    question_words: frozenset[str]
     named_in_question: frozenset[int]
     """Mentions of one person (by start) that the question itself names before."""
 
+    @property
+    def mentions(self) -> tuple[Mention, ...]:
+        return self.asked.mentions
 
-def look_at(document: Document) -> Scene | None:
-    """The scene of *document*; None where its question has no mention."""
-    mentions = find_mentions(document.question)
-    if not mentions:
-        return None
-    topic, candidates = gather(document)
-    said = {"he": 0, "she": 0, "they": 0, "it": 0}
-    for spoken_of in [*(find_mentions(turn.question) for turn in document.turns), mentions]:
-        kinds = [mention.kind for mention in spoken_of]
-        for kind in said:
-            said[kind] += kind in kinds
+    @property
+    def question_words(self) -> frozenset[str]:
+        return self.asked.content
+
+
+def look_at(document: Document) -> Scene:
+    """The scene of *document*."""
+    seen = gather(document)
+    topic = seen.topic
+    question = asked(document.question)
+    said = dict.fromkeys(_SPOKEN_OF, 0)
+    for spoken_of in [*(asked(turn.question) for turn in document.turns), question]:
+        for kind in _SPOKEN_OF:
+            said[kind] += kind in spoken_of.kinds
     is_person = _is_person(topic, said)
     return Scene(
         document=document,
-        mentions=mentions,
+        asked=question,
         topic=topic,
-        candidates=candidates,
+        topic_words=frozenset(topic.key),
+        candidates=seen.candidates,
+        pieces=seen.pieces,
         topic_is_person=is_person,
         topic_gender=gender(topic.key) or float((said["he"] > said["she"]) - (said["he"] < said["she"])),
         said_before=said,
         last_turn=len(document.turns) - 1,
-        question_words=frozenset(content_words(document.question)),
-        named_in_question=_named_before(document.question, mentions, topic.key if is_person else ()),
+        named_in_question=_named_before(document.question, question, topic.key if is_person else ()),
     )
 
 
@@ -83,14 +93,16 @@ def _looks_like_a_person(topic: Topic) -> bool:
     )
 
 
-def _named_before(question: str, mentions: Sequence[Mention], topic_key: Sequence[str]) -> frozenset[int]:
+def _named_before(question: str, asked: Asked, topic_key: Sequence[str]) -> frozenset[int]:
     """Where "he" or "she" follows a name of that sex, or the topic's, in the same question."""
+    if not {"he", "she"} & asked.kinds:
+        return frozenset()
     earliest = {"he": len(question), "she": len(question)}
-    for token in tokens(question)[1:]:
+    for token in asked.line[1:]:
         if token.is_capitalized:
             sex = gender((token.normal,))
             named_topic = sex == 0 and token.normal in topic_key
             for kind, fits in (("he", sex > 0), ("she", sex < 0)):
                 if fits or named_topic:
                     earliest[kind] = min(earliest[kind], token.start)
-    return frozenset(m.start for m in mentions if m.start > earliest.get(m.kind, len(question)))
+    return frozenset(m.start for m in asked.mentions if m.start > earliest.get(m.kind, len(question)))

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
+import msgspec
+
 from replay.coreference.embedded.lexicon import MONTHS
-from replay.coreference.words import FUNCTION_WORDS, Token, tokens, word_set
+from replay.coreference.words import FUNCTION_WORDS, Token, word_set
 
 FormKind = Literal["quote", "name", "phrase", "words", "date"]
 
@@ -27,6 +27,15 @@ _SHORT_ANSWER_TOKENS = 12
 
 _QUOTED = re.compile(r'["“]([^"“”]{2,60})["”]')
 YEARS = re.compile(r"\b(?:1[0-9]|20)\d\d(?:s|\s?[-–]\s?\d{2,4})?(?!\w)")
+_MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_CLOCK = r"\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b\.?|o['’]clock)|\d{1,2}:\d\d|noon|midnight"
+MOMENTS = re.compile(
+    rf"\b(?:(?:next|last|this)\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b(?:,?\s(?:the\s)?)?)"
+    rf"(?:\d{{1,2}}\s{_MONTH}|{_MONTH}\s\d{{1,2}}|(?:morning|afternoon|evening|night)\b)?(?:,?\s?at\s(?:{_CLOCK}|\d{{1,2}}))?"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:,?\s\d{{4}})?|\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s\d{{4}})?"
+    rf"|\b{_MONTH}\s\d{{4}}|\b(?:{_CLOCK})|\b(?:tomorrow|next\s(?:week|month|year)|(?:early|late|mid)\s{_MONTH})\b"
+)
+"""Days and times of day: "Friday at 3", "15 May", "14:30"."""
 _INSIDE_NAMES = word_set("of & de la le von van del da di al el bin 's - du der dos y")
 _BEFORE_THE = word_set("of and for on")
 _OPENERS = word_set(
@@ -40,8 +49,7 @@ _OPENING = frozenset("\"“‘'(,")
 _SENTENCE_ENDS = frozenset('.?!;:"“')
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True, gc=False):
     """A span of an utterance, in offsets of it."""
 
     start: int
@@ -51,12 +59,14 @@ class Form:
     """The word before it, in normal form ("album" in "the album Thriller"); empty at the start."""
 
 
-@lru_cache(maxsize=4096)
-def forms(text: str, is_question: bool) -> tuple[Form, ...]:
-    """The spans of *text* that may name something, in a fixed order, each once."""
-    text = text[:MAX_SCANNED_CHARACTERS]
-    line = tokens(text)
+def forms(text: str, line: Sequence[Token], is_question: bool) -> list[Form]:
+    """
+    The spans of *text* that may name something, in a fixed order, each once.
+
+    *line* are its tokens, the ends of its lines among them as punctuation (``lines_closed``).
+    """
     by_kind: list[tuple[FormKind, Iterable[tuple[int, int]]]] = [
+        ("date", (match.span() for match in MOMENTS.finditer(text))),
         ("quote", (match.span(1) for match in _QUOTED.finditer(text))),
         ("name", _names(line)),
         ("phrase", _phrases(line)),
@@ -69,10 +79,15 @@ def forms(text: str, is_question: bool) -> tuple[Form, ...]:
         for span in spans:
             found.setdefault(span, kind)
     starts = [token.start for token in line]
-    return tuple(
+    return [
         Form(start, end, kind, _word_before(line, bisect_left(starts, start)))
         for (start, end), kind in found.items()
-    )
+    ]
+
+
+def lines_closed(text: str) -> str:
+    """*text*, as far as it is looked at, with a semicolon at the end of each line: no name goes beyond."""
+    return text[:MAX_SCANNED_CHARACTERS].replace("\n", ";")
 
 
 def _word_before(line: Sequence[Token], at: int) -> str:

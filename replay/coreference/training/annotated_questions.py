@@ -7,11 +7,15 @@ What the learned resolver is trained on and measured with.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from replay.core.conversation import Conversation
 from replay.core.history import Exchange
+from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
 from replay.coreference.resolver import Document, document_of
 from replay.datasets.loading import read_conversations
 
@@ -27,11 +31,18 @@ class Example:
     """What it is about (an article, a topic): never on both sides of a split."""
     document: Document
     rewrite: str
+    source: str = ""
+    """The file it comes from, without its folder and ending."""
 
     @property
     def fold(self) -> int:
         """The fold that its group belongs to, the same in every process."""
-        return hashlib.md5(self.group.encode()).digest()[0] % FOLDS
+        return fold_of(self.group)
+
+
+def fold_of(group: str) -> int:
+    """The fold of a group by its name, from 0."""
+    return hashlib.md5(group.encode()).digest()[0] % FOLDS
 
 
 def read_examples(paths: Sequence[Path]) -> list[Example]:
@@ -44,16 +55,76 @@ def read_examples(paths: Sequence[Path]) -> list[Example]:
         DatasetError: a file can't be read.
     """
     found: dict[tuple[str, Document], Example] = {}
-    for conversation in read_conversations(paths, reader=None, on_bad=None, limit=None):
-        topic = conversation.metadata.get("topic")
-        group = conversation.title.strip().lower() if topic is None else f"topic {topic}"
-        turns: list[Exchange] = []
-        for turn in conversation.turns:
-            if turn.standalone:
-                document = document_of(conversation, turn.question, turns, window=len(turns), background=True)
-                found.setdefault(
-                    (group, document),
-                    Example(dialog=conversation.id, group=group, document=document, rewrite=turn.standalone),
-                )
-            turns.append(Exchange(question=turn.question, answer=turn.gold_answer or ""))
+    for path in paths:
+        for conversation in read_conversations([path], reader=None, on_bad=None, limit=None):
+            group = _group(conversation)
+            turns: list[Exchange] = []
+            for turn in conversation.turns:
+                if turn.standalone:
+                    document = document_of(
+                        conversation, turn.question, turns, window=len(turns), background=True
+                    )
+                    example = Example(
+                        dialog=conversation.id,
+                        group=group,
+                        document=document,
+                        rewrite=turn.standalone,
+                        source=path.stem,
+                    )
+                    found.setdefault((group, document), example)
+                turns.append(Exchange(question=turn.question, answer=turn.gold_answer or ""))
     return list(found.values())
+
+
+_QUAC_DIALOG = re.compile(r"(C_[0-9a-f]{32})_\d+")
+
+
+def _group(conversation: Conversation) -> str:
+    """What *conversation* is about: its topic or title; QuAC's passage; else how it opens."""
+    topic = conversation.metadata.get("topic")
+    if topic is not None:
+        return f"topic {topic}"
+    if title := conversation.title.strip().lower():
+        return title
+    if passage := _QUAC_DIALOG.fullmatch(conversation.id):
+        return passage[1]
+    return conversation.turns[0].question.strip().lower()
+
+
+def with_titles(examples: Sequence[Example]) -> list[Example]:
+    """
+    *examples* with a title where they have none and their rewrites agree on one.
+
+    What people put for "he", "she", "they" and "it" in at least two questions of one article, and more often
+    than anything else, is what the article is about. CANARD's training half is to be had without titles,
+    and would teach that titles don't matter.
+    """
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for example in examples:
+        if not example.document.title:
+            votes[example.group].update(_put_for_pronouns(example))
+    titles = {group: title for group, said in votes.items() if (title := _elected(said))}
+    return [
+        replace(e, document=replace(e.document, title=titles[e.group]))
+        if not e.document.title and e.group in titles
+        else e
+        for e in examples
+    ]
+
+
+def _put_for_pronouns(example: Example) -> Iterable[str]:
+    question, rewrite = example.document.question, example.rewrite
+    for mention in find_mentions(question):
+        before, after = question[: mention.start].lower(), question[mention.end :].lower().rstrip(" ?.")
+        said = rewrite.lower()
+        if mention.kind in PRONOUN_KINDS and said.startswith(before) and said.rstrip(" ?.").endswith(after):
+            put = rewrite[len(before) : len(rewrite.rstrip(" ?.")) - len(after)].strip()
+            put = re.sub(r"['’]s?$", "", put)
+            if put[:1].isupper() and len(put.split()) <= 6:
+                yield put
+
+
+def _elected(votes: Counter[str]) -> str:
+    """The text with most votes, the longest of several; empty below two votes."""
+    ranked = sorted(votes.items(), key=lambda vote: (-vote[1], -len(vote[0]), vote[0]))
+    return ranked[0][0] if ranked and ranked[0][1] > 1 else ""

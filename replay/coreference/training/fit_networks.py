@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from replay.coreference.embedded.features import Matrix
-from replay.coreference.embedded.mention_features import KINDS
-from replay.coreference.embedded.network import Ensemble, Network
+from replay.coreference.embedded.asked import KINDS
+from replay.coreference.embedded.features import Described
+from replay.coreference.embedded.looks import Matrix
+from replay.coreference.embedded.network import Ensemble
 
 Vector32 = npt.NDArray[np.float32]
 Parameters = dict[str, Vector32]
@@ -27,42 +28,57 @@ _START = 1 / 25
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """One mention with its candidates, and how right each of them is."""
+    """One document, and how right each of its candidates is for each of its mentions."""
 
-    mention: Vector32
-    rows: Matrix
-    """The row of leaving alone first (``network.with_leave_alone``)."""
-    right: Vector32
-    """Sums to 1 over the rows."""
-    weight: float = 1.0
+    described: Described
+    right: Matrix
+    """(mentions, candidates + 1), leaving alone first. A row sums to its weight; zero where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitSettings:
     """How networks are fitted."""
 
-    networks: int = 10
+    networks: int = 2
     width: int = 48
     hidden_width: int = 32
-    epochs: int = 8
-    batch: int = 16
+    epochs: int = 4
+    batch: int = 24
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
-    dropout: float = 0.3
+    dropout: float = 0.2
     seed: int = 0
 
 
-def fit_ensemble(examples: Sequence[TrainingExample], settings: FitSettings) -> Ensemble:
-    """An ensemble of networks, each fitted to all *examples* with a seed of its own."""
+def joined(networks: Sequence[Parameters]) -> Ensemble:
+    """Networks side by side."""
+
+    def beside(name: str) -> Vector32:
+        return np.concatenate([network[name] for network in networks], axis=-1)
+
+    def mean(name: str) -> Vector32:
+        averaged: Vector32 = np.mean([network[name] for network in networks], axis=0, dtype=np.float32)
+        return averaged
+
     return Ensemble(
-        tuple(_fit(examples, settings, settings.seed + number) for number in range(settings.networks))
+        mention=beside("mention"),
+        candidate=beside("candidate"),
+        fit=beside("fit"),
+        gate=beside("gate"),
+        bias=beside("bias"),
+        hidden=np.stack([network["hidden"] for network in networks]),
+        hidden_bias=np.stack([network["hidden_bias"][None] for network in networks]),
+        out=np.stack([network["out"][:, None] for network in networks]),
+        wide_candidate=mean("wide_candidate"),
+        wide_fit=mean("wide_fit"),
+        wide_alone=mean("wide_alone"),
     )
 
 
-def _fit(examples: Sequence[TrainingExample], settings: FitSettings, seed: int) -> Network:
+def fit_network(examples: Sequence[TrainingExample], settings: FitSettings, seed: int) -> Parameters:
+    """The parameters of one network, fitted to *examples*."""
     rng = np.random.default_rng(seed)
-    first = examples[0]
-    parameters = _initial(len(first.mention), first.rows.shape[1], settings, rng)
+    parameters = _initial(examples[0].described, settings, rng)
     batches = -(-len(examples) // settings.batch)
     adam = Adam(
         parameters,
@@ -73,64 +89,97 @@ def _fit(examples: Sequence[TrainingExample], settings: FitSettings, seed: int) 
     for _ in range(settings.epochs):
         order = rng.permutation(len(examples))
         for start in range(0, len(order), settings.batch):
-            batch = [examples[int(i)] for i in order[start : start + settings.batch]]
+            batch = _Batch([examples[int(i)] for i in order[start : start + settings.batch]])
             adam.step(_gradients(parameters, batch, settings.dropout, rng))
-    return Network(**{name: values.astype(np.float64) for name, values in parameters.items()})
+    return parameters
 
 
-def _initial(mention: int, candidate: int, settings: FitSettings, rng: np.random.Generator) -> Parameters:
+def _initial(described: Described, settings: FitSettings, rng: np.random.Generator) -> Parameters:
     def random(*shape: int, fan_in: int) -> Vector32:
         limit = np.sqrt(3.0 / fan_in)
         return rng.uniform(-limit, limit, shape).astype(np.float32)
 
-    width, hidden = settings.width, settings.hidden_width
+    mention, candidate, fit = (
+        part.shape[-1] for part in (described.mentions, described.candidates, described.fits)
+    )
+    width, hidden, kinds = settings.width, settings.hidden_width, len(KINDS)
+    seen = mention + candidate + fit
     return {
-        "mention": random(mention, width, fan_in=mention + candidate),
-        "candidate": random(candidate, width, fan_in=mention + candidate),
-        "bias": np.zeros(width, np.float32),
+        "mention": random(mention, width, fan_in=seen),
+        "candidate": random(candidate, width, fan_in=seen),
+        "fit": random(fit, width, fan_in=seen),
+        "gate": np.zeros((mention, width), np.float32),
+        "bias": np.zeros((2, width), np.float32),
         "hidden": random(width, hidden, fan_in=width),
         "hidden_bias": np.zeros(hidden, np.float32),
         "out": random(hidden, fan_in=hidden),
-        "wide": np.zeros((len(KINDS), candidate), np.float32),
+        "wide_candidate": np.zeros((kinds, candidate), np.float32),
+        "wide_fit": np.zeros((kinds, fit), np.float32),
+        "wide_alone": np.zeros(kinds, np.float32),
     }
 
 
-def _gradients(
-    parameters: Parameters, batch: Sequence[TrainingExample], dropout: float, rng: np.random.Generator
-) -> Parameters:
-    """Gradients of the mean weighted cross entropy."""
-    counts = np.asarray([len(example.rows) for example in batch])
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    owner = np.repeat(np.arange(len(batch)), counts)
-    mentions = np.stack([example.mention for example in batch])
-    rows = np.concatenate([example.rows for example in batch])
-    right = np.concatenate([example.right for example in batch])
-    weight = np.asarray([example.weight for example in batch], np.float32)
-    kinds = mentions[:, : len(KINDS)]
+class _Batch:
+    """Several documents as one table: a row for leaving alone and for each candidate, mention by mention."""
 
-    before = rows @ parameters["candidate"] + (mentions @ parameters["mention"] + parameters["bias"])[owner]
+    def __init__(self, examples: Sequence[TrainingExample]) -> None:
+        mentions, rows, fits, rights, counts = [], [], [], [], []
+        for example in examples:
+            described = example.described
+            for number in np.flatnonzero(example.right.any(axis=1)):
+                mentions.append(described.mentions[number])
+                rows += [np.zeros((1, described.candidates.shape[1]), np.float32), described.candidates]
+                fits += [np.zeros((1, described.fits.shape[2]), np.float32), described.fits[number]]
+                rights.append(example.right[number])
+                counts.append(len(described.candidates) + 1)
+        self.mentions = np.stack(mentions).astype(np.float32)
+        self.rows = np.concatenate(rows).astype(np.float32)
+        self.fits = np.concatenate(fits).astype(np.float32)
+        right = np.concatenate(rights)
+        self.starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        self.owner = np.repeat(np.arange(len(counts)), counts)
+        self.weight = np.add.reduceat(right, self.starts)[self.owner] / len(counts)
+        self.right = right / len(counts)
+
+
+def _gradients(parameters: Parameters, batch: _Batch, dropout: float, rng: np.random.Generator) -> Parameters:
+    """Gradients of the mean weighted cross entropy."""
+    mentions, rows, fits, owner, starts = batch.mentions, batch.rows, batch.fits, batch.owner, batch.starts
+    kinds = mentions[:, : len(KINDS)]
+    seen = rows @ parameters["candidate"] + fits @ parameters["fit"]
+    seen[starts] += parameters["bias"][1]
+    gate = 1 + mentions @ parameters["gate"]
+    before = seen * gate[owner] + (mentions @ parameters["mention"] + parameters["bias"][0])[owner]
     kept_first = _kept(before, dropout, rng)
     first = np.maximum(before, 0) * kept_first
     inner = first @ parameters["hidden"] + parameters["hidden_bias"]
     kept_second = _kept(inner, dropout, rng)
     second = np.maximum(inner, 0) * kept_second
-    scores = second @ parameters["out"] + ((kinds @ parameters["wide"])[owner] * rows).sum(axis=1)
+    scores = second @ parameters["out"]
+    scores += np.einsum("ij,ij->i", (kinds @ parameters["wide_candidate"])[owner], rows)
+    scores += np.einsum("ij,ij->i", (kinds @ parameters["wide_fit"])[owner], fits)
+    scores[starts] += kinds @ parameters["wide_alone"]
 
     scores = np.exp(scores - np.maximum.reduceat(scores, starts)[owner])
     probabilities = scores / np.add.reduceat(scores, starts)[owner]
-    error = (probabilities - right) * (weight / len(batch))[owner]
+    error = probabilities * batch.weight - batch.right
 
     second_error = np.outer(error, parameters["out"]) * (inner > 0) * kept_second
     first_error = (second_error @ parameters["hidden"].T) * (before > 0) * kept_first
+    seen_error = first_error * gate[owner]
     by_mention = np.add.reduceat(first_error, starts, axis=0)
     return {
         "mention": mentions.T @ by_mention,
-        "candidate": rows.T @ first_error,
-        "bias": first_error.sum(axis=0),
+        "candidate": rows.T @ seen_error,
+        "fit": fits.T @ seen_error,
+        "gate": mentions.T @ np.add.reduceat(first_error * seen, starts, axis=0),
+        "bias": np.stack([first_error.sum(axis=0), seen_error[starts].sum(axis=0)]),
         "hidden": first.T @ second_error,
         "hidden_bias": second_error.sum(axis=0),
         "out": second.T @ error,
-        "wide": kinds.T @ np.add.reduceat(rows * error[:, None], starts, axis=0),
+        "wide_candidate": kinds.T @ np.add.reduceat(rows * error[:, None], starts, axis=0),
+        "wide_fit": kinds.T @ np.add.reduceat(fits * error[:, None], starts, axis=0),
+        "wide_alone": kinds.T @ error[starts],
     }
 
 

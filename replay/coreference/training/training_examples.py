@@ -15,13 +15,13 @@ from dataclasses import replace
 import numpy as np
 
 from replay.coreference.embedded.candidates import Candidate, split_title
-from replay.coreference.embedded.features import Matrix, describe
+from replay.coreference.embedded.features import Described, describe
 from replay.coreference.embedded.lexicon import gender
-from replay.coreference.embedded.network import with_leave_alone
-from replay.coreference.embedded.scene import look_at
+from replay.coreference.embedded.scene import Scene, look_at
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import Example
+from replay.coreference.training.dialogues import JudgedTurn
 from replay.coreference.training.fit_networks import TrainingExample, Vector32
 from replay.coreference.training.human_readings import RightReading, right_readings
 from replay.coreference.words import word_f1, words
@@ -44,25 +44,42 @@ _SURE_OF_SEX = 0.7
 
 
 def training_examples(examples: Sequence[Example]) -> list[TrainingExample]:
-    """One example for each mention whose reading is known and among the candidates, in each dress."""
+    """One for each document with a mention whose reading is known and among the candidates, in each dress."""
     found = []
     for example in examples:
         for document, weight in dresses(example):
             scene = look_at(document)
-            if scene is None or not scene.candidates:
-                continue
-            rights = right_readings(document.question, example.rewrite, scene.mentions)
-            for described, right in zip(describe(scene), rights, strict=True):
-                worth = _worth(scene.candidates, right, example.rewrite)
-                if worth is not None:
-                    found.append(_training_example(described, worth, weight))
+            if scene.candidates:
+                rights = right_readings(document.question, example.rewrite, scene.mentions)
+                worth = [_worth(scene.candidates, right, example.rewrite) for right in rights]
+                found.append(_training_example(scene, worth, weight))
         found += _with_other_pronouns(example.document)
-    return found
+    return [example for example in found if example.right.any()]
 
 
-def _training_example(described: tuple[Vector32, Matrix], worth: Vector32, weight: float) -> TrainingExample:
-    mention, rows = described
-    return TrainingExample(mention, with_leave_alone(rows), worth, weight)
+def judged_examples(turns: Sequence[JudgedTurn]) -> list[TrainingExample]:
+    """One for each judged question of a dialogue that tells what one of its mentions means."""
+    found = []
+    for turn in turns:
+        scene = look_at(turn.gold)
+        if scene.candidates:
+            rights = turn.readings(scene.mentions)
+            said = " ".join((turn.gold.question, *turn.names))
+            found.append(_training_example(scene, [_worth(scene.candidates, r, said) for r in rights], 1.0))
+    return [example for example in found if example.right.any()]
+
+
+def _training_example(scene: Scene, worth: Sequence[Vector32 | None], weight: float) -> TrainingExample:
+    unknown = np.zeros(len(scene.candidates) + 1, np.float32)
+    table = np.stack([unknown if one is None else one * weight for one in worth])
+    described = describe(scene)
+    return TrainingExample(
+        # Half the precision is enough to learn from, and half the memory.
+        Described(
+            *(getattr(described, name).astype(np.float16) for name in ("mentions", "candidates", "fits"))
+        ),
+        table,
+    )
 
 
 def _with_other_pronouns(document: Document) -> Iterator[TrainingExample]:
@@ -76,18 +93,20 @@ def _with_other_pronouns(document: Document) -> Iterator[TrainingExample]:
         other = _OTHER_PRONOUN.get(mention.text.lower())
         if other is None:
             continue
-        changed = replace(document, question=question[: mention.start] + other + question[mention.end :])
-        scene = look_at(changed)
-        if scene is None:
-            continue
-        for read, described in zip(scene.mentions, describe(scene), strict=False):
-            if read.start != mention.start or read.kind == mention.kind:
+        scene = look_at(
+            replace(document, question=question[: mention.start] + other + question[mention.end :])
+        )
+        worth: list[Vector32 | None] = [None] * len(scene.mentions)
+        for number, read in enumerate(scene.mentions):
+            if read.start != mention.start or read.kind == mention.kind or not scene.candidates:
                 continue
             wanted = 1 if read.kind == "he" else -1
             sexes = [gender(c.key) * wanted if c.kind in _NAMING else 0.0 for c in scene.candidates]
-            worth = np.asarray([0.0, *(float(sex >= _SURE_OF_SEX) for sex in sexes)], np.float32)
-            if worth.any() and min(sexes) <= -_SURE_OF_SEX:
-                yield _training_example(described, worth / worth.sum(), _OTHER_PRONOUN_WEIGHT)
+            right = np.asarray([0.0, *(float(sex >= _SURE_OF_SEX) for sex in sexes)], np.float32)
+            if right.any() and min(sexes) <= -_SURE_OF_SEX:
+                worth[number] = right / right.sum()
+        if any(one is not None for one in worth):
+            yield _training_example(scene, worth, _OTHER_PRONOUN_WEIGHT)
 
 
 def dresses(example: Example) -> Iterator[tuple[Document, float]]:
@@ -95,14 +114,14 @@ def dresses(example: Example) -> Iterator[tuple[Document, float]]:
     document = example.document
     yield document, 1.0
     title = split_title(document.title)[0]
+    short = replace(document, turns=document.turns[-2:])
     if title:
-        bare = replace(document, title="", section="")
-        yield bare, _VARIANT_WEIGHT
-        if len(document.question) % 3 == 0:  # a third of them, the same ones every time
-            said = f"{title} is the topic. {document.section}".strip()
-            yield replace(bare, background=f"{said}. {document.background}".strip()), _VARIANT_WEIGHT
-    if len(document.turns) > 2:
-        yield replace(document, turns=document.turns[-2:]), _VARIANT_WEIGHT
+        # Every third has its title in a sentence, the same ones every time.
+        said = f"{title} is the topic. {document.section}".strip() if len(document.question) % 3 == 0 else ""
+        background = f"{said}. {document.background}".strip() if said else document.background
+        yield replace(short, title="", section="", background=background), _VARIANT_WEIGHT
+    if len(document.turns) > 2 and len(document.question) % 2:
+        yield short, _VARIANT_WEIGHT
 
 
 def _worth(candidates: Sequence[Candidate], right: RightReading, rewrite: str) -> Vector32 | None:

@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 import pytest
+from replay.coreference.embedded.rules import points
 
 from replay.core.history import Exchange
 from replay.coreference.embedded.candidates import gather, split_title
-from replay.coreference.embedded.rules import points
 from replay.coreference.embedded.scene import look_at
 from replay.coreference.resolver import Document
 

@@ -4,7 +4,8 @@ import pytest
 
 from replay.coreference.embedded.candidates import split_title
 from replay.coreference.embedded.layout import holds_answer
-from replay.coreference.embedded.lexicon import gender, singular
+from replay.coreference.embedded.lexicon import gender
+from replay.coreference.words import singular
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from replay.coreference.embedded.mention_features import KINDS
 
 from replay.core.history import Exchange
 from replay.coreference.embedded.features import describe
-from replay.coreference.embedded.mention_features import KINDS
 from replay.coreference.embedded.network import Network, shipped, unpacked
 from replay.coreference.embedded.ranker import read_document
 from replay.coreference.embedded.scene import look_at
