@@ -234,9 +234,9 @@ def _rewriting_lines(examples: Sequence[Example], asked: Sequence[str]) -> Itera
             better += after > before + 1e-9
             worse += after < before - 1e-9
     yield (
-        f"  edits     {edited}, for the better {100 * better / max(1, edited):.1f} %, worse {worse}; repaired "
-        f"{100 * better / max(1, needed):.1f} % of {needed}; left alone {100 * left / max(1, unneeded):.1f} % "
-        f"of {unneeded}"
+        f"  edits     {edited}, for the better {100 * better / max(1, edited):.1f} %, worse {worse}; "
+        f"repaired {100 * better / max(1, needed):.1f} % of {needed}; "
+        f"left alone {100 * left / max(1, unneeded):.1f} % of {unneeded}"
     )
 
 
@@ -265,7 +265,7 @@ def _drift_lines(verdicts: Verdicts) -> Iterator[str]:
 def calibration(
     found: Sequence[tuple[float, bool]], count: int = 10
 ) -> tuple[float, list[tuple[float, float, int]]]:
-    """The expected calibration error, and of each bin the mean probability, the share of yes, and how many."""
+    """The expected calibration error; of each bin the mean probability, the share of yes, and the count."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(count)]
     for probability, yes in found:
         bins[min(count - 1, int(probability * count))].append((probability, yes))

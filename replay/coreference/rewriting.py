@@ -69,9 +69,9 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
         edit = proposed(question, reading)
         if edit is None or edit.start < done or edit.names <= named:
             continue
-        if reading.distribution and min_probability > 0:
-            if _worth(question, reading, edit.put) < min_probability:
-                continue
+        weighed = bool(reading.distribution) and min_probability > 0
+        if weighed and _worth(question, reading, edit.put) < min_probability:
+            continue
         named |= edit.names
         pieces += [question[done : edit.start], edit.put]
         done = edit.end

@@ -56,8 +56,18 @@ def rows_of(words: Iterable[str]) -> Vector:
 
 def mean_of(words: Iterable[str]) -> Vector:
     """The mean of the vectors of *words*, of length 1; zero where none has one."""
-    mean: Vector = normalized(rows_of(words).sum(axis=0, keepdims=True))[0]
+    mean: Vector = means_of([list(words)])[0]
     return mean
+
+
+def means_of(groups: Sequence[Sequence[str]]) -> Vector:
+    """One row for each of *groups* of words: the mean of their vectors, of length 1 or zero."""
+    means = np.zeros((len(groups), SIZE), np.float32)
+    for number, words in enumerate(groups):
+        found = [at for word in words if (at := number_of(word))]
+        if found:
+            means[number] = vectors(found).sum(axis=0)
+    return normalized(means)
 
 
 def normalized(rows: Vector) -> Vector:

@@ -1,5 +1,5 @@
 """
-What the learned drift verdict weighs: how the readings of a question differ between two histories, in numbers.
+What the learned drift verdict weighs, in numbers: how a question's readings differ between two histories.
 
 All of it is told by the two documents and the readings of their question; nothing depends on the
 resolver but that it gives distributions.

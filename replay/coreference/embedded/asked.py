@@ -11,7 +11,7 @@ from replay.core.drift_evidence import Mention, MentionKind
 from replay.coreference.embedded.lexicon import NOUN_CLASSES
 from replay.coreference.embedded.looks import Matrix
 from replay.coreference.mentions import REFLEXIVES, ellipsis_of, find_mentions
-from replay.coreference.vectors import SIZE, mean_of, rows_of
+from replay.coreference.vectors import SIZE, mean_of, means_of, rows_of
 from replay.coreference.words import FUNCTION_WORDS, Token, singular, tokens, word_set
 
 KINDS: tuple[MentionKind, ...] = (
@@ -91,13 +91,13 @@ def asked(question: str) -> Asked:
     meaning = mean_of(content)
     meanings = rows_of(content)
     looked = [_seen(mention, mentions, line, normals) for mention in mentions]
-    around = np.stack([row[-SIZE:] for _, row in looked], axis=1)
+    around = means_of([said for _, _, said in looked])
     return Asked(
         line=line,
         mentions=mentions,
-        seen=tuple(seen for seen, _ in looked),
-        standing=np.stack([row for _, row in looked]),
-        around=around,
+        seen=tuple(seen for seen, _, _ in looked),
+        standing=np.concatenate([np.asarray([row for _, row, _ in looked], np.float32), around], axis=1),
+        around=around.T,
         kinds=frozenset(mention.kind for mention in mentions[:-1]),
         content=frozenset(content),
         row=np.concatenate(
@@ -151,8 +151,8 @@ def _whole(question: str, line: list[Token], content: list[str], mentions: int) 
 
 def _seen(
     mention: Mention, mentions: tuple[Mention, ...], line: list[Token], normals: list[str]
-) -> tuple[Seen, Matrix]:
-    """The mention, and the row of how it stands; its last ``SIZE`` columns are what is said around it."""
+) -> tuple[Seen, list[float | bool], list[str]]:
+    """The mention, the row of how it stands, and the words of its noun or else those around it."""
     places = [i for i, t in enumerate(line) if mention.start <= t.start and t.end <= mention.end]
     first = places[0] if places else len(line)
     end = places[-1] + 1 if places else len(line)
@@ -190,4 +190,4 @@ def _seen(
         order=order,
         wanted_sex={"he": 1.0, "she": -1.0}.get(mention.kind, 0.0),
     )
-    return seen, np.concatenate([np.asarray(row, np.float32), mean_of(own if noun else around)])
+    return seen, row, own if noun else around

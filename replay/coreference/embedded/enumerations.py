@@ -122,7 +122,7 @@ def _item_before(line: Sequence[Token], at: int, done: int) -> tuple[int, int] |
 
 
 def _alike(line: Sequence[Token], items: list[tuple[int, int]]) -> bool:
-    """Whether the things named look like each other: all with capitals or none, or of much the same length."""
+    """Whether the things named look alike: all with capitals or none, and of much the same length."""
     if len(items) > 2:
         return True
     capitals = [any(t.is_capitalized for t in line[a : b + 1]) for a, b in items]

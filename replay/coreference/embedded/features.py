@@ -89,7 +89,7 @@ def _fits(scene: Scene, looks: Matrix) -> Matrix:
     seen, newest, candidates = scene.asked.seen, scene.last_turn, scene.candidates
     place = np.zeros((3, len(candidates)), np.float32)
     for index, candidate in enumerate(candidates):
-        just_asked = any([o.place == "question" and o.turn == newest for o in candidate.occurrences])
+        just_asked = any(o.place == "question" and o.turn == newest for o in candidate.occurrences)
         place[0, index] = just_asked
         place[1, index] = just_asked or candidate.occurrences[0].turn < newest
         place[2, index] = scene.topic_words.issuperset(candidate.key)
@@ -140,7 +140,7 @@ def _fit_noun(scene: Scene, seen: Seen, looks: Matrix, columns: Matrix) -> None:
         singulars = [singular(word) for word in candidate.key]
         columns[17, index] = singulars[-1] == noun
         columns[18, index] = noun in singulars
-        columns[19, index] = any([singular(o.before) == noun for o in candidate.occurrences])
+        columns[19, index] = any(singular(o.before) == noun for o in candidate.occurrences)
         columns[20, index] = seen.words.issubset(singulars)
     columns[21] = looks[:, CLASSES] @ np.asarray([noun in nouns for nouns in NOUN_CLASSES], np.float32)
     columns[22 if time else 23] = looks[:, DATE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,8 @@ _NAMING = ("title", "name", "section", "quote", "answer")
 _AMOUNT = re.compile(
     r"[$€£%]|\d\s?(?:euros?|dollars?|pounds?|percent|cents?|kg|km|g|ml|l|m|cm|mm|gb|mb)\b", re.I
 )
-_LASTS = re.compile(r"\b(?:minutes?|hours?|days?|weeks?|months?|years?|seconds?)$", re.I)
+_COUNTING = frozenset("0123456789$€£%")
+_LASTING = word_set("minute minutes hour hours day days week weeks month months year years second seconds")
 
 SEX, PERSON, DATE, PLURAL, PROPER = range(5)
 """Columns of a row that other features ask for."""
@@ -41,21 +43,23 @@ def is_proper(text: str, kind: CandidateKind) -> bool:
     return kind in _NAMING and all(word[0].isupper() or len(word) <= 3 for word in text.split())
 
 
-def person(text: str, key: Sequence[str], kind: CandidateKind) -> float:
+def _person(
+    text: str, key: Sequence[str], kind: CandidateKind, sex: float, proper: bool, said_as_date: bool
+) -> float:
     """From -1, no person, to 1, surely one."""
-    if is_date(key) or kind in ("quote", "clause", "date", "list"):
+    if said_as_date or kind in ("quote", "clause", "list"):
         return -1.0
-    if gender(key):
+    if sex or gender(key):
         return 1.0
-    heads = {singular(word) for word in key}
-    if heads & (GROUPS | WORKS) or text.lower().startswith("the ") or " and " in text:
+    heads = [singular(word) for word in key]
+    organized = not (GROUPS.isdisjoint(heads) and WORKS.isdisjoint(heads))
+    if organized or text[:4].lower() == "the " or " and " in text or any(word.isdigit() for word in key):
         return -1.0
-    if any(word.isdigit() for word in key):
-        return -1.0
-    return {1: 0.2, 2: 0.4, 3: 0.2}.get(len(key), -1.0) if is_proper(text, kind) else -0.5
+    return {1: 0.2, 2: 0.4, 3: 0.2}.get(len(key), -1.0) if proper else -0.5
 
 
-def look_row(text: str, key: tuple[str, ...], kind: CandidateKind) -> list[float | bool]:
+@lru_cache(maxsize=65536)
+def look_row(text: str, key: tuple[str, ...], kind: CandidateKind) -> tuple[float, ...]:
     """The look of a candidate, numbers from -1 to 2."""
     sex = gender(key) if text[0].isupper() or kind == "phrase" else 0.0
     said_as_date = kind == "date" or is_date(key)
@@ -66,6 +70,7 @@ def look_row(text: str, key: tuple[str, ...], kind: CandidateKind) -> list[float
     plural = plural or not PLURAL_PEOPLE.isdisjoint(key)
     first_word = text.split()[0].lower()
     described = kind == "section" and not all(t.is_capitalized for t in tokens(text) if t.normal in key)
+    counted = not _COUNTING.isdisjoint(text)
     flags = (
         said_as_date,
         plural,
@@ -77,18 +82,18 @@ def look_row(text: str, key: tuple[str, ...], kind: CandidateKind) -> list[float
         size > 3,
         text[0].isdigit(),
         any(word[0].isdigit() for word in key),
-        _AMOUNT.search(text) is not None,
-        _LASTS.search(text) is not None,
+        counted and _AMOUNT.search(text) is not None,
+        text.rpartition(" ")[2].lower() in _LASTING,
         " " in text and text.isupper(),
         described,
         key[0].endswith("ing"),
         *(last.endswith(ending) for ending in ("ing", "ed", "ly")),
     )
-    return [sex, person(text, key, kind), *flags, min(size, 20) / 10, abs(sex)]
+    return (sex, _person(text, key, kind, sex, proper, said_as_date), *flags, min(size, 20) / 10, abs(sex))
 
 
 def meanings(keys: Sequence[Sequence[str]]) -> Matrix:
-    """What candidates mean: for each of *keys* the mean of its words' vectors, its last word's counting more."""
+    """What candidates mean: of each of *keys* the mean vector of its words, the last one counting more."""
     numbers: list[int] = []
     starts = []
     for key in keys:

@@ -21,8 +21,8 @@ from replay.coreference.training.annotated_questions import Example
 from replay.coreference.words import content_words, words
 
 Way = Literal["same", "cannot", "foreign", "harmless", "name", "both"]
-"""Another answer of the dialog; none; one of another dialog; the same answer shortened, lengthened, in another
-order; another name in it; the last two answers at once."""
+"""Another answer of the dialog; none; one of another dialog; the same answer shortened, lengthened or in
+another order; another name in it; the last two answers at once."""
 WRONG: tuple[Way, ...] = ("same", "cannot", "foreign")
 BACK = 2
 """So many of the last answers are replaced."""

@@ -32,7 +32,7 @@ class TrainingExample:
 
     described: Described
     right: Matrix
-    """(mentions, candidates + 1), leaving alone first. A row sums to its weight; zero where nothing is known."""
+    """(mentions, candidates + 1), leaving alone first. A row sums to its weight, 0 where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

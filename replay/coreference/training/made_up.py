@@ -28,7 +28,8 @@ _OPENINGS = (
 )  # fmt: skip
 _LISTS = (
     "{list}.", "{The} {list}.", "There are {list}.", "You could try {list}.", "I can offer {list}.",
-    "We have {list}. {filler}", "{filler} They are {list}.", "{numbered}", "{bullets}", "{filler}\n{numbered}",
+    "We have {list}. {filler}", "{filler} They are {list}.", "{numbered}", "{bullets}",
+    "{filler}\n{numbered}",
     "Here are a few:\n{described}", "{filler}\n{described}\n{filler2}", "In this order:\n{bullets}",
 )  # fmt: skip
 _ORDERED = (
@@ -38,7 +39,8 @@ _ORDERED = (
 )  # fmt: skip
 _ORDINALS = (
     ("the first one", 0), ("the first", 0), ("the second one", 1), ("the second", 1), ("the third one", 2),
-    ("the third", 2), ("the last one", -1), ("the last", -1), ("the second option", 1), ("the first option", 0),
+    ("the third", 2), ("the last one", -1), ("the last", -1), ("the second option", 1),
+    ("the first option", 0),
     ("the last option", -1),
 )  # fmt: skip
 _COMPARED = (
@@ -65,7 +67,8 @@ _TIMED = (
     ("Will they be finished {}?", "by then"), ("Set a reminder for an hour before {}.", "then"),
 )  # fmt: skip
 _WHEN = (
-    "When is it?", "When does it arrive?", "When did that happen?", "What is the date?", "When are you coming?",
+    "When is it?", "When does it arrive?", "When did that happen?", "What is the date?",
+    "When are you coming?",
 )  # fmt: skip
 _DATED = (
     "On {}.",
@@ -76,7 +79,8 @@ _DATED = (
     "Your slot is {}.",
 )
 _THERE = (
-    "What is the weather like {}?", "Can I park {}?", "How do I get {}?", "What else is {}?", "Do they live {}?",
+    "What is the weather like {}?", "Can I park {}?", "How do I get {}?", "What else is {}?",
+    "Do they live {}?",
     "How long did they stay {}?", "What did they do {}?", "Is it cold {}?", "Are dogs allowed {}?",
     "How many people live {}?", "When did they move {}?", "can you swim {}", "Who else worked {}?",
 )  # fmt: skip
@@ -186,10 +190,8 @@ def _all_of_a_list(
         frame = rng.choice(_COMPARED)
         put = frame[frame.index("{") + 1 : frame.index("}")]
         question = frame.replace("{", "").replace("}", "")
-        rewrite = frame.replace(
-            "{" + put + "}",
-            f"{put} of {whole}" if put[:3] in ("one", "the") and put != "they" and put != "them" else whole,
-        )
+        one_of_them = put == "one" or put.startswith("the ")
+        rewrite = frame.replace("{" + put + "}", f"{put} of {whole}" if one_of_them else whole)
     return _turn(
         name,
         (rng.choice(_OPENINGS), ""),
@@ -204,7 +206,7 @@ def _moment(rng: random.Random) -> str:
     day, month, weekday = rng.randint(1, 28), rng.choice(_MONTHS), rng.choice(_DAYS)
     clock = rng.choice([f"{rng.randint(1, 12)} pm", f"{rng.randint(8, 20)}:{rng.choice(['00', '15', '30'])}"])
     return rng.choice(
-        [f"{weekday}", f"{weekday} at {clock}", f"{day} {month}", f"{month} {day}", f"{weekday} {day} {month}",
+        [weekday, f"{weekday} at {clock}", f"{day} {month}", f"{month} {day}", f"{weekday} {day} {month}",
          str(rng.randint(1890, 2024)), f"{month} {rng.randint(1990, 2024)}", clock]
     )  # fmt: skip
 

@@ -12,8 +12,8 @@ of each fold are written too, for ``python benchmarks/drift.py --cv FOLDER``.
 
 Takes about a quarter of an hour on two cores. The same files in the same order, settings and versions of
 Python and numpy give the same weights. They are under CC BY-SA 4.0 (``WEIGHTS.LICENSE.txt``). After
-training, raise ``VERSION`` in ``replay/coreference/embedded/__init__.py`` and in ``replay/coreference/drift_strict.py``,
-and ``SUBSTITUTION_VERSION`` in ``replay/policies/rewriter.py``.
+training, raise ``VERSION`` in ``replay/coreference/embedded/__init__.py`` and in
+``replay/coreference/drift_strict.py``, and ``SUBSTITUTION_VERSION`` in ``replay/policies/rewriter.py``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from replay.coreference.small_network import DRIFT, EDIT, SmallNetwork
 from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples, with_titles
 from replay.coreference.training.dialogues import JudgedTurn, read_dialogues
 from replay.coreference.training.fit_judgement import (
-    Case,
     JudgementSettings,
     fit_judgement,
     probability_of_any,
