@@ -27,6 +27,7 @@ _OTHER_THINGS = re.compile(
 _FRAGMENT = re.compile(
     r"^(?:and|or|but|so|ok|okay|yes|no)?[\s,]*(?:(?:what|how) about|and|or)\b", re.IGNORECASE
 )
+_HAPPENED = re.compile(r"^(?:and\s)?(?:what|did\sanything)\b.*\bhappen(?:ed|s)?\b", re.IGNORECASE)
 _LEAST_WORDS = 3
 _QUESTION_WORDS = word_set("what who whom where when why how which that")
 _ASKS = word_set(
@@ -64,7 +65,7 @@ _PASSED_OVER = word_set("please too also again now exactly then")
 """Words that may stand between the place and the word that decides."""
 
 
-def worded(question: str, mention: Mention, antecedent: str, source: str) -> str | None:
+def worded(question: str, mention: Mention, antecedent: str) -> str | None:
     """
     What *question* gets at the place of *mention*, an empty span; *antecedent* is tidy.
 
@@ -91,7 +92,9 @@ def worded(question: str, mention: Mention, antecedent: str, source: str) -> str
     if _PART_OF_TOWN.search(antecedent) and frame in (None, "in", "after"):
         return f"in {antecedent}"
     if _BESIDES.search(before) and not _OTHER_THINGS.search(before):
-        return None if source in ("title", "section") else f"besides {antecedent}"
+        return f"besides {antecedent}"
+    if _HAPPENED.match(before):
+        return f"to {antecedent}"
     named = any(t.is_capitalized for t in line if t.normal not in FUNCTION_WORDS)
     if last in WORK_NOUNS | GROUP_NOUNS and len(said) > 1 and said[-2].normal == "the":
         return antecedent if named and line[0].normal not in ("a", "an", "his", "her", "their") else None
@@ -107,6 +110,4 @@ def _asks_for_a_part(said: Sequence[Token]) -> bool:
     at = len(said) - 2
     while at > 0 and len(said) - at < 4 and said[at].normal not in FUNCTION_WORDS:
         at -= 1
-    asked = [token.normal for token in said[max(0, at - 2) : at]]
-    verb = ("is", "are", "was", "were")
-    return said[at].normal == "the" and len(asked) == 2 and asked[0] in _QUESTION_WORDS and asked[1] in verb
+    return said[at].normal == "the"

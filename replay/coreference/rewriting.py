@@ -11,7 +11,7 @@ and a clause is never put in: of "Wine is made of grapes" at most "wine" takes t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from replay.core.conversation import CANNOT_ANSWER
@@ -21,12 +21,15 @@ from replay.coreference.edit_evidence import edit_evidence
 from replay.coreference.ellipsis import worded
 from replay.coreference.fitting import fits
 from replay.coreference.mentions import REFLEXIVES
-from replay.coreference.substitution import CLAUSE, TITLES, in_place
-from replay.coreference.words import comparable_words, content_words
+from replay.coreference.substitution import CLAUSE, TITLES, in_place, is_name
+from replay.coreference.words import comparable_words, content_words, tokens
 
 MIN_PROBABILITY = 0.6
 """That an edit makes the question better; below it, it is not made. See docs/coreference.md for what other
 values cost and bring."""
+_MOST_PROPOSED = 4
+_LEAST_PROPOSED = 0.08
+"""Less probable antecedents are not thought of."""
 _MAX_INSERTED_CHARACTERS = 160  # for text that is written without spaces
 
 _AT_A_TIME = re.compile(r"\bat (?:this|that) (?:time|point|moment)$", re.IGNORECASE)
@@ -60,22 +63,51 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
     what can't stand in the mention's place (``replay.coreference.fitting``), a second mention of the same
     antecedent, any mention that overlaps one already replaced, and, where the reading has a
     distribution, edits that are less probable than *min_probability* to make the question better (a
-    learned estimate). Returns *question* itself when nothing applies.
+    learned estimate); of several antecedents the one is put whose edit is most probable to.
+    Returns *question* itself when nothing applies.
     """
     pieces: list[str] = []
     named: set[str] = set()
     done = 0
-    for reading in sorted(readings, key=lambda r: (r.mention.start, -r.mention.end)):
-        edit = proposed(question, reading)
-        if edit is None or edit.start < done or edit.names <= named:
-            continue
-        weighed = bool(reading.distribution) and min_probability > 0
-        if weighed and _worth(question, reading, edit.put) < min_probability:
-            continue
-        named |= edit.names
-        pieces += [question[done : edit.start], edit.put]
-        done = edit.end
+    chosen = [edit for reading in readings if (edit := _best(question, reading, min_probability))]
+    for edit in sorted(chosen, key=lambda edit: (edit.start, -edit.end)):
+        if edit.start >= done and not edit.names <= named:
+            named |= edit.names
+            pieces += [question[done : edit.start], edit.put]
+            done = edit.end
     return "".join([*pieces, question[done:]]) if pieces else question
+
+
+def _best(question: str, reading: Reading, least: float) -> Edit | None:
+    """The edit that is most probable to make *question* better, if it is with *least*; the first without."""
+    if not reading.distribution:
+        return proposed(question, reading)
+    weighed = [(_worth(question, read, edit.put), edit) for read, edit in proposals(question, reading)]
+    worth, best = max(weighed, key=lambda pair: pair[0], default=(0.0, None))
+    return best if worth >= least else None
+
+
+def proposals(question: str, reading: Reading) -> Iterator[tuple[Reading, Edit]]:
+    """
+    What the antecedents in *reading*'s distribution would change in *question*, most probable first.
+
+    Each comes with the reading that has it as its antecedent.
+    """
+    for probability, text in reading.distribution[:_MOST_PROPOSED]:
+        if probability < _LEAST_PROPOSED:
+            break
+        source = reading.source if text == reading.antecedent else _source_of(text)
+        read = replace(reading, antecedent=text, source=source)
+        edit = proposed(question, read)
+        if edit is not None:
+            yield read, edit
+
+
+def _source_of(antecedent: str) -> str:
+    """What kind of antecedent it is, by its look."""
+    if is_clause(antecedent):
+        return CLAUSE
+    return "name" if is_name(antecedent) else "phrase"
 
 
 def proposed(question: str, reading: Reading) -> Edit | None:
@@ -85,18 +117,32 @@ def proposed(question: str, reading: Reading) -> Edit | None:
         return None
     reading = _standing(_widened(question, reading))
     mention, antecedent = reading.mention, reading.antecedent or ""
-    if not _is_insertable(antecedent) or not _says_more(question, reading, antecedent):
-        return None
-    if not fits(question, mention, antecedent):
-        return None
-    if mention.kind == "ellipsis":
-        put = _spaced(question, mention.start, worded(question, mention, antecedent, reading.source))
-    else:
-        put = in_place(question, reading, antecedent) if mention.text else None
-    if put is None:
+    if not _is_insertable(antecedent):
         return None
     names = frozenset(comparable_words(antecedent))
-    return Edit(start=mention.start, end=mention.end, put=put, names=names)
+    if mention.kind == "ellipsis" and (short := _shorter_name(question, antecedent)):
+        return Edit(start=short[0], end=short[1], put=antecedent, names=names)
+    if not _says_more(question, reading, antecedent) or not fits(question, mention, antecedent):
+        return None
+    if mention.kind == "ellipsis":
+        put = _spaced(question, mention.start, worded(question, mention, antecedent))
+    else:
+        put = in_place(question, reading, antecedent) if mention.text else None
+    return None if put is None else Edit(start=mention.start, end=mention.end, put=put, names=names)
+
+
+def _shorter_name(question: str, name: str) -> tuple[int, int] | None:
+    """Where *question* says a part of the name *name* for the whole: "Amos", of Tori Amos."""
+    key = content_words(name)
+    if not is_name(name) or len(key) not in (2, 3):
+        return None
+    line = [token for token in tokens(question) if token.is_word]
+    inside = [token for token in line if token.normal in key]
+    if len(inside) != 1:
+        return None
+    after = question[inside[0].end : inside[0].end + 1]
+    alone = not any(t.is_capitalized and abs(line.index(t) - line.index(inside[0])) == 1 for t in line[1:])
+    return (inside[0].start, inside[0].end) if alone and after != "-" else None
 
 
 def _worth(question: str, reading: Reading, put: str) -> float:

@@ -13,6 +13,7 @@ import re
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.fitting import AMOUNT_NOUNS
 from replay.coreference.leaning import at_a_place, at_a_time, one_of_several
+from replay.coreference.mentions import GENERAL_NOUNS
 from replay.coreference.words import ARTICLES, FUNCTION_WORDS, Token, content_words, tokens, word_set
 
 MAX_INSERTED_WORDS = 15
@@ -154,6 +155,9 @@ def _with_noun(reading: Reading, antecedent: str, last: str, following: str) -> 
     line = tokens(antecedent)
     has_noun = any(token.normal.rstrip("s") == head.rstrip("s") for token in line)
     possessive = with_possessive if mention.possessive else _as_it_is
+    if mention.kind == "the-noun" and head not in GENERAL_NOUNS and not has_noun:
+        whole = is_name(antecedent) or line[0].normal == "the"
+        return f"the {noun} of {_definite(antecedent)}" if whole and following != "of" else None
     if line[0].text in _OPENS_A_PHRASE and head not in _SAID_BY_THE_NAME:
         return f"the {noun} {antecedent}"
     if head in _SAID_BY_THE_NAME:

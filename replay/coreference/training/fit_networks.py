@@ -42,11 +42,11 @@ class FitSettings:
     networks: int = 2
     width: int = 48
     hidden_width: int = 32
-    epochs: int = 4
+    epochs: int = 7
     batch: int = 24
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
-    dropout: float = 0.2
+    dropout: float = 0.3
     seed: int = 0
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from replay.core.drift_evidence import Reading
 from replay.coreference.edit_evidence import edit_evidence
+from replay.coreference.embedded.looks import Matrix
 from replay.coreference.resolver import Document
-from replay.coreference.rewriting import proposed
+from replay.coreference.rewriting import proposals
 from replay.coreference.training.annotated_questions import Example
 from replay.coreference.training.corrupted import WRONG, corrupted
 from replay.coreference.training.dialogues import JudgedTurn
@@ -88,9 +89,8 @@ def edit_cases(examples: Sequence[Example], read: Read, seed: int) -> Iterator[F
         document = example.document
         if rng.random() < _SHORT_SHARE:
             document = replace(document, turns=document.turns[-_WINDOW:])
-        for reading, edited in _edits(document, read):
+        for rows, edited in _edits(document, read):
             before, after = (word_f1(words(q), words(example.rewrite)) for q in (document.question, edited))
-            rows = _edit_rows(document.question, reading)
             yield Found(Case(rows, after > before + 1e-9, 1.0), example.source, example.fold, benchmark=True)
 
 
@@ -98,21 +98,15 @@ def dialogue_edit_cases(turns: Iterable[JudgedTurn], read: Read) -> Iterator[Fou
     """The same of dialogues, where it is known what a right rewrite names or that none is needed."""
     for turn in turns:
         if turn.names or turn.refers_by == "nothing":
-            for reading, edited in _edits(turn.gold, read):
+            for rows, edited in _edits(turn.gold, read):
                 named = any(name.lower() in edited.lower() for name in turn.names)
-                rows = _edit_rows(turn.gold.question, reading)
                 yield Found(Case(rows, named, 1.0), "dialogues", turn.fold)
 
 
-def _edits(document: Document, read: Read) -> Iterator[tuple[Reading, str]]:
+def _edits(document: Document, read: Read) -> Iterator[tuple[Matrix, str]]:
+    """For each edit that is thought of its numbers, and the question with it."""
     question = document.question
     for reading in read(document):
-        edit = proposed(question, reading)
-        if edit is not None and reading.distribution:
-            yield reading, f"{question[: edit.start]}{edit.put}{question[edit.end :]}"
-
-
-def _edit_rows(question: str, reading: Reading) -> np.ndarray:
-    edit = proposed(question, reading)
-    assert edit is not None
-    return np.asarray([edit_evidence(question, reading, edit.put)], np.float32)
+        for one, edit in proposals(question, reading):
+            rows = np.asarray([edit_evidence(question, one, edit.put)], np.float32)
+            yield rows, f"{question[: edit.start]}{edit.put}{question[edit.end :]}"

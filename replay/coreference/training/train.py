@@ -66,8 +66,8 @@ T = TypeVar("T")
 _MADE_UP = 3000
 _MOST_JUDGED = 4000
 """Questions of one source that judgements learn from."""
-_DIALOGUES_COUNT = 4.0
-_MADE_UP_COUNT = 0.25
+_DIALOGUES_COUNT = 3.0
+_MADE_UP_COUNT = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
