@@ -58,7 +58,7 @@ def recorded_document(conversation: Conversation, depth: int, *, window: int, ba
     """The question at *depth* (1-based) after the recorded ones; an unknown gold answer is left out."""
     turns = [
         Exchange(question=turn.question, answer=turn.gold_answer or "")
-        for turn in conversation.turns[: depth - 1]
+        for turn in conversation.turns[max(0, depth - 1 - window) : depth - 1]
     ]
     question = conversation.turns[depth - 1].question
     return document_of(conversation, question, turns, window=window, background=background)
