@@ -159,3 +159,10 @@ def test_a_verdict_that_was_not_given_is_stored_with_its_reason():
     drift = Drift(valid=None, mentions=(), mode="strict", not_judged="the question is not English (German)")
 
     assert msgspec.json.decode(msgspec.json.encode(drift), type=Drift) == drift
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard", "evalconvqa"])
+async def test_equal_histories_are_resolved_once(mode):
+    async with detector(mode=mode) as drift:
+        assert (await drift.assess(SINGER, 1, [])).drift.valid
+        assert drift.service.resolved == 1

@@ -17,7 +17,8 @@ from replay.core.history import Exchange
 from replay.coreference import drift_hard, drift_strict
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from tests.waiting import until
+from replay.coreference.worker import READINGS
+from tests.waiting import PATIENCE_S, until
 
 
 def document(n: int) -> Document:
@@ -180,6 +181,20 @@ async def test_a_failure_is_no_verdict_and_is_not_remembered(resolvers):
         with pytest.raises(ResolverError, match="died twice"):
             await coreference.drift(document(1), after("Ann."))
         assert (await coreference.drift(document(1), after("Ann."))).valid
+
+
+async def test_who_asks_just_as_the_last_batch_is_done_is_answered_too(resolvers, monkeypatch):
+    async def at_once(self, task, batch):
+        return [READINGS.pack(())] * len(batch), len(batch)
+
+    async def read_in_the_next_step(coreference):
+        await asyncio.sleep(0)
+        return await coreference.read(document(2))
+
+    monkeypatch.setattr(CoreferenceService, "_compute", at_once)
+    async with service(resolvers) as coreference, asyncio.timeout(PATIENCE_S):
+        found = await asyncio.gather(coreference.read(document(1)), read_in_the_next_step(coreference))
+    assert found == [(), ()]
 
 
 async def test_a_text_with_half_a_surrogate_pair_gets_to_a_worker_and_back(resolvers):
