@@ -24,7 +24,7 @@ from replay.coreference.mentions import REFLEXIVES
 from replay.coreference.substitution import CLAUSE, TITLES, in_place, is_name
 from replay.coreference.words import comparable_words, content_words, tokens
 
-MIN_PROBABILITY = 0.6
+MIN_PROBABILITY = 0.7
 """That an edit makes the question better; below it, it is not made. See docs/coreference.md for what other
 values cost and bring."""
 _MOST_PROPOSED = 4
