@@ -43,13 +43,6 @@ def test_an_unknown_part_of_the_background_is_named():
         replay.coreference.load().resolve_question({"titel": "Ann Lee"}, [], "Did she sing?")
 
 
-def test_any_resolver_can_be_asked():
-    rules = replay.coreference.load("replay.coreference.embedded:RulesResolver")
-    (reading,) = rules.resolve_question({"title": "Ann Lee"}, [], "Did she sing?")
-
-    assert (rules.signature, reading.antecedent, reading.distribution) == ("rules-1", "Ann Lee", ())
-
-
 class OneCluster:
     """A resolver that knows clusters alone."""
 
@@ -62,6 +55,13 @@ class OneCluster:
             [(Span(start=0, end=7), Span(start=len(d.context()) + 4, end=len(d.context()) + 7))]
             for d in documents
         ]
+
+
+def test_any_resolver_can_be_asked():
+    reader = replay.coreference.load(f"{__name__}:OneCluster")
+    (reading,) = reader.resolve_question({"title": "Ann Lee"}, [], "Did she sing?")
+
+    assert (reader.signature, reading.antecedent, reading.distribution) == ("one-cluster", "Ann Lee", ())
 
 
 def test_clusters_become_readings(tmp_path):

@@ -26,7 +26,7 @@ from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, build, load
 from replay.coreference.clusters import read_all
 from replay.coreference.drift import DriftDetector
-from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.mentions import find_mentions
 from replay.coreference.resolver import Resolver, document_of, recorded_document
 from replay.coreference.rewriting import rewrite
@@ -58,7 +58,7 @@ from tests.golden.corner_cases import MORE_QUESTIONS, QUESTIONS, documents
 from tests.golden.golden_file import Golden, kept, plain
 from tests.samples import Recorded
 
-RESOLVERS: Mapping[str, Resolver] = {"embedded": EmbeddedResolver(), "rules": RulesResolver()}
+RESOLVERS: Mapping[str, Resolver] = {"embedded": EmbeddedResolver()}
 MODES: Mapping[str, Mapping[str, Any]] = {
     "strict": {"mode": "strict"},
     "hard": {"mode": "hard"},
@@ -80,7 +80,6 @@ _COREFERENCE = "replay/coreference"
 _EMBEDDED = f"{_COREFERENCE}/embedded"
 RAISED: Mapping[str, str] = {
     "embedded": f"VERSION in {_EMBEDDED}/__init__.py",
-    "rules": f"VERSION in {_EMBEDDED}/rules.py",
     "strict": f"VERSION in {_COREFERENCE}/drift_strict.py",
     "hard": f"VERSION in {_COREFERENCE}/drift_hard.py",
     "evalconvqa": f"VERSION in {_COREFERENCE}/drift_evalconvqa.py",
@@ -247,7 +246,7 @@ def _mentions() -> Content:
         for found in (find_mentions(question),)
     }
     versions = {"mentions": "|".join(resolver.signature for resolver in RESOLVERS.values())}
-    raised = {"mentions": f"raise {RAISED['embedded']} and {RAISED['rules']}"}
+    raised = {"mentions": f"raise {RAISED['embedded']}"}
     of = f"questions {_digest(msgspec.json.encode([*rows]))}"
     return Golden(of=of, versions=versions, rows=plain(rows)), raised
 
@@ -434,10 +433,8 @@ FILES: Mapping[str, Callable[[], Content | Coroutine[Any, Any, Content]]] = {
     "mentions": _mentions,
     "corner-cases": _corner_cases,
     "readings-embedded": partial(_readings, "embedded"),
-    "readings-rules": partial(_readings, "rules"),
     "rewrites": _rewrites,
     "verdicts-embedded": partial(_verdicts, "embedded"),
-    "verdicts-rules": partial(_verdicts, "rules"),
     "answers": _answers,
     "plans": _plans,
     "scores": _scores,

@@ -1,10 +1,10 @@
-"""The shipped resolvers keep what any resolver must keep."""
+"""The shipped resolver keeps what any resolver must keep."""
 
 from __future__ import annotations
 
 import pytest
 
-from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.embedded import EmbeddedResolver
 from replay.testing import ResolverContract
 
 
@@ -12,9 +12,3 @@ class TestEmbedded(ResolverContract):
     @pytest.fixture
     def resolver(self):
         return EmbeddedResolver()
-
-
-class TestRules(ResolverContract):
-    @pytest.fixture
-    def resolver(self):
-        return RulesResolver()
