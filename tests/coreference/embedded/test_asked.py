@@ -54,7 +54,9 @@ def test_which_of_a_list_is_asked_for(question, order):
     assert asked(question).seen[0].order == order
 
 
-@pytest.mark.parametrize(("question", "sex"), [("Did he?", 1.0), ("Her?", -1.0), ("Did they?", 0.0), ("It?", 0.0)])
+@pytest.mark.parametrize(
+    ("question", "sex"), [("Did he?", 1.0), ("Her?", -1.0), ("Did they?", 0.0), ("It?", 0.0)]
+)
 def test_which_sex_a_pronoun_wants(question, sex):
     assert asked(question).seen[0].wanted_sex == sex
 

@@ -77,7 +77,10 @@ def test_a_list_has_twelve_items_at_most():
     [
         ("Red, green or blue?", "Red, green or blue"),
         ("- Aero: fast\n- Vento\n- Pico", "Aero, Vento and Pico"),
-        ("alpha beta gamma delta, " * 4 + "and omega", "alpha beta gamma delta, " * 3 + "alpha beta gamma delta and omega"),
+        (
+            "alpha beta gamma delta, " * 4 + "and omega",
+            "alpha beta gamma delta, " * 3 + "alpha beta gamma delta and omega",
+        ),
     ],
 )
 def test_a_list_is_said_as_it_stands_unless_it_has_lines_or_many_words(text, joined):

@@ -53,9 +53,7 @@ def test_where_lists_are_looked_for(place, listed):
     assert any(kind == "list" for _, kind in found("Aero, Vento and Pico", place)) is listed
 
 
-@pytest.mark.parametrize(
-    ("words", "kind"), [(8, "answer"), (9, "clause"), (200, "clause")]
-)
+@pytest.mark.parametrize(("words", "kind"), [(8, "answer"), (9, "clause"), (200, "clause")])
 def test_a_whole_answer_is_an_antecedent_and_a_long_one_is_a_clause(words, kind):
     text = " ".join(f"w{number}" for number in range(words))
 
@@ -71,7 +69,10 @@ def test_an_older_answer_is_no_antecedent_as_a_whole():
     """What it names still is."""
 
     def clauses(after):
-        turns = (Exchange(question="What then?", answer=LONG), *[Exchange(question="And?", answer="No.")] * after)
+        turns = (
+            Exchange(question="What then?", answer=LONG),
+            *[Exchange(question="And?", answer="No.")] * after,
+        )
         return [c for c in gather(Document(question="Why?", turns=turns)).candidates if c.kind == "clause"]
 
     assert [len(clauses(after)) for after in range(4)] == [1, 1, 0, 0]
