@@ -142,6 +142,7 @@ def with_precisions(network: SmallNetwork, found: Sequence[tuple[float, bool, fl
     *network* with the precision at each threshold, from (probability, yes, weight) of cases not learned from.
 
     A precision never falls with a higher threshold: where it does by chance, the best below it stands.
+    Too few cases to measure any leave the network as it is.
     """
     probabilities = np.asarray([probability for probability, _, _ in found])
     weights = np.asarray([weight for _, _, weight in found])
@@ -153,6 +154,8 @@ def with_precisions(network: SmallNetwork, found: Sequence[tuple[float, bool, fl
             break
         thresholds.append(threshold)
         precisions.append(right[flagged].sum() / weights[flagged].sum())
+    if not thresholds:
+        return network
     return replace(
         network,
         thresholds=np.asarray(thresholds),

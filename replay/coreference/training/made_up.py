@@ -17,6 +17,7 @@ from replay.core.history import Exchange
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import Example
 
+_LONGEST_LIST = 5
 _NAME = re.compile(r"(?<![.?!:] )(?<!^)\b(?:[A-Z][\w'-]+)(?:\s(?:of\s|the\s|de\s)?[A-Z0-9][\w'-]*){0,3}")
 _PLACE = re.compile(r"\b(?:in|at|to|from|near) ((?:the )?[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,2})")
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "October", "December")
@@ -106,12 +107,14 @@ class MadeUp:
 
 
 def made_up(examples: Sequence[Example], count: int, seed: int = 0) -> Iterator[MadeUp]:
-    """*count* turns with what *examples* name; the same ones for the same examples and seed."""
+    """*count* turns with what *examples* name, none if that is too little; the same for the same *seed*."""
     rng = random.Random(seed)
     answers = sorted({turn.answer for e in examples for turn in e.document.turns if turn.answer})
     names = sorted({found for a in answers for found in _NAME.findall(a) if 3 < len(found) < 30})
     places = sorted({found for a in answers for found in _PLACE.findall(a)})
     fillers = sorted({s.strip() + "." for a in answers for s in a.split(".") if 4 < len(s.split()) < 25})
+    if len(names) < _LONGEST_LIST or not places or not fillers:
+        return
     makers = (_one_of_a_list, _all_of_a_list, _at_a_time, _at_a_place)
     for number in range(count):
         make = makers[number % len(makers)]
