@@ -13,7 +13,7 @@ from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 from replay.coreference import drift_evalconvqa, drift_strict
 from replay.coreference.embedded import EmbeddedResolver
-from replay.coreference.mentions import find_mentions
+from replay.coreference.mentions import ellipsis_of, find_mentions
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
 from replay.coreference.substitution import MAX_INSERTED_WORDS
@@ -44,6 +44,8 @@ QUESTIONS = [
     "Did Ann Lee hurt herself?",
     "What happened in this time?",
     "Is it true that they split?",
+    "What else?",
+    "How much is the second one there?",
     "Are they known, or were they once?",
 ]
 SOURCES = ["", "title", "section", "name", "quote", "phrase", "date", "answer", "clause"]
@@ -98,14 +100,27 @@ def test_antecedents_stand_in_the_document_before_the_question(document):
 
     for antecedent, *mentions in clusters:
         assert 0 <= antecedent.start < antecedent.end <= len(document.context())
-        assert all(len(document.context()) <= m.start < m.end <= len(document.text()) for m in mentions)
+        assert all(len(document.context()) <= m.start <= m.end <= len(document.text()) for m in mentions)
+
+
+@given(
+    st.lists(documents(), max_size=4).flatmap(lambda batch: st.tuples(st.just(batch), st.permutations(batch)))
+)
+def test_the_order_of_documents_changes_no_reading(batches):
+    """Nor does what was remembered of an utterance in another document."""
+    batch, order = batches
+    alone = dict(zip(batch, RESOLVER.read(batch), strict=True))
+
+    assert RESOLVER.read(order) == [alone[document] for document in order]
 
 
 @given(documents())
-def test_one_reading_for_each_mention(document):
+def test_one_reading_for_each_mention_and_at_most_one_of_what_is_left_out(document):
     (read,) = RESOLVER.read([document])
+    mentions = tuple(reading.mention for reading in read)
 
-    assert tuple(reading.mention for reading in read) == find_mentions(document.question)
+    expected = find_mentions(document.question)
+    assert mentions in (expected, (*expected, ellipsis_of(document.question)))
 
 
 @given(readings())

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange, Played
 from replay.coreference import drift_hard, drift_strict
-from replay.coreference.embedded import EmbeddedResolver, RulesResolver
+from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.resolver import Document
 from tests.laws.test_drift_laws import CONVERSATIONS
 from tests.samples import detector
@@ -20,6 +23,7 @@ from tests.samples import detector
 TEXTS = [
     "Ann Lee came with Bob van der Ray in 1990.",
     'The first album "Blue Moon" of the Beatles and The Who.',
+    "There are the Aero, the Vento and the Pico:\n- Aero\n- Vento",
     "In the U.S., Mrs. Lee met J. Ray.",
     "CANNOTANSWER",
     "李安",
@@ -27,6 +31,8 @@ TEXTS = [
 ]
 QUESTIONS = [
     "Did she like it?",
+    "What else?",
+    "How much is the second one there?",
     "Was that album good?",
     "Why was that?",
     "When did he join the band?",
@@ -71,6 +77,51 @@ def test_equal_documents_never_differ(document, threshold):
     assert drift.valid
 
 
+anything = st.one_of(
+    st.none(), st.sampled_from(["Ann Lee", "Bob", "1990", "the album", ""]), st.text(max_size=9)
+)
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> list[Reading]:
+    """Whatever any resolver may say."""
+    found = []
+    for start in sorted(draw(st.sets(st.integers(0, 20), max_size=4))):
+        mention = Mention(
+            start=start, end=start + 1, text="x", kind=draw(st.sampled_from(["she", "ellipsis"]))
+        )
+        likely = tuple(
+            (draw(st.floats(0.01, 0.3)), draw(st.text(max_size=9))) for _ in range(draw(st.integers(0, 3)))
+        )
+        found.append(Reading(mention=mention, antecedent=draw(anything), distribution=likely))
+    return found
+
+
+@given(documents(), readings(), readings(), st.floats(0, 1))
+def test_equal_documents_are_valid_whatever_the_readings_say(document, gold, predicted, threshold):
+    """Where none says a distribution, the hard rule's verdict on equal readings is the law."""
+    drift = drift_strict.compare(
+        gold, predicted, gold_document=document, predicted_document=document, threshold=threshold
+    )
+    if any(reading.distribution for reading in (*gold, *predicted)):
+        assert (drift.probability, drift.valid) == (0, True)
+        assert {mention.probability for mention in drift.mentions} <= {0}
+    assert drift_strict.compare(
+        gold, gold, gold_document=document, predicted_document=document, threshold=threshold
+    ).valid
+
+
+@given(documents(), documents(), readings(), readings())
+def test_the_same_readings_get_the_same_verdict_whatever_was_judged_between(one, other, gold, predicted):
+    def judged(first, second, before, after):
+        return drift_strict.compare(first, second, gold_document=before, predicted_document=after)
+
+    found = judged(gold, predicted, one, other)
+    judged(predicted, gold, other, one)
+    assert judged(gold, predicted, one, other) == found
+    assert 0 <= found.probability <= 1
+
+
 @given(documents(), documents())
 def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
     gold, predicted = EmbeddedResolver().read([one, other])
@@ -83,13 +134,17 @@ def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
 
     (probability,) = {drift.probability for drift in verdicts}
     assert 0 <= probability <= 1
-    assert probability == max((m.probability for m in verdicts[0].mentions), default=0.0)
+    same = math.prod(1 - m.probability for m in verdicts[0].mentions)
+    assert probability == pytest.approx(1 - same, abs=1e-5)
     assert [drift.valid for drift in verdicts] == sorted(drift.valid for drift in verdicts)
 
 
 @given(documents(), documents())
 def test_without_distributions_strict_is_hard(one, other):
-    gold, predicted = RulesResolver().read([one, other])
+    gold, predicted = (
+        [replace(reading, distribution=()) for reading in read]
+        for read in EmbeddedResolver().read([one, other])
+    )
     drift = drift_strict.compare(gold, predicted, gold_document=one, predicted_document=other)
 
     assert drift.valid == drift_hard.compare(gold, predicted).valid

@@ -13,13 +13,28 @@ from replay.coreference.training.annotated_questions import Example
 from replay.coreference.training.corrupted import BACK, WRONG, corrupted
 from replay.coreference.words import content_words
 
-ANSWERS = ("Ann Lee sang.", "It was the pianist Bob Ray in Rome.", "The album Blue Moon, in the year 1990, by Tom.")
+ANSWERS = (
+    "Ann Lee sang.",
+    "It was the pianist Bob Ray in Rome.",
+    "The album Blue Moon, in the year 1990, by Tom.",
+)
 
 
-def example(question="Did he like it?", rewrite="Did Bob Ray like Blue Moon?", *, dialog="one", source="a", answers=ANSWERS):
+def example(
+    question="Did he like it?",
+    rewrite="Did Bob Ray like Blue Moon?",
+    *,
+    dialog="one",
+    source="a",
+    answers=ANSWERS,
+):
     turns = tuple(Exchange(question=f"Who {n}?", answer=answer) for n, answer in enumerate(answers))
     return Example(
-        dialog=dialog, group=dialog, document=Document(question=question, turns=turns), rewrite=rewrite, source=source
+        dialog=dialog,
+        group=dialog,
+        document=Document(question=question, turns=turns),
+        rewrite=rewrite,
+        source=source,
     )
 
 
@@ -43,7 +58,9 @@ def changed(one):
 def test_each_of_the_last_two_answers_is_replaced_in_each_wrong_way():
     found = of_the_first()
 
-    assert [(one.turns_back, one.way) for one in found] == [(2, way) for way in WRONG] + [(1, way) for way in WRONG]
+    assert [(one.turns_back, one.way) for one in found] == [(2, way) for way in WRONG] + [
+        (1, way) for way in WRONG
+    ]
     assert all(list(changed(one)) == [one.turns_back] for one in found)
     assert BACK == 2
 

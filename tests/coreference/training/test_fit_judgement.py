@@ -56,7 +56,9 @@ def test_the_same_seed_gives_the_same_networks():
 def test_what_weighs_more_is_learned_more():
     row = np.zeros((1, 2), np.float32)
     shown = [Case(row, True, 9.0), Case(row, False, 1.0)] * 50
-    settings = JudgementSettings(networks=1, width=4, epochs=300, batch=100, dropout=0.0, weight_decay=0.0, learning_rate=0.1)
+    settings = JudgementSettings(
+        networks=1, width=4, epochs=300, batch=100, dropout=0.0, weight_decay=0.0, learning_rate=0.1
+    )
     (found,) = fit_judgement(shown, settings).probabilities([[0.0, 0.0]])
 
     assert found == pytest.approx(0.9, abs=0.02)
@@ -101,7 +103,8 @@ def test_gradients_are_those_of_the_loss():
 
 
 @pytest.mark.parametrize(
-    ("rows", "probability"), [([0.3], 0.3), ([0.5, 0.5], 0.75), ([0.0, 0.2], 0.2), ([1.0, 0.1], 1.0), ([], 0.0)]
+    ("rows", "probability"),
+    [([0.3], 0.3), ([0.5, 0.5], 0.75), ([0.0, 0.2], 0.2), ([1.0, 0.1], 1.0), ([], 0.0)],
 )
 def test_any_row_is_enough(rows, probability):
     assert probability_of_any(rows) == pytest.approx(probability)
@@ -116,7 +119,12 @@ def network():
 
 
 def test_precisions_are_measured_from_each_threshold_on():
-    found = [(0.2, False, 1.0)] * 60 + [(0.6, True, 1.0)] * 60 + [(0.6, False, 3.0)] * 20 + [(0.9, True, 1.0)] * 60
+    found = (
+        [(0.2, False, 1.0)] * 60
+        + [(0.6, True, 1.0)] * 60
+        + [(0.6, False, 3.0)] * 20
+        + [(0.9, True, 1.0)] * 60
+    )
     measured = with_precisions(network(), found)
     at = dict(zip(measured.thresholds.round(2).tolist(), measured.precisions.tolist(), strict=True))
 

@@ -62,7 +62,9 @@ def test_gradients_are_those_of_the_loss(case):
     assert gradients.keys() == parameters.keys()
     for name, values in parameters.items():
         assert gradients[name].shape == values.shape
-        for place in {tuple(np.unravel_index(at, values.shape)) for at in (0, values.size // 2, values.size - 1)}:
+        for place in {
+            tuple(np.unravel_index(at, values.shape)) for at in (0, values.size // 2, values.size - 1)
+        }:
             slopes = []
             for step in (1e-2, -1e-2):
                 changed = {**precise, name: precise[name].copy()}

@@ -79,7 +79,9 @@ def test_a_list_as_a_whole_is_the_same_in_any_order():
 
 def test_then_means_the_moment_that_was_said():
     for turn in AT_A_TIME:
-        gold, own = (re.sub(r"\b(?:The|That|It|Your|On) ?[a-z ]*|\.", "", one).strip() for one in answers(turn))
+        gold, own = (
+            re.sub(r"\b(?:The|That|It|Your|On) ?[a-z ]*|\.", "", one).strip() for one in answers(turn)
+        )
         assert gold in turn.example.rewrite
         assert turn.same == (gold == own)
 

@@ -15,7 +15,13 @@ from replay.coreference.embedded.network import shipped, unpacked
 from replay.coreference.embedded.scene import look_at
 from replay.coreference.resolver import Document
 from replay.coreference.training import train as command
-from replay.coreference.training.annotated_questions import FOLDS, Example, fold_of, read_examples, with_titles
+from replay.coreference.training.annotated_questions import (
+    FOLDS,
+    Example,
+    fold_of,
+    read_examples,
+    with_titles,
+)
 from replay.coreference.training.fit_networks import FitSettings, fit_network, joined
 from replay.coreference.training.train import Lessons, Weights, lessons, packed, train
 from replay.coreference.training.training_examples import dresses, training_examples
@@ -294,7 +300,9 @@ def test_written_weights_are_loaded_as_they_were(learned, tmp_path):
     whole, _ = learned
     whole.write(tmp_path)
     again = Weights.load(tmp_path)
-    document = Document(question="Did she like it?", title="Ann Lee", turns=(Exchange(question="?", answer="A tea."),))
+    document = Document(
+        question="Did she like it?", title="Ann Lee", turns=(Exchange(question="?", answer="A tea."),)
+    )
 
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz")) == [
         "drift.npz",
@@ -319,7 +327,9 @@ def test_the_command_writes_weights(data, dialogues, tmp_path, capsys, monkeypat
     whole, folds = learned
     given = []
     monkeypatch.setattr(
-        command, "train", lambda lessons, settings, jobs: given.append((lessons, settings, jobs)) or (whole, folds)
+        command,
+        "train",
+        lambda lessons, settings, jobs: given.append((lessons, settings, jobs)) or (whole, folds),
     )
     out, by_fold = tmp_path / "out", tmp_path / "folds"
     arguments = [str(data), "--dialogues", str(dialogues), "--out", str(out), "--folds", str(by_fold)]
