@@ -4,10 +4,12 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from replay.core.drift_evidence import Reading
+from replay.coreference import small_network
 from replay.coreference.mentions import find_mentions
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "drift.py"
@@ -64,36 +66,121 @@ def test_an_antecedent_is_right_when_people_wrote_it_there(benchmark):
     assert not is_right("Ann came", "clause")
 
 
-def test_corruption_tells_ellipsis_from_anaphora(benchmark, data):
+def test_a_mention_is_classic_if_it_is_a_pronoun_a_demonstrative_or_a_general_noun(benchmark):
+    asked = "Did she like that, that song, the band, the mill, the second one or it there?"
+
+    assert [m.text for m in find_mentions(asked) if benchmark.is_classic(m)] == [
+        "she", "that", "that song", "the band", "it",
+    ]  # fmt: skip
+
+
+def test_mentions_are_counted_by_kind_and_all_that_are_classic_together(benchmark, data):
     examples = benchmark.read_examples([data])
-    corrupted = benchmark.corrupt(examples)
+    read = [
+        [Reading(mention=mention, antecedent="Ann Lee") for mention in find_mentions(e.document.question)]
+        for e in examples
+    ]
+    counts = benchmark.score_mentions(examples, read)
 
-    assert {c.anaphoric for c in corrupted if c.example == 1 and c.invalid} == {True}
-    assert {c.anaphoric for c in corrupted if c.example == 2 and c.invalid} == {False}
-    assert benchmark.corrupt(examples) == corrupted
+    assert +counts["she"] == {"resolved": 2, "predicted": 2, "right": 2}
+    assert +counts["he"] == {"resolved": 1, "predicted": 1}
+    assert counts["all"] == counts["she"] + counts["he"]
+    assert counts["ellipsis"]["resolved"] == 1
 
 
-@pytest.mark.parametrize("resolver", ["copy", "title", "rules", "embedded"])
+def test_drift_through_a_mention_is_told_from_drift_through_what_is_left_out(benchmark, data):
+    found = list(benchmark.corrupted(benchmark.read_examples([data])))
+
+    def through(question):
+        chosen = [one for one in found if one.lost and one.example.document.question == question]
+        return {benchmark._through_a_mention(one) for one in chosen}
+
+    assert through("Did he like her?") == {True}
+    assert through("What else?") == {False}
+
+
+@pytest.mark.parametrize(
+    ("found", "error"),
+    [
+        ([(0.05, False)] * 10, 0.05),
+        ([(0.25, True)] + [(0.25, False)] * 3, 0.0),
+        ([(1.0, True)] * 3 + [(0.0, True)], 0.25),
+        ([], 0.0),
+    ],
+)
+def test_calibration_compares_probabilities_with_shares(benchmark, found, error):
+    assert benchmark.calibration(found)[0] == pytest.approx(error)
+
+
+def test_calibration_says_what_is_in_each_bin(benchmark):
+    _, bins = benchmark.calibration([(0.31, True), (0.39, False), (1.0, True)])
+
+    assert bins == [(pytest.approx(0.35), 0.5, 2), (1.0, 1.0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("right", "predicted", "resolved", "scores"),
+    [(1, 2, 4, (50, 25, 100 / 3)), (0, 0, 4, (0, 0, 0)), (0, 3, 0, (0, 0, 0))],
+)
+def test_precision_recall_and_f(benchmark, right, predicted, resolved, scores):
+    assert benchmark.f_score(right, predicted, resolved) == pytest.approx(scores)
+
+
+def test_agreement_counts_what_both_say(benchmark):
+    assert benchmark.agreement([True, True, False], [True, False, True]) == pytest.approx((50, 50, 50))
+
+
+@pytest.mark.parametrize("resolver", ["copy", "title", "embedded"])
 def test_the_report_has_all_its_lines(benchmark, data, resolver):
     examples = benchmark.read_examples([data])
-    lines = list(benchmark.report(resolver, examples, benchmark.reader(resolver), thresholds=True))
+    lines = list(benchmark.report(resolver, [(examples, benchmark.reader(resolver), None)]))
 
     assert lines[0].startswith(f"{resolver}: 3 questions")
-    assert sum(line.startswith("  mentions") for line in lines) == 1
-    assert sum(line.startswith("  rewriting") for line in lines) == 1
-    assert sum(line.startswith("  drift") for line in lines) == 6
-    assert sum(line.startswith("  threshold") for line in lines) == len(benchmark.THRESHOLDS) + 1
+    for opening, count in (
+        ("mentions", 1), ("rewriting", 1), ("edits", 1), ("drift", 4), ("calibration", 1),
+        ("threshold", len(benchmark.THRESHOLDS)),
+    ):  # fmt: skip
+        assert sum(line.startswith(f"  {opening}") for line in lines) == count, opening
 
 
-def test_cross_validation_never_reads_what_it_learned_from(benchmark, data, monkeypatch):
-    from replay.coreference.training import train
-
-    seen = []
-    monkeypatch.setattr(train, "train", lambda examples, settings: seen.append(examples))
+def test_edits_are_for_the_better_where_they_come_closer_to_the_human_rewrite(benchmark, data):
     examples = benchmark.read_examples([data])
-    benchmark.cross_validated(examples, networks=1)
+    lines = list(
+        benchmark._rewriting_lines(
+            examples, ["Who was Ann Lee's teacher?", "Did Rome hate her?", "What else?"]
+        )
+    )
 
-    assert [len(learned) for learned in seen] == [0 if e == examples[0].fold else 3 for e in range(5)]
+    assert lines[1].startswith("  edits     2, for the better 50.0 %, worse 1; repaired 33.3 % of 3")
+
+
+def weights(**parts):
+    return SimpleNamespace(**parts)
+
+
+def test_each_fold_is_judged_by_its_own_weights_and_then_the_shipped_ones_are_back(benchmark):
+    shipped = small_network.shipped
+    with benchmark.judging(weights(drift="of the fold", edit="too")):
+        assert small_network.shipped(small_network.DRIFT) == "of the fold"
+        assert small_network.shipped(small_network.EDIT) == "too"
+    assert small_network.shipped is shipped
+    with benchmark.judging(None):
+        assert small_network.shipped is shipped
+    with pytest.raises(ZeroDivisionError), benchmark.judging(weights(drift=1, edit=1)):
+        raise ZeroDivisionError
+    assert small_network.shipped is shipped
+
+
+def test_cross_validation_reads_each_fold_with_the_weights_that_did_not_see_it(benchmark, data, monkeypatch):
+    monkeypatch.setattr(
+        benchmark.Weights, "load", staticmethod(lambda folder: weights(read=f"read of {folder.name}"))
+    )
+    examples = benchmark.read_examples([data])
+    folds = benchmark.by_fold(examples, Path("folds"))
+
+    assert [(len(some), read) for some, read, _ in folds] == [
+        (3 if fold == examples[0].fold else 0, f"read of {fold}") for fold in range(5)
+    ]
 
 
 def test_examples_can_be_shown_with_less(benchmark, data):
@@ -111,6 +198,7 @@ def test_the_table_names_who_is_left_out(benchmark, data, monkeypatch, capsys):
     benchmark.main()
 
     printed = capsys.readouterr().out
+    assert printed.startswith("canard:\n")
     assert "copy: 3 questions" in printed
     assert "fastcoref: left out: no weights" in printed
 

@@ -102,10 +102,10 @@ def test_another_format_is_said_with_its_place(tmp_path, text):
     path = tmp_path / "talks.json"
     path.write_text(text, "utf-8")
 
-    with pytest.raises(DatasetError, match="talks.json"):
+    with pytest.raises(DatasetError, match=r"talks\.json"):
         read_dialogues([path])
 
 
 def test_a_missing_file_is_said(tmp_path):
-    with pytest.raises(DatasetError, match="gone.json"):
+    with pytest.raises(DatasetError, match=r"gone\.json"):
         read_dialogues([tmp_path / "gone.json"])

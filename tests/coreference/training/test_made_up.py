@@ -14,8 +14,8 @@ from replay.coreference.training.made_up import made_up
 NAMES = ("Quill Marlo", "Petra Holm", "Olu Brandvik", "Port Ellis", "Rome", "Oslo", "Lima")
 PLACES = NAMES[3:]
 SAID = (
-    "It was a long time ago in Rome and again near Port Ellis that they all met Quill Marlo and his friend Petra "
-    "Holm, who later went to Oslo with Olu Brandvik and then on to Lima. The old guard stayed where it was."
+    "It was a long time ago in Rome and again near Port Ellis that they all met Quill Marlo and his friend "
+    "Petra Holm, who later went to Oslo with Olu Brandvik and then on to Lima. The old guard stayed where it was."
 )
 """The first sentence is too long to stand between others, so an answer names what its list names."""
 ORDERS = {"first": 0, "second": 1, "third": 2, "last": -1}
