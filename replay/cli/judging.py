@@ -13,9 +13,9 @@ from rich.table import Table
 
 from replay.cli.arguments import echo_json
 from replay.cli.progress import Progress
+from replay.core.asking.estimate import Estimate
 from replay.runs.judging import estimate_run, judge_run, run_panels
 from replay.runs.run import Run
-from replay.scorers.judges.dry_run import Estimate
 from replay.scorers.judges.panel import Panel
 
 

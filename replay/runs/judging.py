@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from replay.core.asking.estimate import Estimate
+from replay.core.asking.tally import Tally
 from replay.core.errors import PluginError, RunStoppedError, ScenarioError
 from replay.core.settings.choice import Choice
 from replay.core.settings.faults import nearest
@@ -17,11 +19,11 @@ from replay.core.settings.prices import NO_PRICES, read_price_table
 from replay.runs.verdict_columns import JUDGED, judged_of
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
-from replay.scorers.judges.dry_run import Estimate, estimate
+from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judge import Case, HistoryShown, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
-from replay.scorers.judges.tally import Judged, Tally, spread_of
+from replay.scorers.judges.tally import Judged, spread_of
 from replay.scorers.scorer import Unscored
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict

@@ -4,26 +4,23 @@ Builds a panel from an entry of a scenario's ``judges``: who is asked and how, a
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
+from replay.core.asking.cached import Model
 from replay.core.asking.patience import Patience
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.disk_cache import cache_path
 from replay.core.errors import PluginError
-from replay.core.secret_signs import name_tells
 from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.faults import faults_of, nearest
+from replay.core.settings.identity import identity
 from replay.core.settings.plugins import Factory, settings_model
 from replay.core.settings.prices import Prices
 from replay.scenario.part_builder import PartBuilder, politeness
-from replay.scorers.judges.asking import Voter
 from replay.scorers.judges.judge import Judge
 from replay.scorers.judges.panel import Panel
 
@@ -139,7 +136,7 @@ def _section(builder: PartBuilder, choice: Choice, at: str) -> JudgeSection | No
     return section
 
 
-def _voters(builder: PartBuilder, section: JudgeSection, at: str) -> list[Voter]:
+def _voters(builder: PartBuilder, section: JudgeSection, at: str) -> list[Model]:
     limit = politeness(section.limit)
     if section.adapter is not None:
         alone = VoterSection(adapter=section.adapter, settings=section.settings, prices=section.prices)
@@ -165,12 +162,12 @@ def _voter(
     limit: PolitenessLimit | None,
     prices: Prices | None,
     at: str,
-) -> Voter | None:
+) -> Model | None:
     adapter = builder.adapter(section.adapter, section.settings, at)
     if adapter is None:
         return None
     model = section.settings.get("model")
-    return Voter(
+    return Model(
         name=section.name or (f"{section.adapter}/{model}" if model else section.adapter),
         adapter=adapter,
         identity=identity(section.adapter, section.settings, builder.folder),
@@ -179,7 +176,7 @@ def _voter(
     )
 
 
-def _check_parameters(builder: PartBuilder, judge: Judge, voters: list[Voter], at: str) -> None:
+def _check_parameters(builder: PartBuilder, judge: Judge, voters: list[Model], at: str) -> None:
     needed = ", ".join(judge.needed_parameters)
     for voter in voters:
         if needed and not voter.takes_parameters:
@@ -190,40 +187,3 @@ def _check_parameters(builder: PartBuilder, judge: Judge, voters: list[Voter], a
                 f'"{voter.name}" can\'t pass parameters on to its model, and this judge{how} sends '
                 f"{needed}; use an adapter that can (openai), or settings that need none",
             )
-
-
-def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:
-    """
-    What an adapter's replies depend on, as JSON: its name, its settings and the files they name.
-
-    Secrets, headers and names of environment variables are left out: they decide whether there is a
-    reply, not which.
-    """
-    files: dict[str, str] = {}
-    kept = _without_secrets(settings)
-    for text in (adapter, *_texts(kept)):
-        path = folder / re.sub(r"(?<=\.py):.*", "", text)
-        # A local script or list of answers can change under the same name.
-        if len(text) < 1000 and "\n" not in text and path.suffix and path.is_file():
-            files[text] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return json.dumps({"adapter": adapter, "settings": kept, "files": files}, sort_keys=True, default=str)
-
-
-def _without_secrets(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _without_secrets(v) for k, v in value.items() if not _is_secret(str(k))}
-    if isinstance(value, list | tuple):
-        return [_without_secrets(item) for item in value]
-    return value
-
-
-def _is_secret(name: str) -> bool:
-    return name.lower() in ("headers", "token") or name_tells(name) in ("key", "variable")
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        return [text for item in value.values() for text in _texts(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in _texts(item)]
-    return [str(value)] if isinstance(value, str | Path) else []

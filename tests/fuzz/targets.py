@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from replay.core.asking.json_reply import first_object, json_problem
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ReplayError
 from replay.core.settings.plugins import available, load
@@ -22,7 +23,7 @@ from replay.datasets.reader import Reader
 from replay.play.load.trace import read_trace
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
-from replay.scorers.judges.reading import first_object, json_problem, read_match, read_rating, read_yes_no
+from replay.scorers.judges.reading import read_match, read_rating, read_yes_no
 from replay.store import schema
 from tests.fuzz.inputs import as_json
 

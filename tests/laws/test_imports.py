@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = {
     "core": "",
     "core/settings": "core",
-    "core/asking": "core",
+    "core/asking": "core core/settings",
     "datasets": "core core/settings",
     "store": "core",
     "scorers": "core core/settings",
@@ -33,7 +33,7 @@ ROOMS = {
     "scorers/judges coreference policies play play/load scenario/assertions",
     "runs/stress": "core core/asking datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario",
-    "runs": "core core/settings store scorers scorers/judges statistics "
+    "runs": "core core/asking core/settings store scorers scorers/judges statistics "
     "statistics/load policies play scenario/assertions scenario runs/stress",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/plots": "core core/settings scorers statistics report",
@@ -42,7 +42,7 @@ ROOMS = {
     "tables/scoring": "core core/settings datasets scorers scorers/judges statistics report",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
     "cli/serving": "core core/asking",
-    "cli": "core core/settings datasets scorers/judges statistics coreference play play/load "
+    "cli": "core core/asking core/settings datasets scorers/judges statistics coreference play play/load "
     "scenario/assertions scenario runs/stress runs report report/plots report/pages "
     "tables/agreement tables/scoring cli/serving",
 }

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from replay.core.asking.json_reply import first_object, json_problem
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import AdapterError
 from replay.scorers.judges.claim_scores import ClaimCounts, count_claims
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
 from replay.scorers.judges.parameters import given, merged, shown
-from replay.scorers.judges.prompt import Prompt
-from replay.scorers.judges.reading import first_object, json_problem
+from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
@@ -60,8 +60,8 @@ class ClaimsJudge:
     def __post_init__(self) -> None:
         if self.tries < 1:
             raise ValueError(f"tries {self.tries} is not a positive whole number")
-        self._first = Prompt("claims", self.prompt, needs=("predicted", "response"))
-        self._again = Prompt("claims_retry", self.retry_prompt, extra=("prompt", "reply", "error"))
+        self._first = judge_prompt("claims", self.prompt, needs=("predicted", "response"))
+        self._again = judge_prompt("claims_retry", self.retry_prompt, extra=("prompt", "reply", "error"))
         self._parameters = merged(DEFAULTS, self.parameters)
         if self.response_format == "json_object":
             self._parameters["response_format"] = {"type": "json_object"}

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from replay.core.errors import AdapterError
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
 from replay.scorers.judges.parameters import given, merged, shown
-from replay.scorers.judges.prompt import Prompt
+from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.reading import read_yes_no
 from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unscored
@@ -38,7 +38,7 @@ class CorrectnessJudge:
     outputs: ClassVar[Sequence[Output]] = (Output(voting="majority"),)
 
     def __post_init__(self) -> None:
-        self._prompt = Prompt("correctness", self.prompt, needs=("predicted", "response"))
+        self._prompt = judge_prompt("correctness", self.prompt, needs=("predicted", "response"))
         self._parameters = merged(DEFAULTS, self.parameters)
 
     @property

@@ -5,38 +5,14 @@ What judging would take, without asking anything.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from replay.core.asking.cached import Model, question_key
+from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, Estimate
+from replay.core.asking.prompt import PromptError
 from replay.core.disk_cache import DiskCache
-from replay.scorers.judges.asking import Voter, question_key, sample_name
+from replay.scorers.judges.asking import sample_name
 from replay.scorers.judges.judge import Case, PlannedAsk
 from replay.scorers.judges.panel import Panel
-from replay.scorers.judges.prompt import PromptError
-
-CHARACTERS_PER_TOKEN = 4
-"""Of English text in the vocabularies of common models; other languages take more tokens."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What one judge would take; tokens and cost are guesses, counts of asks are not."""
-
-    name: str
-    cases: int
-    """Turns or conversations to be judged."""
-    settled: int
-    """Those that can't be judged at all, which is known without asking."""
-    asks: int
-    """Asks that are sure to be sent, retries aside."""
-    asks_at_most: int
-    """With all that a reply could lead to: verifications, or JSON that can't be read."""
-    cached: int
-    """Asks that the cache would answer."""
-    prompt_tokens: int
-    completion_tokens: int
-    """Of the asks that are sure."""
-    cost_usd: float | None
-    """Of the asks that are sure; None where a voter has no prices."""
 
 
 def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
@@ -76,7 +52,7 @@ def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
     )
 
 
-def _planned(panel: Panel, ready: Sequence[Case]) -> Iterator[tuple[Voter, int, PlannedAsk]]:
+def _planned(panel: Panel, ready: Sequence[Case]) -> Iterator[tuple[Model, int, PlannedAsk]]:
     for case in ready:
         try:
             planned = panel.judge.plan(case)

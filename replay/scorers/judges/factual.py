@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from replay.core.asking.json_reply import first_object
 from replay.core.errors import AdapterError
 from replay.scorers.fuzzy import fuzzy_ratio
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
 from replay.scorers.judges.parameters import given, merged, shown
-from replay.scorers.judges.prompt import Prompt
-from replay.scorers.judges.reading import first_object, read_match
+from replay.scorers.judges.prompt import judge_prompt
+from replay.scorers.judges.reading import read_match
 from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
@@ -50,8 +51,10 @@ class FactualJudge:
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold: {self.threshold:g} is not between 0 and 1")
         needs, extra = ("predicted", "response"), ("first", "fuzzy")
-        self._first = Prompt("factual", self.prompt, needs=needs)
-        self._second = Prompt("factual_verification", self.verification_prompt, extra=extra, needs=needs)
+        self._first = judge_prompt("factual", self.prompt, needs=needs)
+        self._second = judge_prompt(
+            "factual_verification", self.verification_prompt, extra=extra, needs=needs
+        )
         self._parameters = merged(DEFAULTS, self.parameters)
 
     @property

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from replay.core.asking.prompt import short_hash
 from replay.core.errors import AdapterError
 from replay.scorers.judges.criteria import Criterion, chosen_criteria
 from replay.scorers.judges.judge import (
@@ -30,7 +31,7 @@ from replay.scorers.judges.judge import (
     failed,
 )
 from replay.scorers.judges.parameters import given, merged, shown
-from replay.scorers.judges.prompt import Prompt, short_hash
+from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.rating import SampledRating, WeightedRating, weighted_rating
 from replay.scorers.judges.reading import read_rating
 from replay.scorers.judges.variables import case_variables, dialogue_fact, fact_of
@@ -84,8 +85,8 @@ class GEvalJudge:
                     )
         wanted = ("predicted", "response") if self.level == "turn" else ("dialogue",)
         extra = ("criterion", "level")
-        self._prompt = Prompt(f"geval_{self.level}", self.prompt, extra=("criterion",), needs=wanted)
-        self._steps = Prompt("geval_steps", self.steps_prompt, extra=extra, needs=("criterion",))
+        self._prompt = judge_prompt(f"geval_{self.level}", self.prompt, extra=("criterion",), needs=wanted)
+        self._steps = judge_prompt("geval_steps", self.steps_prompt, extra=extra, needs=("criterion",))
         self._asks = self.samples if self.mode == "samples" else 1
         self._parameters = merged(DEFAULTS[self.mode], self.parameters)
         refused = {name: value for name, value in self.parameters.items() if value is None}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from replay.core.asking.opening import opened_endpoints
+from replay.core.asking.tally import Tally
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import AdapterError
@@ -16,7 +17,6 @@ from replay.core.record import TurnRecord
 from replay.scorers.judges.asking import Asker
 from replay.scorers.judges.judge import Case, HistoryShown, Level, failed
 from replay.scorers.judges.panel import Panel, Verdict, judge_case
-from replay.scorers.judges.tally import Tally
 from replay.scorers.scorer import Unscored
 
 ONCE_PER_DIALOGUE = Unscored(reason="judged once, at the conversation's last turn")

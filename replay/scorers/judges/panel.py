@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from replay.core.asking.cached import Model
 from replay.core.asking.patience import Patience
+from replay.core.asking.prompt import PromptError
 from replay.core.settings.plugins import blaming
-from replay.scorers.judges.asking import Asked, Asker, Voter, VoterAsk
+from replay.scorers.judges.asking import Asked, Asker, VoterAsk
 from replay.scorers.judges.judge import Case, Judge, Opinion, Output, UnfitVoterError, Value, Voting
-from replay.scorers.judges.prompt import PromptError
 from replay.scorers.scorer import Unscored
 
 
@@ -25,7 +26,7 @@ class Panel:
 
     name: str
     judge: Judge
-    voters: tuple[Voter, ...]
+    voters: tuple[Model, ...]
     repeats: int = 1
     """Every case is judged so often; a turn's value is the mean over its repeats."""
     concurrency: int = 4

@@ -1,5 +1,5 @@
 """
-What judging took and how sure it is of itself: counted while it goes on, kept with the run.
+What a run keeps of its judges beside the verdicts, and how sure each is of itself.
 """
 
 from __future__ import annotations
@@ -8,62 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from replay.core.adapter import ChatReply
-from replay.core.errors import AdapterError
-
-
-@dataclass(slots=True, kw_only=True)
-class Tally:
-    """Counts of one judge."""
-
-    verdicts: int = 0
-    """Cases that were put to the judge."""
-    unscored: int = 0
-    """Those of them without any value."""
-    asks: int = 0
-    """Asks sent, retries included."""
-    retries: int = 0
-    failed_asks: int = 0
-    """Asks given up without a reply."""
-    cached: int = 0
-    """Replies that were there already: in the cache, or given to the same question before."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    """Of the replies that were not cached, as the endpoints counted them."""
-    uncounted: int = 0
-    """Replies without a token count."""
-    cost_usd: float | None = None
-    """None where neither the endpoint nor the settings give a price."""
-    first_failure: str | None = None
-    """The first failed ask in the adapter's own words."""
-    problems: list[str] = field(default_factory=list)
-    """What else a reader should know, such as a cache that can't be used."""
-
-    def replied(self, reply: ChatReply, cost_usd: float | None) -> None:
-        """Count a reply that was asked for."""
-        usage = reply.usage
-        if usage is None or (usage.prompt_tokens is None and usage.completion_tokens is None):
-            self.uncounted += 1
-        else:
-            self.prompt_tokens += usage.prompt_tokens or 0
-            self.completion_tokens += usage.completion_tokens or 0
-        if cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
-
-    def sent(self, attempt: int) -> None:
-        """Count an ask."""
-        self.asks += 1
-        self.retries += attempt > 1
-
-    def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
-        """Count an ask that is not tried again."""
-        if pause_s is None:
-            self.gave_up(str(error))
-
-    def gave_up(self, message: str) -> None:
-        """Count a failed ask."""
-        self.failed_asks += 1
-        self.first_failure = self.first_failure or message
+from replay.core.asking.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs, WireTimes
+from replay.core.asking.cached import Model, question_key
 from replay.core.asking.patience import Patience
+from replay.core.asking.prompt import short_hash
+from replay.core.asking.tally import Tally
 from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
-from replay.scenario.judge_section import identity
-from replay.scorers.judges.asking import Asker, Voter, VoterAsk, question_key, sample_name
-from replay.scorers.judges.prompt import short_hash
-from replay.scorers.judges.tally import Tally
+from replay.core.settings.identity import identity
+from replay.scorers.judges.asking import Asker, VoterAsk, sample_name
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import judge_server
 
@@ -108,7 +109,7 @@ def test_a_voter_takes_parameters_only_if_its_adapter_says_so():
     class Taking:
         takes_parameters = True
 
-    silent, taking = (Voter(name="a b", adapter=adapter(), identity="{}") for adapter in (object, Taking))
+    silent, taking = (Model(name="a b", adapter=adapter(), identity="{}") for adapter in (object, Taking))
 
     assert silent.signature == f"a_b@{short_hash('{}')}+own-parameters"
     assert taking.signature == f"a_b@{short_hash('{}')}"
@@ -118,7 +119,7 @@ def test_a_voter_takes_parameters_only_if_its_adapter_says_so():
 def test_a_voter_is_unfit_after_three_replies_in_a_row_that_cant_serve():
     asker = Asker("geval", Patience(), DiskCache(None), Tally())
     one, other = (
-        VoterAsk(asker, 1, Voter(name=name, adapter=object(), identity="{}"), 0) for name in ("one", "other")
+        VoterAsk(asker, 1, Model(name=name, adapter=object(), identity="{}"), 0) for name in ("one", "other")
     )
     one.found_unfit("first")
     one.found_unfit("second")

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from replay.core.asking.tally import Tally
 from replay.scorers.judges.judging import judge_all
-from replay.scorers.judges.tally import Tally
 from replay.scorers.scorer import Unscored
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import broken, judge_server, limited

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from replay.core.adapter import ChatReply
+from replay.core.asking.tally import Tally
 from replay.core.errors import AdapterTimeoutError
 from replay.core.record import Usage
 from replay.scorers.judges.notes import remarks
-from replay.scorers.judges.tally import Judged, Spread, Tally, spread_of
+from replay.scorers.judges.tally import Judged, Spread, spread_of
 
 
 def replied(*usages: Usage | None, cost_usd: float | None = None) -> Tally:

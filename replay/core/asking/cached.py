@@ -1,0 +1,136 @@
+"""
+Asks a model, unless what it replied before is in the cache.
+
+For whoever puts questions whose replies are worth keeping: judges and the resolver that asks a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from replay.core.adapter import Adapter, ChatReply, ChatRequest
+from replay.core.asking.patience import Patience, PatientAsker
+from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.prompt import short_hash
+from replay.core.asking.tally import Tally
+from replay.core.disk_cache import DiskCache, content_key
+from replay.core.settings.prices import Prices, cost_usd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Who is asked."""
+
+    name: str
+    adapter: Adapter
+    identity: str
+    """Adapter and settings, without secrets, as JSON: what a reply depends on beside what is asked."""
+    limit: PolitenessLimit | None = None
+    prices: Prices | None = None
+
+    @property
+    def takes_parameters(self) -> bool:
+        """Whether parameters of an ask reach the model; else its adapter's own settings decide."""
+        return bool(getattr(self.adapter, "takes_parameters", False))
+
+    @property
+    def signature(self) -> str:
+        """Who it is, as in ``openai/small-model@1a2b3c4d5e6f``; one word."""
+        own = "" if self.takes_parameters else "+own-parameters"
+        return f"{'_'.join(self.name.split())}@{short_hash(self.identity)}{own}"
+
+    def sent(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Those of *parameters* that go to the adapter."""
+        return parameters if self.takes_parameters else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One ask of one model."""
+
+    model: Model
+    step: str
+    """What is asked for: the id of the conversation that the adapter sees."""
+    prompt: str
+    parameters: Mapping[str, Any]
+    """As sent."""
+    depth: int
+    sample: str
+    """Tells several asks of one prompt apart."""
+
+    @property
+    def key(self) -> bytes:
+        """What its reply is kept under."""
+        return question_key(self.model, self.prompt, self.parameters, self.sample)
+
+
+class CachedAsker:
+    """Asks, through one cache; what was asked, and what it took, is counted in its tally."""
+
+    def __init__(self, who: str, patience: Patience, cache: DiskCache, tally: Tally) -> None:
+        """*who* is what a model is called in messages, *cache* where replies are kept."""
+        self._asker = PatientAsker(patience, who=who)
+        self._cache = cache
+        self._tally = tally
+        self._locks: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
+        self._asked_once: dict[bytes, ChatReply] = {}
+
+    async def reply(self, ask: Question, *, once: bool) -> tuple[ChatReply, bool]:
+        """
+        The reply, and whether it was there already.
+
+        Raises:
+            AdapterError: no reply came.
+            RunStoppedError: the model refuses our key and has answered nothing yet.
+        """
+        if self._cache.path is None and not once:
+            return await self._ask(ask), False
+        key = ask.key
+        # The same question is not asked twice at a time.
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            kept = self._asked_once.get(key) or await asyncio.to_thread(_kept, self._cache, key)
+            if kept is not None:
+                self._tally.cached += 1
+                return kept, True
+            reply = await self._ask(ask)
+            if once:
+                self._asked_once[key] = reply
+            # Without the log-probabilities that were asked for, a reply is of no use to anyone later.
+            if not ask.parameters.get("logprobs") or reply.logprobs is not None:
+                await asyncio.to_thread(self._cache.put, {key: _worth_keeping(reply)})
+            return reply, False
+
+    async def _ask(self, ask: Question) -> ChatReply:
+        request = ChatRequest(question=ask.prompt, history=(), depth=ask.depth, parameters=ask.parameters)
+        reply = await self._asker.reply(
+            ask.model, request, about=ask.step, place=(ask.key.hex(),), watcher=self._tally
+        )
+        self._tally.replied(reply, cost_usd(reply, ask.model.prices))
+        return reply
+
+
+def question_key(model: Model, prompt: str, parameters: Mapping[str, Any], sample: str) -> bytes:
+    """What a reply is kept under: everything that could change it."""
+    return content_key(prompt, model.identity, dict(parameters), sample)
+
+
+def _kept(cache: DiskCache, key: bytes) -> ChatReply | None:
+    for value in cache.get([key]).values():
+        with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
+            return msgspec.convert(json.loads(value), ChatReply)
+    return None
+
+
+def _worth_keeping(reply: ChatReply) -> bytes:
+    """Not its times, which are of this day."""
+    plain = msgspec.to_builtins(reply)
+    # Plain JSON escapes what UTF-8 refuses, such as half a surrogate pair.
+    return json.dumps({name: plain[name] for name in ("text", "usage", "cost_usd", "logprobs")}).encode()

@@ -1,0 +1,55 @@
+"""The JSON object in what a model wrote: they explain, decorate and add fences, whatever they are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+_PLACES_TRIED = 1000
+"""Opening braces at which a JSON object is looked for; bounds the work on a reply full of them."""
+
+_CHARACTERS_TRIED = 2_000_000
+"""Characters read in vain, over all these places, before a reply is given up."""
+
+
+def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
+    """
+    The first JSON object in *text* that has all *keys*, or else the first one at all.
+
+    Prose and code fences around it are passed over.
+    """
+    decoder = json.JSONDecoder()
+    first: dict[str, Any] | None = None
+    place, in_vain = text.find("{"), 0
+    for _ in range(_PLACES_TRIED):
+        if place < 0 or in_vain > _CHARACTERS_TRIED:
+            break
+        end = place + 1
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            value = None
+            in_vain += error.pos - place if isinstance(error, json.JSONDecodeError) else len(text) - place
+        if isinstance(value, dict):
+            if all(key in value for key in keys):
+                return value
+            first = value if first is None else first
+        place = text.find("{", end)
+    return first
+
+
+def json_problem(text: str) -> str:
+    """Why no JSON object could be read from *text*, in words that a model can act on."""
+    place = text.find("{")
+    if place < 0:
+        return "the reply holds no JSON object"
+    try:
+        json.JSONDecoder().raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} at character {error.pos - place} of the object"
+    except RecursionError:
+        return "the object is nested too deeply"
+    except ValueError:  # more digits than Python reads
+        return "the object holds a number that is too long"
+    return "the reply holds no JSON object"

@@ -1,0 +1,49 @@
+"""What tells an adapter with its settings from another, where replies are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from replay.core.secret_signs import name_tells
+
+
+def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:
+    """
+    What an adapter's replies depend on, as JSON: its name, its settings and the files they name.
+
+    Secrets, headers and names of environment variables are left out: they decide whether there is a
+    reply, not which.
+    """
+    files: dict[str, str] = {}
+    kept = _without_secrets(settings)
+    for text in (adapter, *_texts(kept)):
+        path = folder / re.sub(r"(?<=\.py):.*", "", text)
+        # A local script or list of answers can change under the same name.
+        if len(text) < 1000 and "\n" not in text and path.suffix and path.is_file():
+            files[text] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return json.dumps({"adapter": adapter, "settings": kept, "files": files}, sort_keys=True, default=str)
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _without_secrets(v) for k, v in value.items() if not _is_secret(str(k))}
+    if isinstance(value, list | tuple):
+        return [_without_secrets(item) for item in value]
+    return value
+
+
+def _is_secret(name: str) -> bool:
+    return name.lower() in ("headers", "token") or name_tells(name) in ("key", "variable")
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _texts(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [str(value)] if isinstance(value, str | Path) else []
