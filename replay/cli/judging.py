@@ -41,11 +41,15 @@ def show_estimate(
     estimates = estimate_run(folder, panels)
     if as_json:
         echo_json(msgspec.to_builtins(estimates))
-        return
-    if not estimates:
+    elif estimates:
+        print_estimates("judge", estimates)
+    else:
         typer.echo("the run's scenario has no judges; name one with --judge")
-        return
-    table = Table("judge", "cases", "asks", "cached", "prompt tokens", "completion", "dollars", box=None)
+
+
+def print_estimates(who: str, estimates: Sequence[Estimate]) -> None:
+    """A table of *estimates*, whose first column is headed *who*."""
+    table = Table(who, "cases", "asks", "cached", "prompt tokens", "completion", "dollars", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for one in estimates:

@@ -24,6 +24,10 @@ def run(
             "--repeats", min=1, help="Runs to play, whatever the scenario says; shows their spread."
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say how much would be asked, and ask nothing."),
+    ] = False,
     as_json: JsonOption = False,
     junit: JunitOption = None,
 ) -> None:
@@ -41,6 +45,11 @@ def run(
     changes |= {"skip_bad": True} if skip_bad else {}
     if changes:
         file = with_section(file, "data", changes)
+    if dry_run:
+        from replay.cli.planning import show_plan
+
+        show_plan(file, as_json=as_json)
+        return
     times = repeats or file.scenario.repeats
     if times > 1:
         repeat_and_report(

@@ -91,15 +91,21 @@ class Drift:
     """Whether it still means the same; None where it was not judged."""
     mentions: tuple[MentionDrift, ...]
     mode: str
-    """The rule that gave the verdict: ``strict``, ``hard`` or ``evalconvqa``."""
+    """The rule that gave the verdict: ``strict``, ``hard``, ``evalconvqa``, or ``llm`` for a model's own."""
     probability: float = 0.0
     """The largest of its mentions' probabilities."""
     semantic: SemanticSimilarity | None = None
     """How alike answers and histories are, where the scenario asks for it (``drift.semantic``)."""
     not_judged: str | None = None
-    """Why it was not judged, in words ("the question is not English (German)")."""
+    """Why it was not judged, in words ("the question is not English (German)"); what follows a colon is
+    about this question alone."""
 
     @property
     def invalid(self) -> bool:
         """Judged, and no longer meaning the same."""
         return self.valid is False
+
+    @property
+    def kind_not_judged(self) -> str:
+        """What ``not_judged`` says before its colon, by which questions can be counted."""
+        return (self.not_judged or "no reason given").partition(": ")[0]

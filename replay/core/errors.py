@@ -9,6 +9,7 @@ Every exception this project raises on purpose, by who can mend it.
     ├── PluginError                   whoever installed or wrote a plug-in (exit code 2)
     │   └── PluginNotFoundError
     ├── ResolverError                 the coreference resolver or its worker process
+    ├── ReadingError                  a model as resolver; its question is not judged, never stops a run
     ├── RewriteError                  a rewriter; becomes an edit "rewrite-failed", never stops a run
     ├── RunStoppedError               whoever keeps an endpoint: it refuses our key, or fails again and again
     └── AdapterError                  the system under test; becomes a record's outcome, never stops a run
@@ -100,6 +101,10 @@ class PluginNotFoundError(PluginError):
 
 class ResolverError(ReplayError):
     """The coreference resolver failed; the run stops, since drift can't be detected without it."""
+
+
+class ReadingError(ReplayError):
+    """A model gave no reading of a question; it is not judged, with the reason in its record."""
 
 
 class RewriteError(ReplayError):

@@ -11,6 +11,8 @@ system's own, and compare what its mentions refer to. Three rules are offered, a
 - ``evalconvqa`` is the published program's rule over whole clusters (``drift_evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
+
+A model as resolver (``replay.coreference.llm``) gives the verdict itself, on the documents of ``strict``.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from typing import Literal
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
+from replay.core.errors import ReadingError
 from replay.core.history import Exchange, Played
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.language import ENGLISH_ONLY, not_readable
+from replay.coreference.llm_reply import MODE
 from replay.coreference.resolver import Document, document_of, recorded_document
 from replay.coreference.service import CoreferenceService
 
@@ -55,6 +59,7 @@ class DriftDetector:
     background: bool = True
     """Whether title, section and background stand before them."""
     mode: DriftMode = "strict"
+    """``evalconvqa`` can't be had of a model, and neither the others nor the threshold change its verdict."""
     threshold: float | None = None
     """From which probability on ``strict`` calls a question drifted; None is the rule's own."""
     min_similarity: float | None = None
@@ -69,7 +74,10 @@ class DriftDetector:
         background = "" if self.background else "|background:no"
         threshold = "" if self.threshold is None else f"|threshold:{self.threshold:g}"
         match = "" if self.match == "f1" else f"+{self.match}"
-        rule = f"drift:{self.mode}-{_VERSIONS[self.mode]}{match}|window:{self.window}{background}{threshold}"
+        mode = f"{self.mode}-{_VERSIONS[self.mode]}{match}"
+        if self.service.asked is not None:
+            mode, threshold = self.service.asked.rule, ""
+        rule = f"drift:{mode}|window:{self.window}{background}{threshold}"
         if self.min_similarity is not None and self.service.encoder is not None:
             rule += f"|semantic:{self.service.encoder.signature}>={self.min_similarity:g}"
         return f"coref:{self.service.signature}|{rule}"
@@ -80,16 +88,27 @@ class DriftDetector:
         otherwise = None if self.mode == "evalconvqa" else ENGLISH_ONLY
         languages = getattr(self.service.resolver, "languages", otherwise)
         reason = not_readable(conversation.turns[depth - 1].question, conversation, languages)
-        return None if reason is None else Drift(valid=None, mentions=(), mode=self.mode, not_judged=reason)
+        return None if reason is None else self._without_verdict(reason)
 
-    async def gold_readings(self, conversation: Conversation, depth: int) -> tuple[Reading, ...]:
+    def _without_verdict(self, reason: str) -> Drift:
+        mode = self.mode if self.service.asked is None else MODE
+        return Drift(valid=None, mentions=(), mode=mode, not_judged=reason)
+
+    async def gold_readings(self, conversation: Conversation, depth: int) -> tuple[Reading, ...] | Drift:
         """
         What each mention of the question at *depth* refers to in the recorded conversation.
+
+        A ``Drift`` without a verdict where the resolver can't read the question.
 
         Raises:
             ResolverError: the resolver failed.
         """
-        return await self.service.read(self._recorded_document(conversation, depth), gold=True)
+        if (unread := self.not_judged(conversation, depth)) is not None:
+            return unread
+        try:
+            return await self.service.read(self._recorded_document(conversation, depth), gold=True)
+        except ReadingError as error:
+            return self._without_verdict(str(error))
 
     async def assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
         """
@@ -106,9 +125,12 @@ class DriftDetector:
         question = conversation.turns[depth - 1].question
         gold_document = self._recorded_document(conversation, depth)
         predicted_document = self._own_document(conversation, question, played)
-        drift = await self.service.drift(
-            gold_document, predicted_document, mode=self.mode, threshold=self.threshold
-        )
+        try:
+            drift = await self.service.drift(
+                gold_document, predicted_document, mode=self.mode, threshold=self.threshold
+            )
+        except ReadingError as error:
+            return Assessment(drift=self._without_verdict(str(error)))
         drift = await self._with_semantics(drift, gold_document, predicted_document, played)
         return Assessment(drift=drift)
 

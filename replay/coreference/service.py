@@ -27,6 +27,7 @@ from loky.process_executor import ProcessPoolExecutor as LokyPool
 from replay.core.drift_evidence import Drift, Reading, SemanticSimilarity
 from replay.core.errors import ReplayError, ResolverError
 from replay.core.logs import tell
+from replay.coreference.llm import LlmResolver, asked_resolver
 from replay.coreference.resolver import Cluster, Document, Resolver
 from replay.coreference.semantic import SemanticEncoder, history_text
 from replay.coreference.worker import (
@@ -111,6 +112,10 @@ class CoreferenceService:
         Raises:
             PluginError, ResolverError, ScenarioError: the resolver can't be built.
         """
+        self.asked = asked_resolver(choice)
+        """The resolver, where it asks a model: workers then serve ``semantic`` alone."""
+        if self.asked is not None:
+            choice = ResolverChoice(settings={}, folder=choice.folder)
         self._choice = choice
         self._workers = workers
         self.encoder = encoder
@@ -126,9 +131,9 @@ class CoreferenceService:
         """Documents that had to be resolved; the others were remembered."""
 
     @property
-    def resolver(self) -> Resolver:
+    def resolver(self) -> Resolver | LlmResolver:
         """This process's own."""
-        return self._local.resolver
+        return self.asked or self._local.resolver
 
     @property
     def signature(self) -> str:
@@ -136,6 +141,8 @@ class CoreferenceService:
         return self.resolver.signature
 
     async def __aenter__(self) -> Self:
+        if self.asked is not None:
+            await self.asked.__aenter__()
         self._pool = self._new_pool()
         return self
 
@@ -148,6 +155,8 @@ class CoreferenceService:
         await asyncio.gather(*serving, return_exceptions=True)
         assert self._pool is not None
         _end(self._pool)
+        if self.asked is not None:
+            await self.asked.__aexit__(kind, error, trace)
 
     async def read(self, document: Document, *, gold: bool = False) -> tuple[Reading, ...]:
         """
@@ -158,7 +167,10 @@ class CoreferenceService:
 
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
+            ReadingError, RunStoppedError: as for ``LlmResolver.read``, where a model is asked.
         """
+        if self.asked is not None:
+            return await self.asked.read(document)
         return await self._ask(self._readings, (DOCUMENTS.pack(document), gold))
 
     async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
@@ -166,8 +178,10 @@ class CoreferenceService:
         All clusters of the document; *gold* as in ``read``.
 
         Raises:
-            ResolverError: the resolver failed on the batch that this document was in.
+            ResolverError: the resolver failed on the batch that this document was in, or is a model.
         """
+        if self.asked is not None:
+            raise ResolverError("a model gives no clusters, so the published rule can't be had of it")
         return await self._ask(self._clusters, (DOCUMENTS.pack(document), gold))
 
     async def drift(
@@ -186,7 +200,11 @@ class CoreferenceService:
 
         Raises:
             ResolverError: the resolver failed on the batch that this pair was in.
+            ReadingError, RunStoppedError: as for ``LlmResolver.compare``, where a model is asked; its verdict
+                goes by no other rule.
         """
+        if self.asked is not None:
+            return await self.asked.compare(gold, predicted)
         pair = (DOCUMENTS.pack(gold), DOCUMENTS.pack(predicted), mode, threshold)
         return await self._ask(self._drifts, pair)
 

@@ -22,8 +22,9 @@ import msgspec
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
-from replay.core.errors import ResolverError
+from replay.core.errors import PluginError, ResolverError
 from replay.core.settings.plugins import make
+from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference import drift_hard, drift_strict
 from replay.coreference.clusters import readings_from_clusters
 from replay.coreference.packing import Packer
@@ -48,6 +49,8 @@ class ResolverChoice:
     name: str = "embedded"
     settings: Mapping[str, Any]
     folder: Path
+    prices: PriceTable = NO_PRICES
+    """For a resolver that asks a model."""
 
     def build(self) -> Resolver:
         """
@@ -56,6 +59,8 @@ class ResolverChoice:
             ResolverError: a library that it needs is missing.
             ScenarioError: its settings don't fit.
         """
+        if self.name == "llm":
+            raise PluginError('"llm" asks a model while a run goes on, so only a scenario can use it')
         return make(
             "resolvers",
             self.name,

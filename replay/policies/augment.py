@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift
 from replay.core.history import Played, gold_history
 from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
@@ -63,9 +64,9 @@ class AugmentPolicy:
         recorded = question = conversation.turns[depth - 1].question
         history = gold_history(conversation, depth)
         if self.mode != "prefix":
-            if (unread := self.detector.not_judged(conversation, depth)) is not None:
-                return PlannedTurn(question=recorded, history=history, edit="kept", drift=unread)
             readings = await self.detector.gold_readings(conversation, depth)
+            if isinstance(readings, Drift):
+                return PlannedTurn(question=recorded, history=history, edit="kept", drift=readings)
             request = RewriteRequest(conversation=conversation, depth=depth, readings=readings)
             question, note = await attempted(self.rewriter, request)
             if note is not None:

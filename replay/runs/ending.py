@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from replay.core.errors import PluginError, RunStoppedError
 from replay.runs.judging import judge_into
+from replay.runs.resolver_asks import keep_tally
 from replay.runs.scoring import chosen_scorers, score_into
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
@@ -26,7 +27,10 @@ async def ending(
         PluginError, RunStoppedError: as the playing did.
     """
     try:
-        yield
+        try:
+            yield
+        finally:
+            keep_tally(assembly, store)
     except asyncio.CancelledError:
         store.add_event("interrupted", {})
         raise

@@ -170,6 +170,7 @@ class Run:
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.runs.rerun_notes import again_remarks
+        from replay.runs.resolver_asks import resolver_remarks
         from replay.scorers.judges.notes import remarks
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
@@ -179,6 +180,7 @@ class Run:
         lag = self.state().lag
         with self._opened() as store:
             again = again_remarks(*store.count_superseded())
+            asked = resolver_remarks(store)
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -186,7 +188,7 @@ class Run:
             ),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
-            remarks=(*again, *remarks(judged)),
+            remarks=(*again, *asked, *remarks(judged)),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 

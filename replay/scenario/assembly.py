@@ -153,6 +153,11 @@ def _detector(
         threshold = drift_strict.threshold_for(drift.precision)
     if service is None:
         return None
+    for key in ("mode", "threshold", "match"):
+        if service.asked is not None and key in drift.model_fields_set:
+            builder.fault(
+                f"drift.{key}", f'resolver "{drift.resolver}" gives the verdict itself; leave it out'
+            )
     return DriftDetector(
         service=service,
         window=drift.window,

@@ -171,7 +171,9 @@ class PartBuilder:
         return self.plugin("adapters", name, settings, Adapter, **places)  # type: ignore[type-abstract]
 
     def service(self, drift: DriftSection) -> CoreferenceService | None:
-        choice = ResolverChoice(name=drift.resolver, settings=drift.settings, folder=self.folder)
+        choice = ResolverChoice(
+            name=drift.resolver, settings=drift.settings, folder=self.folder, prices=self.prices
+        )
         encoder = None
         if drift.semantic:
             try:

@@ -104,7 +104,7 @@ def depth_row(
     asked = [record for record in records if record.outcome != "skipped"]
     drifts = [record.drift for record in records if record.drift is not None]
     verdicts = [drift.valid for drift in drifts if drift.valid is not None]
-    unjudged = Counter(drift.not_judged or "no reason given" for drift in drifts if drift.valid is None)
+    unjudged = Counter(drift.kind_not_judged for drift in drifts if drift.valid is None)
     latencies = [r.timing.latency_s for r in asked if r.outcome == "answered" and r.timing is not None]
     p50, p95 = np.quantile(latencies, [0.5, 0.95]) if latencies else (None, None)
     return DepthRow(

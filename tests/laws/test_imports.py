@@ -22,7 +22,7 @@ ROOMS = {
     "scorers/judges": "core core/settings core/asking scorers",
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
-    "coreference": "core core/settings",
+    "coreference": "core core/asking core/settings",
     "coreference/embedded": "core coreference",
     "coreference/training": "core datasets coreference coreference/embedded",
     "policies": "core core/settings core/asking coreference",
@@ -34,7 +34,7 @@ ROOMS = {
     "runs/stress": "core core/asking datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario",
     "runs": "core core/asking core/settings store scorers scorers/judges statistics "
-    "statistics/load policies play scenario/assertions scenario runs/stress",
+    "statistics/load coreference policies play scenario/assertions scenario runs/stress",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/plots": "core core/settings scorers statistics report",
     "report/pages": "core store scorers statistics statistics/load scenario runs report",

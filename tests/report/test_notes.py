@@ -65,6 +65,20 @@ def test_questions_that_were_not_judged_are_counted_by_language():
     ]
 
 
+def test_questions_that_a_model_gave_no_reading_of_are_counted_together():
+    """Whatever was wrong with each reply: that stands after the colon."""
+    wrong = [f"the model gave no usable reading: {why}" for why in ("no JSON", '"Bob" is nowhere')]
+    reasons = ["the question is not English (German)", *wrong]
+    unread = [
+        turn("x", "x", conversation=f"c{n}", drift=replace(NOT_JUDGED, not_judged=reason))
+        for n, reason in enumerate(reasons, 5)
+    ]
+
+    assert said([*enough(), *unread]) == [
+        "pred: 3 questions not judged: 2 the model gave no usable reading, 1 not English (German)."
+    ]
+
+
 def test_turns_that_were_never_asked_are_counted():
     found = said(enough(), {f"c{n}": 1 for n in range(5)} | {"c9": 3})
 

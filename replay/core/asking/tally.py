@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 
 from replay.core.adapter import ChatReply
 from replay.core.errors import AdapterError
@@ -88,3 +88,19 @@ def _taken(tally: Tally) -> str:
 
 def _asks(count: int) -> str:
     return "ask" if count == 1 else "asks"
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """What all *tallies* count together, as of a run that was resumed."""
+    summed = Tally()
+    for one in tallies:
+        for name in _COUNTS:
+            setattr(summed, name, getattr(summed, name) + getattr(one, name))
+        if one.cost_usd is not None:
+            summed.cost_usd = (summed.cost_usd or 0.0) + one.cost_usd
+        summed.first_failure = summed.first_failure or one.first_failure
+        summed.problems += [problem for problem in one.problems if problem not in summed.problems]
+    return summed
+
+
+_COUNTS = [field.name for field in fields(Tally) if field.type == "int"]

@@ -123,7 +123,8 @@ def _how(file: ScenarioFile) -> Iterable[Fact]:
     data = ", ".join(scenario.data.paths)
     yield Fact("Data", f"{data} ({scenario.data.format})" if scenario.data.format else data)
     context = "with" if drift.background else "without"
-    yield Fact("Resolver", f"{drift.resolver}, {drift.mode}, window {drift.window}, {context} background")
+    rule = "" if drift.resolver == "llm" else f", {drift.mode}"  # a model gives the verdict itself
+    yield Fact("Resolver", f"{drift.resolver}{rule}, window {drift.window}, {context} background")
     judges = [str(one.settings.get("name", one.name)) for one in scenario.judges]
     yield Fact("Judges", ", ".join(judges) or "none")
     yield Fact("Scenario", file.source, is_code=True)

@@ -63,9 +63,9 @@ def check_hosts(assembly: Assembly) -> None:
 def hosts_under_load(assembly: Assembly) -> list[str]:
     """Hosts that *assembly*'s scenario would reach and that have to be confirmed."""
     scenario = assembly.file.scenario
-    # A policy may ask a system of its own at every turn, as an LLM rewriter does.
+    # A policy may ask a system of its own at every turn, as an LLM rewriter does, and so may the resolver.
     asked = [*(system.settings for system in scenario.systems), *(p.settings for p in scenario.policies)]
-    return hosts_to_confirm(asked)
+    return hosts_to_confirm([*asked, scenario.drift.settings])
 
 
 async def play_under_load(assembly: Assembly, store: RunStore, observer: object = None) -> None:

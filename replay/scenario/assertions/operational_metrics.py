@@ -90,7 +90,7 @@ def _invalid(record: TurnRecord) -> bool | Unscored:
     if record.drift is None:
         return Unscored(reason="histories were not compared")
     if record.drift.valid is None:
-        return Unscored(reason=record.drift.not_judged or "not judged")
+        return Unscored(reason=record.drift.kind_not_judged)
     return record.drift.invalid
 
 

@@ -1,0 +1,47 @@
+"""What ``replay run --dry-run`` says: how much would be asked, and of whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import typer
+
+from replay.cli.arguments import echo_json
+
+if TYPE_CHECKING:
+    from replay.scenario.reading import ScenarioFile
+
+
+def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
+    """
+    Print how many questions the scenario in *file* would put, and what its resolver would take.
+
+    Raises:
+        InputError: it is a load run, or something in it or its data can't be used.
+    """
+    from replay.core.errors import InputError
+    from replay.runs.resolver_asks import estimate_resolver, planned_turns
+    from replay.scenario.assembly import assemble
+
+    assembly = assemble(file)
+    if assembly.load:
+        raise InputError("what a load run asks depends on how fast it is answered; --dry-run can't tell")
+    turns, policies = planned_turns(assembly), len(assembly.policies)
+    resolver = estimate_resolver(assembly)
+    if as_json:
+        echo_json(
+            {
+                "turns": turns,
+                "asks_of_each_system": turns * policies,
+                "resolver": msgspec.to_builtins(resolver),
+            }
+        )
+        return
+    typer.echo(f"each system: {turns * policies:,} questions at most ({turns:,} turns, policies: {policies})")
+    if resolver is not None:
+        from replay.cli.judging import print_estimates
+
+        print_estimates("who", [resolver])
+    if assembly.judges:
+        typer.echo("Judges are asked after the run; `replay score RUN --dry-run` says what they would take.")
