@@ -198,4 +198,4 @@ async def test_the_detector_shows_what_lies_in_the_window(tmp_path):
     assert "Title" not in server.prompts[0]
     assert "sang it" not in server.prompts[0]
     assert not assessed.drift.valid
-    assert (reading.mention.text, reading.antecedent) == ("her", "Alice Okafor")
+    assert (reading.mention.text, reading.antecedent, reading.source) == ("her", "Alice Okafor", "answer")
