@@ -127,6 +127,7 @@ async def test_replies_are_kept_from_run_to_run(tmp_path):
         await compared(*(replace(one, question="Is she old?") for one in (GOLD, OWN)))
         await compared(GOLD, OWN, parameters={"temperature": 1})
     assert asks == [(1, 0, 100), (0, 1, 0), *[(1, 0, 100)] * 4]
+    assert (tmp_path / "kept.db").exists()
 
 
 async def test_what_it_costs_is_counted(tmp_path):

@@ -11,6 +11,7 @@ import yaml
 from replay.core.errors import InputError, RunStoppedError, ScenarioError
 from replay.report.notes import notes
 from replay.runs.launch import resume_async, run_async
+from replay.runs.resolver_asks import estimate_resolver
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.cli.command import replay_cli
@@ -21,6 +22,13 @@ from tests.waiting import until_async
 
 ASTRAY = ["Ben Achterberg sang it.", "He was born in Leymont.", "Nobody.", "The viola."]
 RIGHT = [turn.gold_answer for turn in SINGER.turns]
+
+
+class Nowhere:
+    """In a server's place where none is asked."""
+
+    def settings(self):
+        return {"adapter": "scripted"}
 
 
 def content(folder, server, *policies, answers=ASTRAY, systems=1, drift=None, **changes):
@@ -74,10 +82,10 @@ async def test_every_policy_goes_by_what_the_model_says(tmp_path, policy, second
 
 
 async def test_what_it_took_is_told_below_the_numbers(tmp_path):
+    """With what it cost by the scenario's table."""
+    (tmp_path / "prices.yaml").write_text("models: {m: {prompt_usd: 10, completion_usd: 10}}")
     async with judge_server(honest) as server:
-        prices = {"prompt_usd": 10, "completion_usd": 10}
-        made = content(tmp_path, server, "pred", "augment")
-        made["drift"]["settings"]["prices"] = prices
+        made = content(tmp_path, server, "pred", "augment", prices=str(tmp_path / "prices.yaml"))
         run = await run_async(made, runs=tmp_path / "runs")
     asks = len(server.bodies)
     assert asks == 3 + 3  # the first question stands after nothing
@@ -184,10 +192,6 @@ async def test_a_refused_key_stops_the_run_which_goes_on_when_that_is_mended(tmp
 
 @pytest.mark.parametrize(("key", "value"), [("mode", "strict"), ("threshold", 0.5), ("match", "f1")])
 def test_a_rule_for_readings_has_no_place_beside_a_model_that_gives_the_verdict(tmp_path, key, value):
-    class Nowhere:
-        def settings(self):
-            return {"adapter": "scripted"}
-
     made = content(tmp_path, Nowhere(), "pred", drift={key: value})
     file = parse_scenario(yaml.safe_dump(made), source="s", folder=tmp_path)
     with pytest.raises(ScenarioError) as caught:
@@ -227,11 +231,33 @@ async def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(tmp_path):
     assert "6 to 12" in text
 
 
-def test_a_dry_run_of_a_load_is_refused(tmp_path):
-    class Nowhere:
-        def settings(self):
-            return {"adapter": "scripted"}
+def estimated(folder, *policies, talks=1, bad=0, **changes):
+    made = content(folder, Nowhere(), *policies, **changes)
+    path = folder / "talk.jsonl"
+    talk = json.loads(path.read_text())
+    lines = [json.dumps({**talk, "id": f"talk{n}"}) for n in range(talks)] + ["{}"] * bad
+    path.write_text("\n".join(lines))
+    return estimate_resolver(assemble(parse_scenario(yaml.safe_dump(made), source="s", folder=folder)))
 
+
+def test_policies_that_detect_no_drift_cost_nothing(tmp_path):
+    assert estimated(tmp_path, "gold", {"pred": {"detect": False}}).cases == 0
+
+
+def test_equal_conversations_are_read_once(tmp_path):
+    assert estimated(tmp_path, "augment", talks=3).asks == 3
+
+
+def test_another_resolver_asks_nobody(tmp_path):
+    assert estimated(tmp_path, "pred", drift={"resolver": "rules", "settings": {}}) is None
+
+
+def test_conversations_that_are_skipped_cost_nothing(tmp_path):
+    data = {"path": "talk.jsonl", "skip_bad": True}
+    assert estimated(tmp_path, "pred", bad=1, data=data).asks == 3
+
+
+def test_a_dry_run_of_a_load_is_refused(tmp_path):
     made = content(tmp_path, Nowhere(), "pred", load={"concurrency": 1, "turns": 1})
     (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(made))
     done = replay_cli("run", "scenario.yaml", "--dry-run", cwd=tmp_path)
