@@ -102,3 +102,11 @@ async def test_where_they_differ_is_shown(benchmark, tmp_path):
     assert "\ntalk 2: Where was she born?\n  run   invalid  she: Alice Okafor -> Ben Achterberg" in text
     assert "  other valid" in text
     assert "talk 3" not in text
+
+
+async def test_other_words_are_another_reading(benchmark, tmp_path):
+    run = await played(tmp_path)
+    async with judge_server(lambda *asked: honest(*asked).replace("Alice Okafor", "Stone Garden")) as server:
+        choice = ResolverChoice(name="llm", settings={**server.settings(), "cache": False}, folder=tmp_path)
+        text = benchmark.report(await benchmark.judged_again(run, choice), 1)
+    assert "0 of 2 expressions that both found refer to the same" in text

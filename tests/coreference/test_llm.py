@@ -6,9 +6,10 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import numpy
 import pytest
 
-from replay.core.errors import PluginError, ReadingError, ScenarioError
+from replay.core.errors import PluginError, ReadingError, ResolverError, ScenarioError
 from replay.core.history import Exchange, Played
 from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
 from replay.coreference import load
@@ -17,7 +18,7 @@ from replay.coreference.llm import needs_asking
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from tests.coreference.asked_model import history, honest
-from tests.samples import SINGER
+from tests.samples import SINGER, conversation
 from tests.scorers.judges.servers import broken, judge_server
 
 GOLD = Document(
@@ -37,6 +38,15 @@ def choice(server, folder, table=NO_PRICES, **settings):
 async def resolver(server, folder, **settings):
     async with CoreferenceService(choice(server, folder, **settings), workers=0) as service:
         yield service.asked
+
+
+@asynccontextmanager
+async def asked_detector(reply, folder, encoder=None, **settings):
+    async with (
+        judge_server(reply) as server,
+        CoreferenceService(choice(server, folder), workers=0, encoder=encoder) as service,
+    ):
+        yield DriftDetector(service=service, **settings)
 
 
 async def test_one_ask_reads_both_histories(tmp_path):
@@ -200,3 +210,55 @@ async def test_the_detector_shows_what_lies_in_the_window(tmp_path):
     assert "sang it" not in server.prompts[0]
     assert not assessed.drift.valid
     assert (reading.mention.text, reading.antecedent, reading.source) == ("her", "Alice Okafor", "answer")
+
+
+async def test_any_language_is_read(tmp_path):
+    turns = ("Wer sang das?", "Alice Okafor sang es."), ("Wo wurde sie geboren?", "In Port Ellis.")
+    german = conversation(*turns)
+    played = [Played(turn=german.turns[0], asked="Wer sang das?", answer="Ben Achterberg sang es.")]
+    nothing = json.dumps({"references": [], "same_meaning": True})
+    async with asked_detector(nothing, tmp_path) as found:
+        assert (await found.assess(german, 2, played)).drift.valid
+        assert found.service.asked.tally.asks == 1
+
+
+class Encoder:
+    signature = "first-letter"
+
+    def encode(self, text):
+        return numpy.array([float(text[0] == "A"), float(text[0] != "A")])
+
+
+SHE_AFTER_BEN = [Played(turn=SINGER.turns[0], asked="Who sang it?", answer="Ben Achterberg sang it.")]
+
+
+async def test_the_meaning_of_answers_is_compared_beside_it(tmp_path):
+    async with asked_detector(honest, tmp_path, encoder=Encoder()) as found:
+        drift = (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift
+    assert (drift.mode, drift.semantic.answers) == ("llm", 0.0)
+
+
+async def test_without_a_reading_the_meaning_of_answers_gives_no_verdict(tmp_path):
+    async with asked_detector("Who knows?", tmp_path, encoder=Encoder(), min_similarity=0.5) as found:
+        drift = (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift
+        readings = await found.gold_readings(SINGER, 2)
+    assert drift == readings
+    assert (drift.valid, drift.mode, drift.kind_not_judged) == (
+        None,
+        "llm",
+        "the model gave no usable reading",
+    )
+
+
+async def test_the_published_rule_cant_be_had_of_it(tmp_path):
+    async with asked_detector(honest, tmp_path, mode="evalconvqa") as found:
+        with pytest.raises(ResolverError, match="a model gives no clusters"):
+            await found.assess(SINGER, 2, SHE_AFTER_BEN)
+
+
+async def test_a_cache_that_cant_be_used_is_told_and_stops_nobody(tmp_path):
+    (tmp_path / "kept.db").write_text("no database, and much longer than one line of a header " * 20)
+    async with judge_server(honest) as server, resolver(server, tmp_path, cache="kept.db") as asked:
+        drift = await asked.compare(GOLD, OWN)
+    assert not drift.valid
+    assert "can't be used" in "".join(asked.tally.sentences())
