@@ -118,9 +118,13 @@ def _read(reply: str, shape: type[T]) -> T:
 def _compared(mention: Mention, one: _ComparedReference, gold: Document, predicted: Document) -> MentionDrift:
     recorded = _reading(mention, one.recorded, gold, "recorded")
     own = _reading(mention, one.own, predicted, "own")
-    if one.same and (recorded.antecedent is None) != (own.antecedent is None):
-        empty = "recorded" if recorded.antecedent is None else "own"
-        raise UnusableReplyError(f'"same" is true for {_shown(one.text)}, but its "{empty}" is null')
+    sides = (("recorded", recorded), ("own", own))
+    empty = [f'"{side}"' for side, reading in sides if reading.antecedent is None]
+    if empty and one.same == (len(empty) == 1):
+        raise UnusableReplyError(
+            f'"same" is {str(one.same).lower()} for {_shown(one.text)}, but {" and ".join(empty)} '
+            f"{'is' if one.same else 'are'} null"
+        )
     found = mention_drift(recorded, own, probability=0.0 if one.same else 1.0)
     if found.state not in ("same", "drifted"):
         return found

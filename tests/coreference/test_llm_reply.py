@@ -123,7 +123,12 @@ def test_a_question_that_leans_on_nothing_means_the_same():
         (reply(reference(recorded="it")), '"it" in "recorded" names nothing'),
         (reply(reference(same=True)), '"same_meaning" is false, but "same" is true for every reference'),
         (reply(reference(), same_meaning=True), '"same_meaning" is true, but "same" is false'),
-        (reply(reference(own=None, same=True), same_meaning=True), '"same" is true for "she", but its "own"'),
+        (reply(reference(own=None, same=True), same_meaning=True), '"same" is true for "she", but "own" is'),
+        (reply(reference(recorded=None, same=True), same_meaning=True), 'but "recorded" is null'),
+        (
+            reply(reference(recorded=None, own=None)),
+            '"same" is false for "she", but "recorded" and "own" are',
+        ),
         (reply(same_meaning=False), '"same_meaning" is false'),
     ],
 )
