@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.embedded.candidates import Candidate
 from replay.coreference.resolver import Cluster, Document, Span
+
+if TYPE_CHECKING:  # candidates come with numpy, which is loaded by whoever reads
+    from replay.coreference.embedded.candidates import Candidate
 
 
 @dataclass(frozen=True, slots=True)
