@@ -34,8 +34,13 @@ class StandaloneQuestion:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether *rewritten* needs no context, as far as its mentions tell: it has none, or was mended."""
-        return self.not_judged is None and (self.rewritten != self.question or not self.readings)
+        """
+        Whether *rewritten* needs no context, as far as its mentions tell: it has none, or was mended.
+
+        That something may be left out, and most probably isn't, makes no question lean on its context.
+        """
+        leans = any(reading.mention.text or reading.antecedent for reading in self.readings)
+        return self.not_judged is None and (self.rewritten != self.question or not leans)
 
 
 def standalone_questions(
