@@ -37,6 +37,7 @@ def test_each_question_is_written_with_its_evidence(data):
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["question"] for line in lines] == [t["question"] for t in TALK["turns"]]
+    assert all(mention["kind"] == "ellipsis" for mention in lines[0].pop("mentions"))
     assert lines[0] == {
         "conversation": "talk",
         "depth": 1,
@@ -45,10 +46,9 @@ def test_each_question_is_written_with_its_evidence(data):
         "rewritten": "Who sang Stone Garden?",
         "standalone": None,
         "not_judged": None,
-        "mentions": [],
     }
     assert lines[1]["rewritten"] == "Where was Alice Okafor born?"
-    (mention,) = lines[1]["mentions"]
+    mention, *_ = lines[1]["mentions"]
     assert (mention["start"], mention["end"], mention["text"], mention["antecedent"]) == (
         10,
         13,

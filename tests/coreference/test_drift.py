@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from replay.core.drift_evidence import Drift
 from replay.core.history import Played
 from replay.coreference.drift import DriftDetector
+from replay.coreference.drift_strict import VERSION as STRICT
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, conversation, detector
@@ -23,7 +24,7 @@ async def test_the_mode_is_in_the_verdict_and_in_the_signature(mode):
         assessment = await drift.assess(SINGER, 2, played("Nobody knows."))
 
         assert assessment.drift.mode == mode
-        assert f"drift:{mode}-1|" in drift.signature
+        assert f"drift:{mode}-{STRICT if mode == 'strict' else 1}|" in drift.signature
 
 
 async def test_a_lost_antecedent_is_drift():
@@ -62,10 +63,10 @@ async def test_settings_that_nobody_chose_are_not_in_the_signature():
     async with detector() as drift:
         plain = replace(drift, window=2, background=True, threshold=None, min_similarity=None)
 
-        assert plain.signature == f"coref:{drift.service.signature}|drift:strict-1|window:2"
+        assert plain.signature == f"coref:{drift.service.signature}|drift:strict-{STRICT}|window:2"
         assert replace(plain, background=False).signature == f"{plain.signature}|background:no"
         assert replace(plain, min_similarity=0.5).signature == plain.signature  # there is no encoder
-        assert replace(plain, match="em").signature.endswith("|drift:strict-1+em|window:2")
+        assert replace(plain, match="em").signature.endswith(f"|drift:strict-{STRICT}+em|window:2")
         defaults = DriftDetector(service=drift.service)
         assert (defaults.window, defaults.background, defaults.mode, defaults.match) == (
             2,
@@ -88,7 +89,7 @@ async def test_under_the_published_rule_only_what_was_answered_stands_in_both_hi
 
 async def test_gold_readings_are_of_the_recorded_conversation():
     async with detector() as drift:
-        (she,) = await drift.gold_readings(SINGER, 2)
+        she, *_ = await drift.gold_readings(SINGER, 2)
 
     assert (she.mention.text, she.antecedent) == ("she", "Alice Okafor")
 

@@ -1,4 +1,4 @@
-"""The learned verdict: how the mentions' probabilities make one of the question, and where the line is drawn."""
+"""The learned verdict: how the mentions' probabilities make the question's, and where the line is drawn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOST = len(KINDS)
 
 
 class WhatIsLost:
-    """A judgement that is easy to follow: a mention means something else as probably as it lost its reading."""
+    """Easy to follow: a mention means something else as probably as its reading was lost."""
 
     def probabilities(self, seen):
         assert {len(row) for row in seen} <= {WIDTH}

@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.coreference.mentions import find_mentions, is_possessive, kind_of
+from replay.coreference.mentions import ellipsis_of, find_mentions, is_possessive, kind_of
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_mentions_are_ordered_disjoint_and_say_what_stands_there(question):
         ('the band "Moon"', []),
         ("the band “Moon”", []),
         ("the band?", [("the band", 0, "the-noun", False)]),
-        ("the red band", []),
-        ("the bands", []),
+        ("the red band", [("the red band", 0, "the-noun", False)]),
+        ("the bands", [("the bands", 0, "the-noun", False)]),
         ("the family whose", []),
         ("the family", [("the family", 0, "the-noun", False)]),
         ("the", []),
@@ -206,3 +206,64 @@ def test_mentions_are_ordered_disjoint_and_say_what_stands_there(question):
 )
 def test_each_word_around_a_mention_has_its_say(question, found):
     assert [(m.text, m.start, m.kind, m.possessive) for m in find_mentions(question)] == found
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "kind"),
+    [
+        ("How much is the second one?", "the second one", "one"),
+        ("How much is the first?", "the first", "one"),
+        ("What about the latter?", "the latter", "one"),
+        ("And the others?", "the others", "one"),
+        ("What about the other?", "the other", "one"),
+        ("Can I have the last two?", "the last two", "one"),
+        ("Is the first option free?", "the first option", "one"),
+        ("Which is the cheapest?", "the cheapest", "one"),
+        ("Who is the older of the two?", "the older of the two", "one"),
+        ("Which one is it?", "one", "one"),
+        ("Which ones are free?", "ones", "one"),
+        ("Is the most expensive one free?", "the most expensive one", "one"),
+        ("Is the oldest of them free?", "the oldest of them", "one"),
+        ("Did Ann live there?", "there", "there"),
+        ("What happened by then?", "then", "then"),
+        ("What did Ann do then?", "then", "then"),
+        ("Who built the building?", "the building", "the-noun"),
+        ("Who saw the blue pills?", "the blue pills", "the-noun"),
+        ("Is the museum open?", "the museum", "the-noun"),
+    ],
+)
+def test_finds_one_of_several_places_times_and_what_was_introduced(question, text, kind):
+    assert [(m.text, m.kind) for m in find_mentions(question)][:1] == [(text, kind)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is there a bus?",
+        "There is a bus?",
+        "Has there been a bus?",
+        "Then who left?",
+        "And then who left?",
+        "Who was the first man in space?",
+        "What was the best album?",
+        "Who is on the internet?",
+        "What is the weather in Rome?",
+        "Who sleeps in the morning?",
+        "Who wrote the Iliad?",
+        "Who is the head of Rome?",
+        "Who plays in the mill that burned?",
+        "Who saw the First Lady?",
+    ],
+)
+def test_leaves_out_what_only_looks_like_one_of_several_a_place_or_a_time(question):
+    assert find_mentions(question) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "at"),
+    [("What else?", 9), ("What else", 9), ("More?!  ", 4), ('Did "it"?', 7), ("", 0), ("?", 1)],
+)
+def test_what_is_left_out_would_stand_before_the_final_punctuation(question, at):
+    mention = ellipsis_of(question)
+
+    assert (mention.start, mention.end, mention.text, mention.kind) == (at, at, "", "ellipsis")

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pytest
+
 from replay.core.drift_evidence import Mention, Reading
+from replay.coreference import small_network
 from replay.coreference.embedded import EmbeddedResolver
-from replay.coreference.standalone import evidence, standalone_questions, with_standalone
+from replay.coreference.mentions import ellipsis_of
+from replay.coreference.standalone import (
+    StandaloneQuestion,
+    evidence,
+    standalone_questions,
+    with_standalone,
+)
 from tests.samples import SINGER, conversation
 
 BARE = replace(SINGER, turns=tuple(replace(turn, standalone=None) for turn in SINGER.turns))
@@ -45,7 +54,8 @@ def test_each_question_is_read_after_the_recorded_ones():
     assert [one.depth for one in found] == [1, 2, 3, 4]
     assert [one.question for one in found] == [turn.question for turn in BARE.turns]
     assert [one.rewritten for one in found] == REWRITTEN
-    assert [len(one.readings) for one in found] == [0, 1, 1, 0]
+    said = [[r.mention.text for r in one.readings if r.mention.text] for one in found]
+    assert said == [[], ["she"], ["her"], []]
 
 
 def test_so_many_exchanges_and_the_title_are_read():
@@ -57,7 +67,19 @@ def test_so_many_exchanges_and_the_title_are_read():
     assert seen(window=1, background=False) == ["0", "1", "1", "1"]
 
 
-def test_a_reading_less_probable_than_the_least_changes_nothing():
+class Worth:
+    """A judgement that holds an edit for as good as its reading is probable."""
+
+    def probabilities(self, seen):
+        return [row[0] for row in seen]
+
+
+@pytest.fixture
+def as_probable(monkeypatch):
+    monkeypatch.setattr(small_network, "shipped", {small_network.EDIT: Worth()}.__getitem__)
+
+
+def test_an_edit_less_probable_to_be_good_than_the_least_changes_nothing(as_probable):
     talk = conversation(("Where was she?", "Here."))
     for probability, least, rewritten in (
         (0.5, 0.5, "Where was Ann Lee?"),
@@ -75,6 +97,16 @@ def test_a_question_stands_alone_if_it_was_mended_or_leans_on_nothing():
     assert not unmended.stands_alone
 
 
+def test_what_may_be_left_out_and_most_probably_is_not_makes_no_question_lean():
+    question = "Who sang Stone Garden?"
+    nothing = Reading(mention=ellipsis_of(question), antecedent=None, distribution=((0.1, "Ann"),))
+    alone = StandaloneQuestion(depth=1, question=question, rewritten=question, readings=(nothing,))
+
+    assert alone.stands_alone
+    assert not replace(alone, readings=(replace(nothing, antecedent="Ann"),)).stands_alone
+    assert not replace(alone, not_judged="the question is not English (German)").stands_alone
+
+
 def test_only_questions_without_a_standalone_form_get_ours():
     found = standalone_questions(BARE, EmbeddedResolver())
     unmended = (found[0], replace(found[1], rewritten=found[1].question), *found[2:])
@@ -84,8 +116,8 @@ def test_only_questions_without_a_standalone_form_get_ours():
     assert replace(kept, turns=mixed.turns) == mixed
 
 
-def test_the_evidence_is_all_that_led_to_the_question():
-    _, second, *_ = standalone_questions(SINGER, Sure(0.5))
+def test_the_evidence_is_all_that_led_to_the_question(as_probable):
+    _, second, *_ = standalone_questions(SINGER, Sure(0.5), min_probability=0.5)
     assert evidence(SINGER, second) == {
         "conversation": "singer",
         "depth": 2,

@@ -65,7 +65,7 @@ async def test_rewrite_mends_an_invalid_question_and_keeps_the_rewritten_one_in_
     assert records[1].recorded == "Where was she born?"
     assert records[1].asked == "Where was Alice Okafor born?"
     assert system.requests[2].history[1].question == "Where was Alice Okafor born?"
-    (evidence,) = records[1].drift.mentions
+    evidence, *_ = records[1].drift.mentions
     assert evidence.gold.antecedent == "Alice Okafor"
     assert evidence.predicted.antecedent != "Alice Okafor"
     assert evidence.state in ("lost", "drifted")

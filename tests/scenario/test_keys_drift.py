@@ -158,7 +158,7 @@ async def test_a_precision_needs_the_learned_verdict_and_no_threshold(tmp_path, 
 
 @pytest.mark.parametrize("precision", [0, 1, -0.5, "high"])
 async def test_a_precision_is_a_share(tmp_path, precision):
-    with pytest.raises(ScenarioError, match="drift.precision"):
+    with pytest.raises(ScenarioError, match=r"drift\.precision"):
         await drift(tmp_path, precision=precision)
 
 

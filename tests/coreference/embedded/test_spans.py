@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from replay.coreference.embedded.spans import MAX_SCANNED_CHARACTERS, forms, is_date
+from replay.coreference.embedded.spans import MAX_SCANNED_CHARACTERS, forms, is_date, lines_closed
+from replay.coreference.words import tokens
 
 
 def found(text: str, *, is_question: bool = False) -> list[tuple[str, str, str]]:
-    return [(text[form.start : form.end], form.kind, form.before) for form in forms(text, is_question)]
+    closed = lines_closed(text)
+    return [(text[f.start : f.end], f.kind, f.before) for f in forms(closed, tokens(closed), is_question)]
 
 
 @pytest.mark.parametrize(
@@ -237,3 +239,21 @@ def test_a_quotation_has_two_to_sixty_characters(quoted, is_span):
 )
 def test_a_date_is_all_numbers_months_and_days(key, date):
     assert is_date(key) is date
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "Friday", "Friday at 3", "next Monday", "Monday 17 June", "Tuesday morning", "15 May", "May 15",
+        "3rd March 1990", "June 1990", "14:30", "10 pm", "tomorrow", "late August", "noon",
+    ],
+)  # fmt: skip
+def test_days_and_times_of_day_are_moments(moment):
+    assert (moment, "date") in [(text, kind) for text, kind, _ in found(f"it was {moment} again")]
+
+
+def test_no_name_goes_beyond_its_line():
+    assert [text for text, kind, _ in found("He met Ann Lee\nBob Ray") if kind == "name"] == [
+        "Ann Lee",
+        "Bob Ray",
+    ]

@@ -51,8 +51,7 @@ def of_the_first(**how):
 def changed(one):
     """The answers that are no longer the recorded ones, by their place from the end."""
     pairs = zip(one.example.document.turns, one.document.turns, strict=True)
-    answers = {3 - at: own.answer for at, (gold, own) in enumerate(pairs) if gold.answer != own.answer}
-    return answers
+    return {3 - at: own.answer for at, (gold, own) in enumerate(pairs) if gold.answer != own.answer}
 
 
 def test_each_of_the_last_two_answers_is_replaced_in_each_wrong_way():
