@@ -22,7 +22,7 @@ _COURTESY = word_set("yes no ok okay thanks thank please great hello hi goodbye 
 
 def edit_evidence(question: str, reading: Reading, put: str) -> list[float]:
     """
-    ``WIDTH`` numbers of about one's size: how sure *reading* is, and what *put* in its place looks like.
+    Numbers of about one's size: how sure *reading* is, and what *put* in its place looks like.
     """
     mention, distribution = reading.mention, reading.distribution
     antecedent = reading.antecedent or ""

@@ -48,8 +48,8 @@ def test_bulleted_and_numbered_lines_are_a_list_of_what_they_open_with(text, ite
         "- only one",
         "and Bob",
         "Bob and",
-        "Ann and the old mill left.",  # a name and none
-        "tea and the very old black coffee",  # of other lengths
+        "Ann and tea",  # a name and none
+        "tea and the large old black coffee",  # of other lengths
         "in the morning, at noon",
         "a well-known 3-day tour",
     ],

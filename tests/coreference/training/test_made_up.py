@@ -15,7 +15,8 @@ NAMES = ("Quill Marlo", "Petra Holm", "Olu Brandvik", "Port Ellis", "Rome", "Osl
 PLACES = NAMES[3:]
 SAID = (
     "It was a long time ago in Rome and again near Port Ellis that they all met Quill Marlo and his friend "
-    "Petra Holm, who later went to Oslo with Olu Brandvik and then on to Lima. The old guard stayed where it was."
+    "Petra Holm, who later went to Oslo with Olu Brandvik and then on to Lima. The old guard stayed where it "
+    "was."
 )
 """The first sentence is too long to stand between others, so an answer names what its list names."""
 ORDERS = {"first": 0, "second": 1, "third": 2, "last": -1}
