@@ -61,6 +61,8 @@ _FRAMES = {
     }.items()
     for word in listed.split()
 }
+_IS = word_set("is are was were")
+_DOES = word_set("do does did has have had can could will would should")
 _PASSED_OVER = word_set("please too also again now exactly then")
 """Words that may stand between the place and the word that decides."""
 
@@ -93,12 +95,12 @@ def worded(question: str, mention: Mention, antecedent: str) -> str | None:
         return f"in {antecedent}"
     if _BESIDES.search(before) and not _OTHER_THINGS.search(before):
         return f"besides {antecedent}"
-    if _HAPPENED.match(before):
-        return f"to {antecedent}"
     named = any(t.is_capitalized for t in line if t.normal not in FUNCTION_WORDS)
     if last in WORK_NOUNS | GROUP_NOUNS and len(said) > 1 and said[-2].normal == "the":
         return antecedent if named and line[0].normal not in ("a", "an", "his", "her", "their") else None
-    if frame is None and _asks_for_a_part(said):
+    if frame is None and _HAPPENED.match(before):
+        frame = "to"
+    elif frame is None and _asks_for_a_part(said):
         frame = "of"
     return f"{frame} {antecedent}" if frame else None
 
@@ -110,4 +112,6 @@ def _asks_for_a_part(said: Sequence[Token]) -> bool:
     at = len(said) - 2
     while at > 0 and len(said) - at < 4 and said[at].normal not in FUNCTION_WORDS:
         at -= 1
-    return said[at].normal == "the"
+    before = said[at - 1].normal if at else ""
+    predicate = before in _DOES or (before in _IS and at == 1)
+    return said[at].normal == "the" and not predicate  # not "Was the film good?"

@@ -79,8 +79,8 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
 
 
 def _best(question: str, reading: Reading, least: float) -> Edit | None:
-    """The edit that is most probable to make *question* better, if it is with *least*; the first without."""
-    if not reading.distribution:
+    """The edit that most probably makes *question* better, if it does with *least*; any is good enough for 0."""
+    if not reading.distribution or least <= 0:
         return proposed(question, reading)
     weighed = [(_worth(question, read, edit.put), edit) for read, edit in proposals(question, reading)]
     worth, best = max(weighed, key=lambda pair: pair[0], default=(0.0, None))

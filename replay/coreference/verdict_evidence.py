@@ -205,12 +205,11 @@ def _histories(gold: Document, predicted: Document) -> list[float]:
     pairs = list(zip(reversed(gold.turns), reversed(predicted.turns), strict=False))[:2]
     said, own = said_in(gold), said_in(predicted)
     numbers: list[float] = []
-    asked = content_words(gold.question)
     for back in range(2):
-        if back >= len(pairs) or pairs[back][0].answer == pairs[back][1].answer:
-            numbers += [0.0] * 9
+        right, wrong = (turn.answer.strip() for turn in pairs[back]) if back < len(pairs) else ("", "")
+        if right == wrong:
+            numbers += [0.0] * 8
             continue
-        right, wrong = pairs[back][0].answer, pairs[back][1].answer
         meant, put = set(content_words(right)), set(content_words(wrong))
         gone = meant - own
         numbers += [
@@ -221,11 +220,9 @@ def _histories(gold: Document, predicted: Document) -> list[float]:
             len(gone) / max(1, len(meant)),
             math.log1p(len(put - said)) / 3,
             math.log1p(len(put)) / 3,
-            float(wrong.rstrip().endswith("?")),
-            float(bool(gone.intersection(asked))),
+            float(wrong.endswith("?")),
         ]
-    earlier = [a.answer != b.answer for a, b in pairs[2:]]
-    return [*numbers, float(any(earlier)), float(bool(gold.title)), math.log1p(len(gold.turns)) / 2]
+    return [*numbers, float(bool(gold.title)), math.log1p(len(gold.turns)) / 2]
 
 
 @lru_cache(maxsize=8192)

@@ -21,7 +21,7 @@ from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
 from replay.core.settings.plugins import make
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
 
-SUBSTITUTION_VERSION = 2
+SUBSTITUTION_VERSION = 3
 """Raised whenever a rewritten question could come out differently."""
 
 

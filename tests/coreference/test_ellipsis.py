@@ -36,6 +36,9 @@ def completed(question, antecedent, source="phrase"):
             "It sold well. What happened next after the tour?",
         ),
         ("What are the symptoms _in cats?", "anemia", "What are the symptoms of anemia in cats?"),
+        ("What happened in 1929_?", "Ann Lee", "What happened in 1929 to Ann Lee?"),
+        ("Can I get the phone number_?", "Yu Garden", "Can I get the phone number of Yu Garden?"),
+        ("What other songs are there_?", "Blue Sky", "What other songs are there besides Blue Sky?"),
     ],
 )
 def test_what_was_left_out_is_put_in(question, antecedent, expected):
@@ -54,7 +57,6 @@ def test_what_was_left_out_is_put_in(question, antecedent, expected):
         ("How much does the plan cost_?", "14 euros", "answer"),
         ("When did the film appear_?", "1990", "date"),
         ("How much did it cost in 2018_?", "2019", "date"),
-        ("What other songs did he write_?", "Ann Lee", "title"),
         ("What is on the other hand_?", "the bill", "phrase"),
         ("Was the film good_?", "Yu Garden", "name"),
         ("Was the film_ good?", "a great success", "phrase"),

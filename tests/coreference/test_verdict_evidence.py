@@ -28,12 +28,12 @@ MENTION = [
     "possessive",
     *("below_most", "asked", "own_asked"),
 ]
-ANSWER = ["other", "kept", "kept_of_own", "gone", "share_gone", "new", "size", "asks", "asked_gone"]
+ANSWER = ["other", "kept", "kept_of_own", "gone", "share_gone", "new", "size", "asks"]
 COLUMNS = [
     *MENTION,
     *ANSWER,
     *(f"{name}_before" for name in ANSWER),
-    *("earlier", "title", "turns"),
+    *("title", "turns"),
     *("words", "content", "bare", "one_word", "else", "else_or_other", "and", "names"),
     "mentions",
 ]
@@ -193,7 +193,7 @@ def test_how_the_answers_differ_is_told_of_the_last_one_and_of_the_one_before_it
     assert row["share_gone_before"] == pytest.approx(2 / 4)  # "sang" is still said
     assert row["gone_before"] == pytest.approx(math.log1p(2) / 3)
     assert (row["new_before"], row["size_before"]) == pytest.approx((0, math.log1p(1) / 3))
-    assert (row["asks_before"], row["asked_gone_before"]) == (1, 0)
+    assert row["asks_before"] == 1
     assert (row["title"], row["turns"]) == (1, pytest.approx(math.log1p(3) / 2))
 
 

@@ -132,6 +132,7 @@ def test_only_these_files_import_what_the_extra_brings():
         "fastcoref_compat": {"fastcoref", "spacy", "torch"},
         "model_files": {"transformers"},
         "semantic": {"sentence_transformers"},
+        "word_vectors": {"sentence_transformers"},
     }
 
 

@@ -249,7 +249,7 @@ def test_equal_conversations_are_read_once(tmp_path):
 
 
 def test_another_resolver_asks_nobody(tmp_path):
-    assert estimated(tmp_path, "pred", drift={"resolver": "rules", "settings": {}}) is None
+    assert estimated(tmp_path, "pred", drift={"resolver": "embedded", "settings": {}}) is None
 
 
 def test_conversations_that_are_skipped_cost_nothing(tmp_path):

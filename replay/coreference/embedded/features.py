@@ -53,7 +53,7 @@ def _setting(scene: Scene) -> list[float]:
     document, turns = scene.document, scene.document.turns
     count = len(turns) + 1
     kinds_before = asked(turns[-1].question).kinds if turns else frozenset()
-    answer = turns[-1].answer if turns else ""
+    answer = turns[-1].answer.strip() if turns else ""
     note = [singular(word) for word in words(scene.topic.note)]
     topic = scene.topic
     topic_end = topic.key[-1] if topic.key else ""
@@ -72,7 +72,7 @@ def _setting(scene: Scene) -> list[float]:
         bool(document.section),
         bool(document.background),
         bool(turns) and not holds_answer(answer),
-        answer.rstrip().endswith("?"),
+        answer.endswith("?"),
         any(c.kind == "list" for c in scene.candidates),
         not turns,
     )
