@@ -47,7 +47,7 @@ def rewrite(
             "--threshold",
             min=0.0,
             max=1.0,
-            help="Readings less probable than this change nothing; 0.2 if left out.",
+            help="Edits less probable than this to make the question better are not made; 0.7 if left out.",
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Conversations at most.")] = None,

@@ -79,7 +79,7 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
 
 
 def _best(question: str, reading: Reading, least: float) -> Edit | None:
-    """The edit that most probably makes *question* better, if it does with *least*; any is good enough for 0."""
+    """The edit that most probably makes *question* better, if with *least*; any is good enough for 0."""
     if not reading.distribution or least <= 0:
         return proposed(question, reading)
     weighed = [(_worth(question, read, edit.put), edit) for read, edit in proposals(question, reading)]

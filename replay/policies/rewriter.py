@@ -67,7 +67,7 @@ class SubstitutionRewriter:
     """Puts what mentions refer to in their place; never fails."""
 
     min_probability: float = MIN_PROBABILITY
-    """A reading less probable than this changes nothing, where the resolver gives probabilities."""
+    """An edit that is less probable to make the question better is not made, if readings have probabilities."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
