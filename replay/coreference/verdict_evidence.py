@@ -8,14 +8,13 @@ resolver but that it gives distributions.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from replay.core.drift_evidence import Mention, MentionKind, Reading
-from replay.core.history import Exchange
 from replay.coreference.drift_hard import paired
 from replay.coreference.resolver import Document
 from replay.coreference.words import FUNCTION_WORDS, comparable_words, content_words, word_set, words
@@ -46,49 +45,64 @@ class Difference(msgspec.Struct, frozen=True):
     """Half the sum of the absolute differences of both distributions."""
 
 
-class _Said(msgspec.Struct, frozen=True):
-    """What a history says."""
+def differences(
+    gold: Sequence[Reading],
+    predicted: Sequence[Reading],
+    gold_document: Document,
+    predicted_document: Document,
+) -> list[Difference]:
+    """One for each mention of the question, in order of position."""
+    pairs = [(one, other, _by_words(one), _by_words(other)) for one, other in paired(gold, predicted)]
+    own, said = said_in(predicted_document), said_in(gold_document)
+    lost = [_missing(one, after, own) if one != other else [] for one, other, _, after in pairs]
+    gained = [_missing(other, before, said) if one != other else [] for one, other, before, _ in pairs]
+    far, far_from_gold = _distances(lost, predicted_document), _distances(gained, gold_document)
+    return [
+        Difference(one, other, *_shares(gone, far), *_shares(came, far_from_gold), _apart(before, after))
+        if one != other
+        else Difference(one, other)
+        for (one, other, before, after), gone, came in zip(pairs, lost, gained, strict=True)
+    ]
 
-    words: frozenset[str]
-    turns: tuple[Exchange, ...]
 
-    def missing(self, reading: Reading, other: Container[tuple[str, ...]]) -> tuple[float, float, float]:
-        """
-        Of *reading*'s antecedents that this history lacks a word of, and that aren't among the *other*
-        side's: their probability; weighed by the share of words; weighed by distance in meaning.
-        """
-        lost = by_words = by_meaning = 0.0
-        for probability, text in _distribution(reading):
-            key = comparable_words(text)
-            if key in other:
-                continue
+_Missing = list[tuple[float, int, list[str]]]
+"""Antecedents that a history lacks: probability, number of content words, and which of these are missing."""
+
+
+def _missing(reading: Reading, other: Container[tuple[str, ...]], said: frozenset[str]) -> _Missing:
+    """*reading*'s antecedents that aren't among the *other* side's and hold a word that isn't *said*."""
+    found = []
+    for probability, text in _distribution(reading):
+        key = comparable_words(text)
+        if key not in other:
             content = [word for word in key if word not in FUNCTION_WORDS]
-            gone = [word for word in content if word not in self.words]
+            gone = [word for word in content if word not in said]
             if gone:
-                lost += probability
-                by_words += probability * len(gone) / len(content)
-                by_meaning += probability * self._distance(tuple(gone))
-        return lost, by_words, by_meaning
-
-    def _distance(self, gone: tuple[str, ...]) -> float:
-        """How far the words *gone* lie from the nearest that the last answers say, in [0, 1]."""
-        nearest = [0.0] * len(gone)
-        for turn in self.turns[-2:]:
-            if turn.answer:
-                nearest = [max(pair) for pair in zip(nearest, _nearest(gone, turn.answer), strict=True)]
-        return 1 - sum(nearest) / len(nearest)
+                found.append((probability, len(content), gone))
+    return found
 
 
-@lru_cache(maxsize=8192)
-def _nearest(gone: tuple[str, ...], answer: str) -> tuple[float, ...]:
-    """For each word the cosine of the word of *answer* that is nearest in meaning, 0 at least."""
+def _distances(found: Sequence[_Missing], document: Document) -> dict[str, float]:
+    """How far each missing word lies from the nearest that the last two answers say, in [0, 1]."""
     from replay.coreference.vectors import number_of, vectors
 
-    rows = _meanings(answer)
-    if not len(rows):
-        return (0.0,) * len(gone)
-    likeness = vectors([number_of(word) for word in gone]) @ rows.T
-    return tuple(max(0.0, float(most)) for most in likeness.max(axis=1))
+    gone = list({word: None for missing in found for _, _, words in missing for word in words})
+    rows = [rows for turn in document.turns[-2:] if len(rows := _meanings(turn.answer))]
+    if not gone or not rows:
+        return dict.fromkeys(gone, 1.0)
+    meanings = vectors([number_of(word) for word in gone])
+    nearest = [(meanings @ said.T).max(axis=1).tolist() for said in rows]
+    return {word: 1 - max(0.0, *likeness) for word, *likeness in zip(gone, *nearest, strict=True)}
+
+
+def _shares(missing: _Missing, far: Mapping[str, float]) -> tuple[float, float, float]:
+    """The probability of what is missing; weighed by the share of words; weighed by distance in meaning."""
+    lost = by_words = by_meaning = 0.0
+    for probability, size, gone in missing:
+        lost += probability
+        by_words += probability * len(gone) / size
+        by_meaning += probability * sum([far[word] for word in gone]) / len(gone)
+    return lost, by_words, by_meaning
 
 
 @lru_cache(maxsize=4096)
@@ -98,32 +112,11 @@ def _meanings(text: str) -> Any:
     return rows_of(sorted(set(content_words(text))))
 
 
-def differences(
-    gold: Sequence[Reading],
-    predicted: Sequence[Reading],
-    gold_document: Document,
-    predicted_document: Document,
-) -> list[Difference]:
-    """One for each mention of the question, in order of position."""
-    said = _Said(said_in(gold_document), gold_document.turns)
-    own = _Said(said_in(predicted_document), predicted_document.turns)
-    return [_difference(one, other, said, own) for one, other in paired(gold, predicted)]
-
-
-def _difference(gold: Reading, predicted: Reading, said: _Said, own: _Said) -> Difference:
-    if gold == predicted:
-        return Difference(gold, predicted)
-    before, after = _by_words(gold), _by_words(predicted)
+def _apart(before: Mapping[tuple[str, ...], float], after: Mapping[tuple[str, ...], float]) -> float:
     alone = abs(sum(before.values()) - sum(after.values()))
     apart = sum(abs(p - after.get(key, 0.0)) for key, p in before.items())
     apart += sum(p for key, p in after.items() if key not in before)
-    return Difference(
-        gold,
-        predicted,
-        *own.missing(gold, after),
-        *said.missing(predicted, before),
-        min(1.0, (apart + alone) / 2),
-    )
+    return min(1.0, (apart + alone) / 2)
 
 
 def _by_words(reading: Reading) -> dict[tuple[str, ...], float]:

@@ -67,7 +67,7 @@ class SubstitutionRewriter:
     """Puts what mentions refer to in their place; never fails."""
 
     min_probability: float = MIN_PROBABILITY
-    """An edit that is less probable to make the question better is not made, if readings have probabilities."""
+    """An edit less probable than this to make the question better is not made; see ``rewriting.rewrite``."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
