@@ -3,7 +3,7 @@ import pytest
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference import small_network
 from replay.coreference.mentions import ellipsis_of, find_mentions
-from replay.coreference.rewriting import MIN_PROBABILITY, certainty, proposed, rewrite, tidy
+from replay.coreference.rewriting import MIN_PROBABILITY, certainty, proposals, proposed, rewrite, tidy
 from replay.coreference.words import comparable_words
 
 
@@ -411,3 +411,45 @@ def test_the_first_readings_come_first_and_the_longer_of_two_at_one_place():
 )
 def test_an_antecedent_is_tidied(text, tidied):
     assert tidy(text) == tidied
+
+
+def left_out(question, *distribution):
+    reading = Reading(
+        mention=ellipsis_of(question), antecedent=distribution[0][1], source="name", distribution=distribution
+    )
+    return [(read.antecedent, edit.put, edit.start) for read, edit in proposals(question, reading)]
+
+
+def test_a_name_that_the_question_cuts_short_is_completed():
+    question = "When did Amos release an album?"
+
+    assert left_out(question, (0.8, "Tori Amos")) == [("Tori Amos", "Tori Amos", 9)]
+    assert left_out("When did Tori Amos release it?", (0.8, "Tori Amos")) == []
+    assert left_out("When did Amos Lee release it?", (0.8, "Tori Amos")) == []
+    assert left_out("What did amos-like singers do?", (0.8, "Tori Amos")) == []
+
+
+def test_several_antecedents_are_thought_of_as_far_as_they_are_probable():
+    question = "What is the phone number?"
+    found = left_out(question, (0.5, "Yu Garden"), (0.2, "The Eagle"), (0.07, "Anatolia"))
+
+    assert [antecedent for antecedent, _, _ in found] == ["Yu Garden", "The Eagle"]
+
+
+def test_the_edit_that_most_probably_helps_is_made(monkeypatch):
+    class Second:
+        """A judgement that holds the second antecedent for the better one."""
+
+        def probabilities(self, seen):
+            return [1 - row[0] for row in seen]
+
+    monkeypatch.setattr(small_network, "shipped", {small_network.EDIT: Second()}.__getitem__)
+    question = "What is the phone number?"
+    mention = ellipsis_of(question)
+    reading = Reading(
+        mention=mention, antecedent="Yu Garden", distribution=((0.6, "Yu Garden"), (0.2, "The Eagle"))
+    )
+
+    assert rewrite(question, [reading], min_probability=0.7) == "What is the phone number of The Eagle?"
+    assert rewrite(question, [reading], min_probability=0.9) == question
+    assert rewrite(question, [reading], min_probability=0) == "What is the phone number of Yu Garden?"

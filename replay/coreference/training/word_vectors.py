@@ -25,12 +25,15 @@ from replay.coreference.vectors import FILE, SIZE
 from replay.coreference.words import words
 
 WORDS = 20_000
+_AXES_OF = 16_000
+"""The axes are those of so many words, the first ones."""
 _LEAST_SAID = 5
-_WORD = re.compile(r"[a-z][a-z'.-]*[a-z]")
+_SAID = re.compile(r"[a-z][a-z'.-]*[a-z]")
+_KNOWN = re.compile(r"[a-z]{2,}")
 
 
-def chosen_words(examples: Iterable[Example], vocabulary: Iterable[str]) -> list[str]:
-    """``WORDS`` words at most, each once: those said most in *examples*, then *vocabulary*'s in its order."""
+def said_words(examples: Iterable[Example]) -> Counter[str]:
+    """How often each word is said in *examples*, a text that several of them hold counting once."""
     said: Counter[str] = Counter()
     seen: set[str] = set()
     for example in examples:
@@ -39,9 +42,13 @@ def chosen_words(examples: Iterable[Example], vocabulary: Iterable[str]) -> list
             if text not in seen:
                 seen.add(text)
                 said.update(words(text))
-    often = [word for word, count in said.most_common() if count >= _LEAST_SAID and _WORD.fullmatch(word)]
-    known = [word for word in vocabulary if _WORD.fullmatch(word) and word not in said]
-    return list(dict.fromkeys([*often, *known]))[:WORDS]
+    return said
+
+
+def candidates(said: Counter[str], vocabulary: Iterable[str]) -> list[str]:
+    """The words *said* often, most of all first, then *vocabulary*'s in its order; each once."""
+    often = [word for word, count in said.most_common() if count >= _LEAST_SAID and _SAID.fullmatch(word)]
+    return list(dict.fromkeys([*often, *(word for word in vocabulary if _KNOWN.fullmatch(word))]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,12 +70,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     model = SentenceTransformer(options.model, device="cpu")
     by_number = sorted(model.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
-    chosen = chosen_words(examples, (word for word, _ in by_number))
-    meanings = np.asarray(model.encode(chosen, batch_size=256, normalize_embeddings=True), np.float64)
+    said = said_words(examples)
+    found = candidates(said, (word for word, _ in by_number))
+    meanings = np.asarray(model.encode(found, batch_size=256, normalize_embeddings=True), np.float32)
     meanings -= meanings.mean(axis=0)
-    axes = np.linalg.svd(meanings, full_matrices=False)[2][:SIZE]
-    rows = meanings @ axes.T
+    axes = np.linalg.svd(meanings[:_AXES_OF], full_matrices=False)[2][:SIZE]
+    most_said = sorted(range(len(found)), key=lambda number: -said[found[number]])[:WORDS]
+    kept = sorted(most_said)
+    rows = meanings[kept] @ axes.T
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    chosen = [found[number] for number in kept]
     stored = np.clip(np.round(rows * 127), -127, 127).astype(np.int8)
     np.savez_compressed(options.out, words=np.frombuffer("\n".join(chosen).encode(), np.uint8), rows=stored)
     print(f"{len(chosen)} words, {options.out.stat().st_size / 1000:.0f} KB")
