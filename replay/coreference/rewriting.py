@@ -83,8 +83,12 @@ def _best(question: str, reading: Reading, least: float) -> Edit | None:
     if not reading.distribution or least <= 0:
         return proposed(question, reading)
     weighed = [(_worth(question, read, edit.put), edit) for read, edit in proposals(question, reading)]
-    worth, best = max(weighed, key=lambda pair: pair[0], default=(0.0, None))
-    return best if worth >= least else None
+    good = [(worth, edit) for worth, edit in weighed if worth >= least]
+    if not good:
+        return None
+    best = max(good, key=lambda pair: pair[0])[1]
+    # "The Family plan" says more than "The Family", and is no worse.
+    return max((edit for _, edit in good if edit.names >= best.names), key=lambda edit: len(edit.names))
 
 
 def proposals(question: str, reading: Reading) -> Iterator[tuple[Reading, Edit]]:
@@ -170,6 +174,8 @@ def _standing(reading: Reading) -> Reading:
         return replace(reading, antecedent=tidy(phrase), source="phrase")
     if reading.source in ("phrase", "words"):
         antecedent = _LOOSE_VERB.sub("", antecedent).rstrip()
+    if reading.source == "list" and reading.mention.start > 0:
+        antecedent = re.sub(r"^The\s", "the ", antecedent)  # its capital is that of the answer's sentence
     # Whose "your plan" and "our shop" are depends on who said it; asked again, it is "the plan".
     return replace(reading, antecedent=re.sub(r"^(?:your|our)\s(?=[a-z])", "the ", antecedent, flags=re.I))
 

@@ -453,3 +453,23 @@ def test_the_edit_that_most_probably_helps_is_made(monkeypatch):
     assert rewrite(question, [reading], min_probability=0.7) == "What is the phone number of The Eagle?"
     assert rewrite(question, [reading], min_probability=0.9) == question
     assert rewrite(question, [reading], min_probability=0) == "What is the phone number of Yu Garden?"
+
+
+def test_of_two_edits_that_are_good_enough_the_one_that_names_more_is_made(monkeypatch):
+    class Sure:
+        def probabilities(self, seen):
+            return [0.8 + row[0] / 10 for row in seen]
+
+    monkeypatch.setattr(small_network, "shipped", {small_network.EDIT: Sure()}.__getitem__)
+    question = "How much does it cost?"
+    read = read_as(
+        question, "The Eagle", "name", (0.5, "The Eagle"), (0.3, "The Eagle plan"), (0.1, "Yu Garden")
+    )
+
+    assert rewrite(question, read, min_probability=0.8) == "How much does The Eagle plan cost?"
+
+
+def test_a_list_leaves_its_sentences_capital_behind():
+    assert rewrite(
+        "Which of them is cheaper?", read_as("Which of them is cheaper?", "The A, the B and the C", "list")
+    ) == ("Which of the A, the B and the C is cheaper?")
