@@ -33,6 +33,7 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -48,7 +49,7 @@ from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples
 from replay.coreference.training.corrupted import Corrupted, corrupted
 from replay.coreference.training.human_readings import RightReading, right_readings
-from replay.coreference.training.train import Weights
+from replay.coreference.training.weights import Weights
 from replay.coreference.words import content_words, word_f1, words
 
 CLAUSE_RECALL = 0.6
@@ -139,9 +140,13 @@ def reader(name: str) -> Read:
 Verdicts = list[tuple[Corrupted, Drift]]
 
 
-def report(name: str, folds: Sequence[tuple[Sequence[Example], Read, Weights | None]]) -> Iterator[str]:
+def report(
+    name: str,
+    folds: Sequence[tuple[Sequence[Example], Read, Weights | None]],
+    min_probability: float = rewriting.MIN_PROBABILITY,
+) -> Iterator[str]:
     """
-    The lines to print of one resolver.
+    The lines to print of one resolver; edits less probable than *min_probability* are not made.
 
     Each of *folds* has examples, who reads them, and the weights that judge them if not the shipped ones.
     """
@@ -155,7 +160,10 @@ def report(name: str, folds: Sequence[tuple[Sequence[Example], Read, Weights | N
         found = [read(example.document) for example in some]
         seconds += time.process_time() - started
         with judging(weights):
-            asked += [rewriting.rewrite(e.document.question, r) for e, r in zip(some, found, strict=True)]
+            asked += [
+                rewriting.rewrite(e.document.question, r, min_probability=min_probability)
+                for e, r in zip(some, found, strict=True)
+            ]
             verdicts += compared(some, found, read)
         examples += some
         readings += found
@@ -183,20 +191,17 @@ def compared(examples: Sequence[Example], gold: Sequence[tuple[Reading, ...]], r
     ]
 
 
-class judging:
+@contextmanager
+def judging(weights: Weights | None) -> Iterator[None]:
     """Within it, verdicts and edits are judged by *weights*, if any, instead of the shipped ones."""
-
-    def __init__(self, weights: Weights | None) -> None:
-        self._weights = weights
-        self._shipped = small_network.shipped
-
-    def __enter__(self) -> None:
-        if self._weights is not None:
-            by_name = {small_network.DRIFT: self._weights.drift, small_network.EDIT: self._weights.edit}
-            small_network.shipped = by_name.__getitem__  # type: ignore[assignment]
-
-    def __exit__(self, *error: object) -> None:
-        small_network.shipped = self._shipped
+    shipped = small_network.shipped
+    if weights is not None:
+        by_name = {small_network.DRIFT: weights.drift, small_network.EDIT: weights.edit}
+        small_network.shipped = by_name.__getitem__  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        small_network.shipped = shipped
 
 
 def _mention_line(counts: dict[str, Counter[str]]) -> str:
@@ -332,6 +337,7 @@ def main() -> None:
     parser.add_argument("--cv", type=Path, metavar="FOLDER", help="weights of each fold, for embedded")
     parser.add_argument("--without-title", action="store_true", help="leave out title and section")
     parser.add_argument("--window", type=int, help="show the last turns only, so many; all when left out")
+    parser.add_argument("--min-probability", type=float, default=rewriting.MIN_PROBABILITY, help="of an edit")
     parser.add_argument("--most", type=int, help="questions of a file at most, the first ones")
     options = parser.parse_args()
     for path in options.data:
@@ -348,7 +354,7 @@ def main() -> None:
             except Exception as error:  # noqa: BLE001 - whatever keeps a model from loading is the reason
                 print(f"{name}: left out: {error}")
                 continue
-            for line in report(label, folds):
+            for line in report(label, folds, options.min_probability):
                 print(line, flush=True)
 
 

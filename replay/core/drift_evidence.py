@@ -7,7 +7,7 @@ The comparison itself lives in ``replay.coreference``; these are the plain resul
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 MentionKind = Literal[
     "he", "she", "they", "it", "this", "this-noun", "the-noun", "one", "there", "then", "ellipsis", "other"
@@ -16,6 +16,8 @@ MentionKind = Literal[
 noun phrase ("the band"); one of several that were said ("the second one", "the cheaper of them", "the
 other"); a place ("there"); a time ("then", "by then"); what a question leaves out and needs ("What else
 did he do?"), an empty span where it could be put; anything a resolver links beside these."""
+
+MENTION_KINDS: tuple[MentionKind, ...] = get_args(MentionKind)
 
 MentionState = Literal["same", "drifted", "lost", "open"]
 

@@ -49,17 +49,13 @@ def compare(
     if not any(reading.distribution for reading in (*gold, *predicted)):
         return replace(drift_hard.compare(gold, predicted), mode=MODE)
     found = differences(gold, predicted, gold_document, predicted_document)
-    if gold_document == predicted_document:
-        probabilities = [0.0] * len(found)
-    else:
+    probabilities, question = [0.0] * len(found), 0.0
+    if gold_document != predicted_document:
         # numpy is loaded by whoever judges, never by `replay --help`.
-        from replay.coreference.small_network import DRIFT, shipped
+        from replay.coreference.small_network import DRIFT, probability_of_any, shipped
 
         probabilities = shipped(DRIFT).probabilities(evidence(found, gold_document, predicted_document))
-    same = 1.0
-    for probability in probabilities:
-        same *= 1 - probability
-    question = round(1 - same, _DIGITS)
+        question = round(probability_of_any(probabilities), _DIGITS)
     limit = THRESHOLD if threshold is None else threshold
     return Drift(
         valid=question == 0 or question < limit,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from replay.core.drift_evidence import MentionKind, Reading
-from replay.coreference.words import ARTICLES, content_words, word_set, words
+from replay.core.drift_evidence import MENTION_KINDS, Reading
+from replay.coreference.words import ARTICLES, ASKS_FOR_MORE, content_words, word_set, words
 
-KINDS: tuple[MentionKind, ...] = (
-    "he", "she", "they", "it", "this", "this-noun", "the-noun", "one", "there", "then", "ellipsis", "other",
-)  # fmt: skip
 _SOURCES = ("title", "section", "name", "quote", "phrase", "words", "date", "answer", "clause", "list")
-_ELSE = word_set("else other others another more additional further different besides also")
 _MINE = word_set("i me my mine we our us")
 _YOURS = word_set("you your yours")
 _ASKING = word_set("who what when where why how which whose")
@@ -34,7 +30,7 @@ def edit_evidence(question: str, reading: Reading, put: str) -> list[float]:
     asked = set(content_words(question))
     placed = words(put)
     flags = (
-        *(mention.kind == kind for kind in KINDS),
+        *(mention.kind == kind for kind in MENTION_KINDS),
         *(reading.source == source for source in _SOURCES),
         mention.possessive,
         mention.start == 0,
@@ -71,7 +67,7 @@ def _question(question: str) -> tuple[float, ...]:
     said = words(question)
     content = content_words(question)
     flags = (
-        not _ELSE.isdisjoint(said),
+        not ASKS_FOR_MORE.isdisjoint(said),
         not _MINE.isdisjoint(said),
         not _YOURS.isdisjoint(said),
         not _ASKING.isdisjoint(said[:3]),

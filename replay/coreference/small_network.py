@@ -73,3 +73,11 @@ def shipped(name: str) -> SmallNetwork:
 def unpacked(arrays: Mapping[str, npt.NDArray[Any]]) -> SmallNetwork:
     """The network that is stored as one array for each of ``PARAMETERS``."""
     return SmallNetwork(**{name: arrays[name].astype(np.float64) for name in PARAMETERS})
+
+
+def probability_of_any(rows: Sequence[float]) -> float:
+    """That "yes" is right for at least one row, the rows being taken as independent."""
+    no = 1.0
+    for probability in rows:
+        no *= 1 - probability
+    return 1 - no

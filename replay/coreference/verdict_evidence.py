@@ -14,16 +14,12 @@ from typing import Any
 
 import msgspec
 
-from replay.core.drift_evidence import Mention, MentionKind, Reading
+from replay.core.drift_evidence import MENTION_KINDS, Mention, Reading
 from replay.coreference.drift_hard import paired
 from replay.coreference.resolver import Document
-from replay.coreference.words import FUNCTION_WORDS, comparable_words, content_words, word_set, words
+from replay.coreference.words import ASKS_FOR_MORE, FUNCTION_WORDS, comparable_words, content_words, words
 
-KINDS: tuple[MentionKind, ...] = (
-    "he", "she", "they", "it", "this", "this-noun", "the-noun", "one", "there", "then", "ellipsis", "other",
-)  # fmt: skip
 _SOURCES = ("title", "name", "quote", "phrase", "words", "date", "answer", "clause", "list")
-_ELSE = word_set("else other others another more additional further different besides also")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -167,7 +163,7 @@ def _mention(each: Difference) -> list[float]:
     alone = 1 - sum(p for p, _ in gold.distribution)
     other_alone = 1 - sum(p for p, _ in predicted.distribution)
     return [
-        *(float(gold.mention.kind == kind) for kind in KINDS),
+        *(float(gold.mention.kind == kind) for kind in MENTION_KINDS),
         each.lost,
         each.gained,
         each.lost * each.gained,
@@ -227,13 +223,14 @@ def _question(question: str) -> tuple[float, ...]:
         len(content) / 5,
         float(len(content) == 0),
         float(len(content) == 1),
-        float(not _ELSE.isdisjoint(said)),
+        float(not ASKS_FOR_MORE.isdisjoint(said)),
         float("else" in said or "other" in said),
         float(said[:1] in (("and",), ("or",)) or "about" in said[:2]),
         float(any(word[0].isupper() for word in question.split()[1:])),
     )
 
 
+@lru_cache(maxsize=64)
 def said_in(document: Document) -> frozenset[str]:
     """Every word of a document."""
     # Piece by piece, since most of a document's pieces stood in the one of the turn before, and no

@@ -80,6 +80,9 @@ FUNCTION_WORDS = (
 )
 """Words that say nothing of what a phrase is about."""
 
+ASKS_FOR_MORE = word_set("else other others another more additional further different besides also")
+"""What a question says that wants more than was said."""
+
 
 class Token(msgspec.Struct, frozen=True, gc=False):
     """A word, a clitic such as ``'s``, or one punctuation mark."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.core.drift_evidence import Mention, Reading
+from replay.core.drift_evidence import MENTION_KINDS, Mention, Reading
 from replay.core.history import Exchange
 from replay.coreference import drift_hard, drift_strict, small_network
 from replay.coreference.drift_strict import THRESHOLD, compare, threshold_for
 from replay.coreference.resolver import Document
-from replay.coreference.verdict_evidence import KINDS, WIDTH
+from replay.coreference.verdict_evidence import WIDTH
 
-LOST = len(KINDS)
+LOST = len(MENTION_KINDS)
 """The column of a mention's evidence that says how much of the gold reading is lost."""
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.edit_evidence import _SOURCES, KINDS, edit_evidence
+from replay.core.drift_evidence import MENTION_KINDS, Mention, Reading
+from replay.coreference.edit_evidence import _SOURCES, edit_evidence
 
 COLUMNS = [
     *("own", "top", "second", "kin", "alone", "count", "words", "put words"),
-    *KINDS,
+    *MENTION_KINDS,
     *(f"from {source}" for source in _SOURCES),
     *("possessive", "opens", "closes", "capital", "capitals", "digits", "several", "article", "s"),
     *("one word", "long", "very long", "preposition", "put whole", "asked"),
@@ -79,9 +79,9 @@ def test_how_much_is_put():
     assert (row["said"], row["content"]) == pytest.approx((0.3, 0.2))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MENTION_KINDS)
 def test_the_kind_of_mention_is_told(kind):
-    assert {name for name in KINDS if seen("Did she?", "she", "Ann", kind=kind)[name]} == {kind}
+    assert {name for name in MENTION_KINDS if seen("Did she?", "she", "Ann", kind=kind)[name]} == {kind}
 
 
 @pytest.mark.parametrize("source", _SOURCES)

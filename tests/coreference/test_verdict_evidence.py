@@ -6,12 +6,11 @@ import math
 
 import pytest
 
-from replay.core.drift_evidence import Mention, Reading
+from replay.core.drift_evidence import MENTION_KINDS, Mention, Reading
 from replay.core.history import Exchange
 from replay.coreference.resolver import Document
 from replay.coreference.verdict_evidence import (
     _SOURCES,
-    KINDS,
     WIDTH,
     Difference,
     differences,
@@ -20,7 +19,7 @@ from replay.coreference.verdict_evidence import (
 )
 
 MENTION = [
-    *KINDS,
+    *MENTION_KINDS,
     *("lost", "gained", "both", "lost_words", "lost_meaning", "gained_words", "gained_meaning", "apart"),
     *("top", "own_top", "alone", "own_alone", "same", "nothing", "own_nothing"),
     *(f"from {source}" for source in _SOURCES),
@@ -148,7 +147,7 @@ def test_what_was_read_is_told_of_both_sides():
     own = reading((0.5, "Ann Lee"), kind="they", source="date")
     (row,) = rows([gold], [own], document("Ann Lee met Tom."), document("Ann Lee."))
 
-    told = {name for name in (*KINDS, *MENTION) if row[name] == 1 and not name.startswith("alone")}
+    told = {name for name in (*MENTION_KINDS, *MENTION) if row[name] == 1 and not name.startswith("alone")}
     assert {"they", "from title", "own from date", "possessive", "same"} <= told
     assert (row["top"], row["own_top"]) == (0.6, 0.5)
     assert (row["alone"], row["own_alone"]) == pytest.approx((0.1, 0.5))

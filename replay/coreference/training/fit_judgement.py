@@ -15,7 +15,7 @@ import numpy as np
 
 from replay.coreference.embedded.looks import Matrix
 from replay.coreference.small_network import FURTHEST, SmallNetwork
-from replay.coreference.training.fit_networks import Adam, Parameters, Vector32
+from replay.coreference.training.fit_networks import Adam, Parameters, Vector32, kept_units
 
 _LEAST_SPREAD = 0.02
 _STEPS_BETWEEN = 0.01
@@ -112,7 +112,7 @@ def _gradients(
 ) -> Parameters:
     """Gradients of the weighted mean cross entropy of the cases' probabilities."""
     before = rows @ parameters["hidden"] + parameters["hidden_bias"]
-    kept = (rng.random(before.shape, np.float32) >= dropout).astype(np.float32) / np.float32(1 - dropout)
+    kept = kept_units(before, dropout, rng)
     hidden = np.maximum(before, 0) * kept
     scores = hidden @ parameters["out"] + parameters["out_bias"]
     one = 1 / (1 + np.exp(-scores))
@@ -127,14 +127,6 @@ def _gradients(
         "out": hidden.T @ error,
         "out_bias": error.sum(keepdims=True),
     }
-
-
-def probability_of_any(rows: Sequence[float]) -> float:
-    """That "yes" is right for at least one row, the rows being taken as independent."""
-    no = 1.0
-    for probability in rows:
-        no *= 1 - probability
-    return 1 - no
 
 
 def with_precisions(network: SmallNetwork, found: Sequence[tuple[float, bool, float]]) -> SmallNetwork:

@@ -150,10 +150,10 @@ def _gradients(parameters: Parameters, batch: _Batch, dropout: float, rng: np.ra
     seen[starts] += parameters["bias"][1]
     gate = 1 + mentions @ parameters["gate"]
     before = seen * gate[owner] + (mentions @ parameters["mention"] + parameters["bias"][0])[owner]
-    kept_first = _kept(before, dropout, rng)
+    kept_first = kept_units(before, dropout, rng)
     first = np.maximum(before, 0) * kept_first
     inner = first @ parameters["hidden"] + parameters["hidden_bias"]
-    kept_second = _kept(inner, dropout, rng)
+    kept_second = kept_units(inner, dropout, rng)
     second = np.maximum(inner, 0) * kept_second
     scores = second @ parameters["out"]
     scores += np.einsum("ij,ij->i", (kinds @ parameters["wide_candidate"])[owner], rows)
@@ -183,7 +183,7 @@ def _gradients(parameters: Parameters, batch: _Batch, dropout: float, rng: np.ra
     }
 
 
-def _kept(values: Matrix, dropout: float, rng: np.random.Generator) -> Matrix:
+def kept_units(values: Matrix, dropout: float, rng: np.random.Generator) -> Matrix:
     """A mask that drops a share of *values* and scales up the others."""
     return (rng.random(values.shape, np.float32) >= dropout).astype(np.float32) / np.float32(1 - dropout)
 

@@ -35,18 +35,15 @@ import numpy.typing as npt
 
 from replay.core.drift_evidence import Reading
 from replay.core.errors import ReplayError
-from replay.coreference import small_network
-from replay.coreference.embedded import network
 from replay.coreference.embedded.network import Ensemble
 from replay.coreference.embedded.ranker import read_document
 from replay.coreference.resolver import Document
-from replay.coreference.small_network import DRIFT, EDIT, SmallNetwork
+from replay.coreference.small_network import SmallNetwork, probability_of_any
 from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples, with_titles
 from replay.coreference.training.dialogues import JudgedTurn, read_dialogues
 from replay.coreference.training.fit_judgement import (
     JudgementSettings,
     fit_judgement,
-    probability_of_any,
     with_precisions,
 )
 from replay.coreference.training.fit_networks import FitSettings, TrainingExample, fit_network, joined
@@ -60,6 +57,7 @@ from replay.coreference.training.judged_cases import (
 )
 from replay.coreference.training.made_up import MadeUp, made_up
 from replay.coreference.training.training_examples import judged_examples, training_examples
+from replay.coreference.training.weights import Weights, packed
 
 T = TypeVar("T")
 
@@ -77,39 +75,6 @@ class Lessons:
     examples: Sequence[Example]
     made_up: Sequence[MadeUp]
     judged: Sequence[JudgedTurn]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """All that is learned."""
-
-    ensemble: Ensemble
-    drift: SmallNetwork
-    edit: SmallNetwork
-
-    def read(self, document: Document) -> tuple[Reading, ...]:
-        return tuple(chosen.reading for chosen in read_document(document, self.ensemble))
-
-    def write(self, folder: Path) -> None:
-        """As the files that ship, each in the folder it ships in below *folder*."""
-        (folder / "embedded").mkdir(parents=True, exist_ok=True)
-        stored: dict[str, npt.NDArray[Any]] = packed(self.ensemble)
-        np.savez_compressed(folder / "embedded" / network.WEIGHTS, **stored)  # type: ignore[arg-type]
-        for name, learned in ((DRIFT, self.drift), (EDIT, self.edit)):
-            stored = {field: getattr(learned, field) for field in small_network.PARAMETERS}
-            np.savez_compressed(
-                folder / name,
-                **{field: values.astype(np.float32) for field, values in stored.items()},  # type: ignore[arg-type]
-            )
-
-    @staticmethod
-    def load(folder: Path) -> Weights:
-        """What ``write`` wrote to *folder*."""
-        return Weights(
-            ensemble=network.unpacked(np.load(folder / "embedded" / network.WEIGHTS)),
-            drift=small_network.unpacked(np.load(folder / DRIFT)),
-            edit=small_network.unpacked(np.load(folder / EDIT)),
-        )
 
 
 def lessons(data: Sequence[Path], dialogues: Sequence[Path]) -> Lessons:
@@ -146,11 +111,6 @@ def train(given: Lessons, settings: FitSettings, jobs: int) -> tuple[Weights, li
     drifts, edit = _judgements(drift), _judgements(edits)
     folds = [Weights(ensemble=by_fold[fold], drift=drifts[fold], edit=edit[fold]) for fold in range(FOLDS)]
     return Weights(ensemble=whole, drift=drifts[FOLDS], edit=edit[FOLDS]), folds
-
-
-def packed(ensemble: Ensemble) -> dict[str, npt.NDArray[Any]]:
-    """An ensemble as arrays of half precision by name, to be stored; ``network.unpacked`` is the inverse."""
-    return {name: getattr(ensemble, name).astype(np.float16) for name in network.PARAMETERS}
 
 
 def _rounded(ensemble: Ensemble) -> Iterable[npt.NDArray[np.float32]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.coreference.small_network import SmallNetwork
+from replay.coreference.small_network import SmallNetwork, probability_of_any
 from replay.coreference.training.fit_judgement import (
     Case,
     JudgementSettings,
     _gradients,
     fit_judgement,
-    probability_of_any,
     with_precisions,
 )
 

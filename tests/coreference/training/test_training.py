@@ -23,8 +23,9 @@ from replay.coreference.training.annotated_questions import (
     with_titles,
 )
 from replay.coreference.training.fit_networks import FitSettings, fit_network, joined
-from replay.coreference.training.train import Lessons, Weights, lessons, packed, train
+from replay.coreference.training.train import Lessons, lessons, train
 from replay.coreference.training.training_examples import dresses, training_examples
+from replay.coreference.training.weights import Weights, packed
 from replay.coreference.verdict_evidence import WIDTH
 
 SAID = [
