@@ -25,11 +25,10 @@ from replay.policies.lead_in import PREFIX_WORDS, lead_in
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import (
     Rewriter,
-    RewriteRequest,
     RewriterSetting,
     SubstitutionRewriter,
-    attempted,
     build_rewriter,
+    resolved_question,
 )
 
 AugmentMode = Literal["resolve", "prefix", "both"]
@@ -64,11 +63,10 @@ class AugmentPolicy:
         recorded = question = conversation.turns[depth - 1].question
         history = gold_history(conversation, depth)
         if self.mode != "prefix":
-            readings = await self.detector.gold_readings(conversation, depth)
-            if isinstance(readings, Drift):
-                return PlannedTurn(question=recorded, history=history, edit="kept", drift=readings)
-            request = RewriteRequest(conversation=conversation, depth=depth, readings=readings)
-            question, note = await attempted(self.rewriter, request)
+            resolved = await resolved_question(self.detector, self.rewriter, conversation, depth)
+            if isinstance(resolved, Drift):
+                return PlannedTurn(question=recorded, history=history, edit="kept", drift=resolved)
+            question, note = resolved
             if note is not None:
                 return PlannedTurn(question=recorded, history=history, edit="rewrite-failed", edit_note=note)
         if self.mode != "resolve" and depth > 1:

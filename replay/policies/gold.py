@@ -1,7 +1,9 @@
 """
 ``gold``: the recorded question after the gold history (Auto-Gold; Li et al., ACL 2022, section 3).
 
-How conversations are commonly evaluated; no predicted answer is ever shown to the system.
+How conversations are commonly evaluated; no predicted answer is ever shown to the system. With
+``question: standalone`` each turn is asked in the data set's standalone form, after the same history:
+what better wording does where nothing can drift, which ``replace: {always: true}`` is held against.
 """
 
 from __future__ import annotations
@@ -13,18 +15,25 @@ from typing import ClassVar, Literal
 from replay.core.conversation import Conversation
 from replay.core.history import Played, gold_history
 from replay.policies.policy import PlannedTurn
+from replay.policies.standalone import standalone_question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldPolicy:
-    """Gold answers in the history, questions as recorded."""
+    """Gold answers in the history; questions as recorded, or standalone."""
 
     history: ClassVar[Literal["gold"]] = "gold"
-    signature: ClassVar[str] = "gold"
+    question: Literal["recorded", "standalone"] = "recorded"
+    """The history holds the recorded questions in either case."""
+
+    @property
+    def signature(self) -> str:
+        return "gold" if self.question == "recorded" else "gold+standalone"
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
-        return PlannedTurn(
-            question=conversation.turns[depth - 1].question,
-            history=gold_history(conversation, depth),
-            edit="kept",
-        )
+        turn = conversation.turns[depth - 1]
+        history = gold_history(conversation, depth)
+        if self.question == "recorded":
+            return PlannedTurn(question=turn.question, history=history, edit="kept")
+        question, edit = standalone_question(turn)
+        return PlannedTurn(question=question, history=history, edit=edit)

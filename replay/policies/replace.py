@@ -15,9 +15,9 @@ from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.history import Played, own_history
-from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
 from replay.policies.policy import PlannedTurn
+from replay.policies.standalone import standalone_question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +36,6 @@ class ReplacePolicy:
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
         turn = conversation.turns[depth - 1]
         drift = (await self.detector.assess(conversation, depth, played)).drift
-        question = turn.question
-        edit: Edit = "kept"
-        if self.always or drift.invalid:
-            if turn.standalone is None:
-                edit = "not-found"
-            elif turn.standalone != question:
-                question, edit = turn.standalone, "replaced"
+        is_replaced = self.always or drift.invalid
+        question, edit = standalone_question(turn) if is_replaced else (turn.question, "kept")
         return PlannedTurn(question=question, history=own_history(played), edit=edit, drift=drift)

@@ -4,7 +4,8 @@ section 5).
 
 The system sees its own answers. When the recorded question drifted, it is put so that it means what it
 meant in the gold history, by substitution or by another rewriter; the rewritten question is asked and
-stays in the history.
+stays in the history. With ``always`` every question is put as ``augment`` puts it: the same words after
+the system's own history that ``augment`` asks after the gold one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift
 from replay.core.history import Played, own_history
 from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
@@ -26,27 +28,34 @@ from replay.policies.rewriter import (
     SubstitutionRewriter,
     attempted,
     build_rewriter,
+    resolved_question,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewritePolicy:
-    """Own answers in the history; an invalid question is rewritten."""
+    """Own answers in the history; an invalid question, or each, is rewritten."""
 
     history: ClassVar[Literal["own"]] = "own"
     detector: DriftDetector
     rewriter: Rewriter = field(default_factory=SubstitutionRewriter)
+    always: bool = False
+    """Rewrite every question that can be put better, valid or not."""
 
     @property
     def signature(self) -> str:
-        return f"rewrite|rewriter:{self.rewriter.signature}|{self.detector.signature}"
+        name = "rewrite+always" if self.always else "rewrite"
+        return f"{name}|rewriter:{self.rewriter.signature}|{self.detector.signature}"
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
         recorded = conversation.turns[depth - 1].question
         assessment = await self.detector.assess(conversation, depth, played)
         drift = assessment.drift
         question, note = recorded, None
-        if drift.invalid:
+        if self.always and assessment.published is None:
+            resolved = await resolved_question(self.detector, self.rewriter, conversation, depth)
+            question, note = (recorded, None) if isinstance(resolved, Drift) else resolved
+        elif self.always or drift.invalid:
             request = RewriteRequest(
                 conversation=conversation,
                 depth=depth,
@@ -66,7 +75,7 @@ class RewritePolicy:
 
 
 def rewrite_policy(
-    *, detector: DriftDetector, folder: Path, rewriter: RewriterSetting = "substitution"
+    *, detector: DriftDetector, folder: Path, rewriter: RewriterSetting = "substitution", always: bool = False
 ) -> RewritePolicy:
     """
     The policy from a scenario's settings.
@@ -74,4 +83,4 @@ def rewrite_policy(
     Raises:
         ScenarioError: the rewriter can't be built.
     """
-    return RewritePolicy(detector=detector, rewriter=build_rewriter(rewriter, folder))
+    return RewritePolicy(detector=detector, rewriter=build_rewriter(rewriter, folder), always=always)

@@ -16,9 +16,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from replay.core.asking import opening
 from replay.core.conversation import Conversation
-from replay.core.drift_evidence import Reading
+from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
 from replay.core.settings.plugins import make
+from replay.coreference.drift import DriftDetector
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
 
 SUBSTITUTION_VERSION = 3
@@ -89,6 +90,25 @@ async def attempted(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, s
         return await rewriter.rewrite(request), None
     except RewriteError as error:
         return request.question, str(error)
+
+
+async def resolved_question(
+    detector: DriftDetector, rewriter: Rewriter, conversation: Conversation, depth: int
+) -> tuple[str, str | None] | Drift:
+    """
+    The question at *depth* (1-based), whatever a system said, put as the recorded history has it.
+
+    As ``attempted`` gives it; a ``Drift`` without a verdict where the resolver can't read the question.
+
+    Raises:
+        ResolverError: the resolver failed.
+    """
+    readings = await detector.gold_readings(conversation, depth)
+    if isinstance(readings, Drift):
+        return readings
+    return await attempted(
+        rewriter, RewriteRequest(conversation=conversation, depth=depth, readings=readings)
+    )
 
 
 RewriterSetting = str | dict[str, dict[str, Any] | None]

@@ -14,9 +14,9 @@ from replay.testing import PolicyContract
 
 
 class TestGold(PolicyContract):
-    @pytest.fixture
-    def policy(self):
-        return GoldPolicy()
+    @pytest.fixture(params=["recorded", "standalone"])
+    def policy(self, request):
+        return GoldPolicy(question=request.param)
 
 
 class TestPred(PolicyContract):
@@ -26,9 +26,9 @@ class TestPred(PolicyContract):
 
 
 class TestRewrite(PolicyContract):
-    @pytest.fixture
-    def policy(self, detector):
-        return RewritePolicy(detector=detector)
+    @pytest.fixture(params=[True, False], ids=["always", "when invalid"])
+    def policy(self, request, detector):
+        return RewritePolicy(detector=detector, always=request.param)
 
 
 class TestReplace(PolicyContract):

@@ -99,6 +99,33 @@ async def test_replace_always_needs_no_drift():
     assert [r.asked for r in records] == [t.standalone for t in SINGER.turns]
 
 
+async def test_rewrite_always_asks_after_the_own_history_what_augment_asks_after_the_gold_one():
+    right = [t.gold_answers[0] for t in SINGER.turns]
+    async with detector() as drift:
+        rewritten = await play(Fake(*right), RewritePolicy(detector=drift, always=True), SINGER)
+        astray = await play(Fake(*ASTRAY), RewritePolicy(detector=drift, always=True), SINGER)
+        augmented = await play(Fake(*right), AugmentPolicy(detector=drift), SINGER)
+    assert [r.asked for r in rewritten] == [r.asked for r in astray] == [r.asked for r in augmented]
+    assert [r.edit for r in rewritten][:2] == ["kept", "rewritten"]
+    assert all(r.drift.valid for r in rewritten)
+
+
+async def test_gold_can_ask_the_standalone_question_after_the_recorded_history():
+    system = Fake(*ASTRAY)
+    records = await play(system, GoldPolicy(question="standalone"), SINGER)
+    assert [r.asked for r in records] == [t.standalone for t in SINGER.turns]
+    assert [r.edit for r in records][:2] == ["kept", "replaced"]
+    recorded = Fake(*ASTRAY)
+    await play(recorded, GoldPolicy(), SINGER)
+    assert shown(system) == shown(recorded)
+
+
+async def test_gold_says_where_the_data_has_no_standalone_question():
+    bare = conversation(*((t.question, t.gold_answers[0]) for t in SINGER.turns))
+    records = await play(Fake(*ASTRAY), GoldPolicy(question="standalone"), bare)
+    assert (records[1].edit, records[1].asked) == ("not-found", "Where was she born?")
+
+
 async def test_filter_does_not_ask_an_invalid_question():
     system = Fake(*ASTRAY)
     async with detector() as drift:
