@@ -106,6 +106,14 @@ class UnitScorer(Protocol):
 
 
 @runtime_checkable
+class DirectedScorer(Protocol):
+    """Marks a scorer that says itself which of two numbers is the better one."""
+
+    @property
+    def lower_is_better(self) -> bool: ...
+
+
+@runtime_checkable
 class CheckedScorer(Protocol):
     """Marks a scorer that can say before a run whether it will be able to score it."""
 
@@ -121,6 +129,17 @@ class CheckedScorer(Protocol):
 
 SHARE = "share"
 """The unit of a scorer that names none."""
+
+
+_LOWER_IS_BETTER = frozenset({"s", "tokens", "usd"})
+"""Units of what an answer takes."""
+
+
+def lower_is_better(scorer: object) -> bool:
+    """Whether less of what *scorer* counts is better: by its own word, or else by its unit."""
+    if isinstance(scorer, DirectedScorer):
+        return scorer.lower_is_better
+    return unit_of(scorer) in _LOWER_IS_BETTER
 
 
 def unit_of(scorer: object) -> str:

@@ -19,6 +19,7 @@ from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Resampling
+from replay.statistics.holm import holm
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.jackknife import sums_and_counts
 from replay.statistics.paired import DifferenceRow, PairedCell, Turn, paired_cells
@@ -183,18 +184,10 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """
     *comparisons* with Holm's correction over all their rows: the more is looked at, the stricter.
 
-    With twenty comparisons of equal systems, one p-value below .05 is to be expected. Holm's step-down
-    procedure (Holm, *A simple sequentially rejective multiple test procedure*, Scandinavian Journal of
-    Statistics 6, 1979) keeps the chance of even one such false finding below the level, whatever the
-    comparisons have to do with each other, and never has less power than Bonferroni's. A row that could
-    not be tested has no p-value and doesn't count.
+    A row that could not be tested has no p-value and doesn't count.
     """
     tested = [row.test.p for one in comparisons for row in one.rows if row.test]
-    if not tested:
-        return list(comparisons)
-    from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
-
-    adjusted = iter(multipletests(tested, method="holm")[1].tolist())
+    adjusted = iter(holm(tested))
     return [
         replace(
             one,
@@ -225,7 +218,7 @@ def _rows(
             first=cell.values[0],
             second=cell.values[1],
             test=test,
-            bootstrap_p=None if cell.row.conversations < 2 else _bootstrap_p(cell.resampled),
+            bootstrap_p=None if cell.row.conversations < 2 else bootstrap_p(cell.resampled),
         )
         for cell, test in zip(cells, _tests(column, cells, drawn, settings), strict=True)
     ]
@@ -261,7 +254,7 @@ def _by_conversation(
     return found
 
 
-def _bootstrap_p(differences: NDArray[np.float64]) -> float | None:
+def bootstrap_p(differences: NDArray[np.float64]) -> float | None:
     """Two-sided, never 0; None without a resample (Efron & Tibshirani, 1993, chapter 15)."""
     known = differences[~np.isnan(differences)]
     if not len(known):

@@ -35,5 +35,6 @@ def groups_in_order(groups: Iterable[Group]) -> list[Group]:
 
 
 def _rank(group: Group) -> tuple[str, int, str]:
-    known = group.policy in _POLICY_ORDER
-    return group.system, _POLICY_ORDER.index(group.policy) if known else len(_POLICY_ORDER), group.policy
+    name = group.policy.partition("(")[0]
+    place = _POLICY_ORDER.index(name) if name in _POLICY_ORDER else len(_POLICY_ORDER)
+    return group.system, place, group.policy

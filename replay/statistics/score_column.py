@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from replay.core.record import TurnRecord
 from replay.scorers.observing import combine, observe
-from replay.scorers.scorer import MeanScorer, Scorer, SurveyingScorer, Unscored, unit_of
+from replay.scorers.scorer import MeanScorer, Scorer, SurveyingScorer, Unscored, lower_is_better, unit_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +37,11 @@ class ScoreColumn:
     def unit(self) -> str:
         """What the score counts in: ``share``, ``s``, ``tokens``, ... or nothing."""
         return unit_of(self.scorer)
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether less is better, as of latencies."""
+        return lower_is_better(self.scorer)
 
     @property
     def is_mean(self) -> bool:

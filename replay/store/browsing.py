@@ -158,6 +158,11 @@ class RunBrowser:
         sql = "SELECT system, conversation, depth FROM turn WHERE policy = ? AND valid = 0"
         return self._rows(sql, [policy])
 
+    def reworded(self) -> list[tuple[str, str, str, int, str]]:
+        """Conversation, system, policy, depth and question of each turn that was not asked as recorded."""
+        sql = "SELECT conversation, system, policy, depth, asked FROM turn WHERE asked != recorded"
+        return self._rows(sql)
+
     def sources(self) -> dict[str, str]:
         """The recorded conversation's id of each play that has another."""
         sql = "SELECT DISTINCT conversation, source FROM turn WHERE source IS NOT NULL"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from replay.scorers.operational import latency
 from replay.scorers.token_f1 import f1
-from replay.statistics.comparison import ComparisonSettings, Side, _bootstrap_p, compare_sides, corrected
+from replay.statistics.comparison import ComparisonSettings, Side, bootstrap_p, compare_sides, corrected
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
@@ -189,7 +189,7 @@ def test_the_settings_that_nobody_chose():
 )
 def test_the_bootstraps_p_value_by_hand(differences, p):
     """Twice the smaller side and one more; a difference of rounding lies on both sides."""
-    assert _bootstrap_p(np.array(differences)) == (None if p is None else pytest.approx(p))
+    assert bootstrap_p(np.array(differences)) == (None if p is None else pytest.approx(p))
 
 
 def test_one_conversation_alone_has_a_value_and_neither_interval_nor_bootstrap():

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from replay.scorers.observing import combine
-from replay.scorers.scorer import MeanScorer, Scorer
+from replay.scorers.scorer import MeanScorer, Scorer, lower_is_better
 from replay.statistics.group import Group, groups_in_order
 from replay.store import schema
 from replay.store.browsing import PlaySummary, RunBrowser
@@ -23,7 +23,6 @@ SEARCHED = 20_000
 """Characters of an answer that are searched."""
 MOST_ORDERS = 64
 """Sorted lists that are kept."""
-HIGH_IS_WORSE = ("s", "usd", "tokens")
 
 
 class Counts(NamedTuple):
@@ -222,8 +221,7 @@ class ConversationIndex:
         if order in self._scorers:
             if row.score is None:
                 return 1.0, 0.0
-            is_high = getattr(self._scorers[order], "unit", "") in HIGH_IS_WORSE
-            return 0.0, -row.score if is_high else row.score
+            return 0.0, -row.score if lower_is_better(self._scorers[order]) else row.score
         counts = {"drift": row.invalid, "failures": row.failed, "edits": row.edited}
         return -counts.get(order, 0) / max(1, row.turns), 0.0
 

@@ -1,8 +1,8 @@
-"""*Gold against reality*: what a system's own history costs, and what of it mending the questions repairs."""
+"""*Gold against reality*: what a system's own history costs, and how much of that is drift."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from replay.report.columns import Bounded
@@ -18,9 +18,10 @@ from replay.report.pages.charts import (
     switches,
 )
 from replay.report.pages.figures import Trace, banded, layout
-from replay.report.pages.gap_parts import GapByVerdict, GapParts, Part
-from replay.report.pages.numbers import number, unit_name
+from replay.report.pages.numbers import number, p_value, unit_name
 from replay.report.pages.run_numbers import RunNumbers
+from replay.statistics.attribution import Attribution, GapByVerdict, Part, tests
+from replay.statistics.four_cells import CONTROLS
 from replay.statistics.paired import PairedDifference
 
 
@@ -31,7 +32,11 @@ class GapView:
     switches: Switches
     chart: Chart | None
     """None where no system was played under ``gold`` and another policy."""
-    parts: tuple[GapParts, ...]
+    attributions: tuple[Attribution, ...]
+    missing: tuple[str, ...]
+    """Policies that would tell more, as a scenario has them."""
+    tests: int
+    """How many p-values were adjusted for one another."""
     by_verdict: tuple[GapByVerdict, ...]
     not_judged: int
     """Questions under ``pred`` without a verdict; they stand with the valid ones."""
@@ -43,7 +48,9 @@ def gap_view(numbers: RunNumbers) -> GapView:
     return GapView(
         switches=switches((gap.score for gap in gaps), [gap.second for gap in gaps]),
         chart=_chart(gaps) if gaps else None,
-        parts=numbers.parts,
+        attributions=numbers.attributions,
+        missing=missing_policies(set(numbers.policies.values())),
+        tests=len(tests([*numbers.attributions, *numbers.by_verdict])),
         by_verdict=numbers.by_verdict,
         not_judged=sum(
             one.total.not_judged for one in numbers.report.table.groups if one.group.policy == "pred"
@@ -98,33 +105,91 @@ def part_text(part: Part, unit: str) -> str:
     return _with_ends(part, unit)
 
 
-def parts_sentence(one: GapParts) -> str:
-    """What the three parts mean, in words."""
-    if not one.gap.is_certain:
-        return "The gap itself could be chance: its interval holds 0. Read nothing into its parts."
-    if one.gap.value < 0:
-        return (
-            "The system scores higher over its own answers than over gold ones; there is no loss to repair."
-        )
-    if not one.repaired.is_certain:
-        said = f"Whether {one.mended_by} repairs any of the gap can't be told: that interval holds 0."
-    elif one.repaired.value < 0:
-        said = f"{one.mended_by} makes it worse on these turns."
-    else:
-        share = one.repaired.value / one.gap.value
-        said = f"{one.mended_by} repairs {100 * share:.0f} % of the gap: that much was drift."
-    if one.left.is_certain and one.left.value > 0:
-        said += " The rest is wrong answers, and what no mended question can repair."
+def attribution_sentence(one: Attribution) -> str:
+    """What the parts of a gap mean, in words."""
+    if not one.edited:
+        return "No question was put differently on these turns, so they tell nothing about drift."
+    said = _attributed(one)
+    if one.left_out:
+        said += f" {one.left_out:,} more turns are left out: their words were not asked under gold."
     return said
+
+
+def _attributed(one: Attribution) -> str:
+    gap = one.parts["gap"]
+    if not gap.is_certain:
+        return f"The gap itself could be chance ({_p(gap)}): read nothing into its parts."
+    if gap.value < 0:
+        return "The system does better over its own answers than over gold ones: there is no loss to explain."
+    if (mending := one.parts.get("mending")) is not None:
+        if not mending.is_certain:
+            return f"Whether {one.mended} gives anything back can't be told ({_p(mending)})."
+        gives = _amount(mending, one.unit)
+        return f"{one.mended} gives back {gives}: drift and better wording, which only a control tells apart."
+    wording = f"the same words give {_amount(one.parts['wording'], one.unit)} after the gold history"
+    if one.mended is None:
+        return f"The control alone: {wording}, where nothing can drift."
+    drift, history = one.parts["drift"], one.parts["history"]
+    if not drift.is_certain:
+        said = f"Drift can't be told from none ({_p(drift)}); {wording}, where there is none."
+    elif drift.value > 0:
+        said = f"{_amount(drift, one.unit)} of the gap is drift; {wording}, and that much more after its own."
+    else:
+        said = f"Better words help less after the system's own answers than after gold ones; {wording}."
+    if not history.is_certain:
+        return f"{said} What wrong answers in the history cost can't be told from nothing ({_p(history)})."
+    if history.value > 0:
+        return f"{said} {_amount(history, one.unit)} is wrong answers in the history, which no words mend."
+    return f"{said} Asked in these words, the system does better over its own answers than over gold ones."
 
 
 def verdict_sentence(one: GapByVerdict) -> str:
     """What drifted questions make of the gap, in words."""
+    gap, drifted = one.parts["gap"], one.parts["on_drifted"]
     share = f"{100 * one.drifted_turns / one.turns:.0f} % of the questions had drifted"
-    if not one.gap.is_certain:
-        return f"{share}; the gap itself could be chance."
-    if one.gap.value <= 0:
+    if not gap.is_certain:
+        return f"{share}; the gap itself could be chance ({_p(gap)})."
+    if gap.value <= 0:
         return f"{share}; there is no loss to share out."
-    part = one.on_drifted.value / one.gap.value
-    rest = "the rest was lost on questions that still meant the same"
-    return f"{share} and make up {100 * part:.0f} % of the gap; {rest}."
+    if not drifted.is_certain:
+        return f"{share}; whether anything was lost on them can't be told ({_p(drifted)})."
+    if drifted.value < 0:
+        return f"{share}, and the system does better on them than under gold: the gap lies elsewhere."
+    return f"{share}, on which {_amount(drifted, one.unit)} of the gap was lost."
+
+
+def missing_policies(kinds: Collection[str]) -> tuple[str, ...]:
+    """What to add to a run's policies, so that the gap can be taken apart; *kinds* are those it has."""
+    if not {"gold", "pred"} <= set(kinds):
+        return ("gold and pred, whose difference is the gap",)
+    has_mended = {mending: not {mending, f"{mending}+always"}.isdisjoint(kinds) for mending in CONTROLS}
+    if not any(has_mended.values()) and set(CONTROLS.values()).isdisjoint(kinds):
+        return (
+            "replace: {always: true} with gold: {question: standalone}, for data with standalone questions",
+            "rewrite: {always: true} with augment, for any",
+        )
+    return tuple(
+        _AS_WRITTEN[mending if control in kinds else control]
+        for mending, control in CONTROLS.items()
+        if has_mended[mending] != (control in kinds)
+    )
+
+
+_AS_WRITTEN = {
+    "replace": "replace: {always: true}, the standalone questions after the system's own answers",
+    "rewrite": "rewrite: {always: true}, the words of augment after the system's own answers",
+    "gold+standalone": "gold: {question: standalone}, the words of replace after the gold history",
+    "augment": "augment, the words of rewrite after the gold history",
+}
+
+
+def _amount(part: Part, unit: str) -> str:
+    name = {"share": " points", "s": ""}.get(unit, f" {unit}" if unit else "")
+    return f"{number(part.value, unit)}{name}"
+
+
+def _p(part: Part) -> str:
+    if part.adjusted_p is None:
+        return "too few conversations to test"
+    p = p_value(part.adjusted_p)
+    return f"p {p}" if p.startswith("<") else f"p = {p}"

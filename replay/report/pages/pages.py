@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from replay import __version__
 from replay.report.pages import numbers
-from replay.report.pages.gap_view import part_text, parts_sentence, verdict_sentence
+from replay.report.pages.gap_view import attribution_sentence, part_text, verdict_sentence
 from replay.report.pages.safe_text import visible
 from replay.report.pages.turn_view import evidence_text, judged
 
@@ -35,6 +35,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
+        attribution_sentence=attribution_sentence,
         count="{:,}".format,
         duration=numbers.duration,
         evidence=evidence_text,
@@ -43,7 +44,6 @@ def environment() -> Environment:
         number=numbers.number,
         p=numbers.p_value,
         part=part_text,
-        parts_sentence=parts_sentence,
         path=_path,
         unit=numbers.unit_name,
         verdict_sentence=verdict_sentence,

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from replay.report.pages.gap_parts import Gap, GapByVerdict, GapParts, Turn
 from replay.runs.run import Run
+from replay.statistics.attribution import Attribution, GapByVerdict, corrected
+from replay.statistics.four_cells import Cells
 from replay.statistics.group import Group
 from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.paired import Turn
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn
 from replay.store import schema
@@ -26,7 +28,9 @@ class RunNumbers:
     report: Report
     first_pieces: Mapping[tuple[Group, int | None], tuple[float, float]]
     """Median and 95th percentile of the time to the first piece, by depth; depth None for all."""
-    parts: tuple[GapParts, ...]
+    policies: Mapping[str, str]
+    """What each policy is, by its label."""
+    attributions: tuple[Attribution, ...]
     by_verdict: tuple[GapByVerdict, ...]
     load: LoadSummary | None
 
@@ -35,38 +39,62 @@ def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunN
     """Compute all numbers of *run*; reads the whole run, so not for an event loop."""
     report = run.report(resamples=resamples)
     seed = int(browser.fact("seed") or 0)
-    drifted, sources = drifted_turns(browser), browser.sources()
-    parts: list[GapParts] = []
+    policies = policy_kinds(browser)
+    drifted, sources, asked = drifted_turns(browser, policies), browser.sources(), _reworded(browser)
+    attributions: list[Attribution] = []
     by_verdict: list[GapByVerdict] = []
     for name, scorer in run.scorers().items() if drifted else ():
-        column = ScoreColumn(scorer=scorer, observed=())
-        gap = Gap(
+        cells = Cells(
             score=name,
-            column=column,
+            column=ScoreColumn(scorer=scorer, observed=()),
             observed=_observed(browser, name),
+            asked=asked,
+            policies=policies,
+            drifted=drifted,
             sources=sources,
             seed=seed,
             resamples=resamples,
         )
-        parts += gap.parts()
-        by_verdict += gap.by_verdict(drifted)
+        attributions += cells.attributions()
+        by_verdict += cells.by_verdict()
+    attributions, by_verdict = corrected(attributions, by_verdict)
     return RunNumbers(
         report=report,
         first_pieces=_first_pieces(browser.first_pieces()),
-        parts=tuple(parts),
+        policies=policies,
+        attributions=tuple(attributions),
         by_verdict=tuple(by_verdict),
         load=run.load_summary(),
     )
 
 
-def drifted_turns(browser: RunBrowser) -> dict[str, set[Turn]]:
-    """For each system that has ``gold`` and ``pred``, the turns whose question had drifted under ``pred``."""
-    groups = set(browser.groups())
-    systems = sorted(system for system, policy in groups if policy == "pred" and (system, "gold") in groups)
-    found: dict[str, set[Turn]] = {system: set() for system in systems}
-    for system, conversation, depth in browser.drifted("pred"):
-        if system in found:
-            found[system].add((conversation, depth))
+def policy_kinds(browser: RunBrowser) -> dict[str, str]:
+    """What each policy is, by its label: its signature up to the first bar, as ``replace+always``."""
+    signatures: Mapping[str, str] = browser.fact("policies") or {}
+    return {label: signature.partition("|")[0] for label, signature in signatures.items()}
+
+
+def drifted_turns(browser: RunBrowser, policies: Mapping[str, str]) -> dict[str, set[Turn]]:
+    """
+    For each system under ``gold`` and ``pred``, the turns whose question had drifted under ``pred``.
+
+    *policies* are ``policy_kinds``.
+    """
+    played: dict[str, set[str]] = defaultdict(set)
+    for system, policy in browser.groups():
+        played[system].add(policies.get(policy, policy))
+    found: dict[str, set[Turn]] = {s: set() for s in sorted(played) if {"gold", "pred"} <= played[s]}
+    for own in (label for label, kind in policies.items() if kind == "pred"):
+        for system, conversation, depth in browser.drifted(own):
+            if system in found:
+                found[system].add((conversation, depth))
+    return found
+
+
+def _reworded(browser: RunBrowser) -> dict[Group, dict[Turn, str]]:
+    found: dict[Group, dict[Turn, str]] = defaultdict(dict)
+    for conversation, system, policy, depth, question in browser.reworded():
+        found[Group(system, policy)][conversation, depth] = question
     return found
 
 

@@ -1,0 +1,126 @@
+"""
+What the gap between gold answers and a system's own is made of: drift, wrong answers, or mere wording.
+
+Asking a question in better words helps under any history, so what a mended question gives back under the
+own history is not all drift. Four cells on the same turns tell them apart: the history holds gold (G) or
+own (O) answers, the question is asked as recorded (R) or mended (M).
+
+    gap     = GR - OR                       what a test with gold answers hides
+    drift   = (OM - OR) - (GM - GR)         what mending gives back beyond what it gives under gold
+    history = GM - OM                       wrong answers, whatever the words: drift + history = gap
+    wording = GM - GR                       the control: what the same words give where nothing can drift
+
+``replay.statistics.four_cells`` fills the cells. Drift is a difference in differences, as in Angrist &
+Pischke, *Mostly Harmless Econometrics* (2009), section 5.2.
+
+Differences are turned so that a loss is positive, also where less is better. All cells are resampled by
+conversation together; p-values are sign-flip tests over conversations (of a score that is no mean, read
+off the resampled differences), and ``corrected`` adjusts them for all that a page says.
+
+A second look needs no mending policy: the turns of ``pred`` by the verdict on their question. Both parts
+are shares of all turns, so that they add up to the gap. A drifted question is often also a hard one, so
+this look proves no cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replay.statistics.holm import holm
+
+LEVEL = 0.05
+"""Below it an adjusted p-value counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A difference of means over the same turns; a loss is positive, save for what mending gives."""
+
+    value: float
+    low: float | None
+    high: float | None
+    """The 95 % interval; None where there is none."""
+    p: float | None = None
+    """Two-sided; None where it can't be tested, or is no claim."""
+    adjusted_p: float | None = None
+    """After ``corrected``."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether chance is ruled out, at ``LEVEL`` after correction."""
+        return self.adjusted_p is not None and self.adjusted_p < LEVEL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """One score of one system, on turns that are scored in all cells there are."""
+
+    system: str
+    score: str
+    unit: str
+    mended: str | None
+    """The policy that asked mended questions after the own history; None where only the control did."""
+    controls: tuple[str, ...]
+    """Those that asked them after the gold history; empty where none did."""
+    drifted_only: bool
+    """Over the turns whose question had drifted under ``pred``; otherwise over all."""
+    turns: int
+    conversations: int
+    edited: int
+    """Turns whose question was put differently."""
+    left_out: int
+    """Turns that lack nothing but the mended question under gold."""
+    means: Mapping[str, float]
+    """The score in each cell there is: ``GR``, ``OR``, ``GM``, ``OM``."""
+    parts: Mapping[str, Part]
+    """``gap``; of all four cells ``drift`` and ``history``, which add up to it; with a control ``wording``;
+    without one ``mending``, OM - OR: drift and wording together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapByVerdict:
+    """The gap of ``pred``, by whether a turn's question still meant the same."""
+
+    system: str
+    score: str
+    unit: str
+    turns: int
+    drifted_turns: int
+    parts: Mapping[str, Part]
+    """``gap``, and ``on_drifted`` and ``on_valid`` questions, which add up to it."""
+
+
+Row = Attribution | GapByVerdict
+
+
+def tests(rows: Iterable[Row]) -> dict[tuple[str, str, str, int, float], float]:
+    """
+    The p-value of everything that *rows* test, by what it is.
+
+    A difference that stands in several rows, as the gap over the same turns does, is one test.
+    """
+    return {_key(row, name): part.p for row in rows for name, part in row.parts.items() if part.p is not None}
+
+
+def _key(row: Row, name: str) -> tuple[str, str, str, int, float]:
+    # The same difference, summed up in another order, differs in its last digits.
+    return row.system, row.score, name, row.turns, round(row.parts[name].value, 12)
+
+
+def corrected(
+    attributions: Sequence[Attribution], by_verdict: Sequence[GapByVerdict]
+) -> tuple[list[Attribution], list[GapByVerdict]]:
+    """Both with Holm's correction over everything that they test."""
+    found = tests([*attributions, *by_verdict])
+    adjusted = dict(zip(found, holm(list(found.values())), strict=True))
+
+    def judged(row: Row) -> dict[str, Part]:
+        return {
+            name: replace(part, adjusted_p=adjusted.get(_key(row, name))) for name, part in row.parts.items()
+        }
+
+    return (
+        [replace(row, parts=judged(row)) for row in attributions],
+        [replace(row, parts=judged(row)) for row in by_verdict],
+    )

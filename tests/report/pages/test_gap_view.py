@@ -1,0 +1,117 @@
+"""What the page "Gold against reality" says of a gap, from a run's database."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.report.pages.gap_view import gap_view, missing_policies
+from replay.report.pages.pages import render
+from replay.report.pages.run_numbers import run_numbers
+from replay.runs.run import Run
+from replay.store.browsing import RunBrowser
+from tests.report.pages.runs import add, create, drifted, finish, record, talk
+
+KINDS = {
+    "gold": "gold",
+    "mine": "pred|coref:x",
+    "clear": "gold+standalone",
+    "replace": "replace+always|coref:x",
+    "augment": "augment|mode:resolve",
+}
+CONVERSATIONS = 14
+
+
+@pytest.fixture
+async def view(tmp_path):
+    """The page of a run with one score, by policy the value of every first and every second turn."""
+
+    async def view(scorer="f1", edited=True, **values):
+        store = create(tmp_path / "run", {label: KINDS[label] for label in values})
+        names = [f"c{n}" for n in range(CONVERSATIONS)]
+        records, scores = [], {}
+        for label, pair in values.items():
+            for name in names:
+                for depth, value in enumerate(pair, 1):
+                    more = {"drift": drifted()} if label == "mine" and depth == 2 else {}
+                    if edited and depth == 2 and label not in ("gold", "mine"):
+                        more |= {"asked": "In other words?", "edit": "replaced"}
+                    records.append(record(name, depth, label, **more))
+                    scores[label, name, depth] = value
+        try:
+            await add(store, [talk(name) for name in names], records)
+            finish(store, {scorer: scores})
+        finally:
+            store.close()
+        numbers = run_numbers(Run(tmp_path / "run"), RunBrowser(tmp_path / "run"), resamples=200)
+        return gap_view(numbers)
+
+    return view
+
+
+def said(view):
+    """The page's words, tags taken out."""
+    import re
+
+    page = render("gold.html", gold=view, failed=None)
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+async def test_four_cells_are_taken_apart_in_words_without_shares(view):
+    page = said(await view(gold=(1, 0.8), mine=(1, 0.0), clear=(1, 0.9), replace=(1, 0.6)))
+    assert "GR 90.0 · OR 50.0 · GM 95.0 · OM 80.0: 25.0 points of the gap is drift" in page
+    assert "the same words give 5.0 points after the gold history" in page
+    assert "15.0 points is wrong answers in the history" in page
+    assert "% of the gap" not in page
+    assert "add to the scenario" not in page
+
+
+async def test_better_words_alone_are_not_called_drift(view):
+    page = said(await view(gold=(1, 0.5), mine=(1, 0.3), clear=(1, 0.7), replace=(1, 0.5)))
+    assert "Drift can't be told from none (p = 1.000); the same words give 10.0 points" in page.replace(
+        "&#39;", "'"
+    )
+
+
+async def test_slower_answers_are_a_loss(view):
+    page = said(await view("latency", gold=(1, 1), mine=(1, 3), clear=(1, 1), replace=(1, 2)))
+    assert "500 ms of the gap is drift" in page
+    assert "does better" not in page
+
+
+async def test_a_policy_that_edited_nothing_says_so(view):
+    page = said(await view(gold=(1, 1), mine=(1, 0), replace=(1, 1), edited=False))
+    assert "No question was put differently on these turns" in page
+
+
+async def test_augment_alone_repairs_nothing(view):
+    found = await view(gold=(1, 1), mine=(1, 0), augment=(1, 1), edited=False)
+    assert found.attributions == ()
+    assert found.missing == ("rewrite: {always: true}, the words of augment after the system's own answers",)
+
+
+async def test_without_a_control_the_page_names_it(view):
+    page = said(await view(gold=(1, 1), mine=(1, 0), replace=(1, 0.5))).replace("&#39;", "'")
+    assert "replace gives back 25.0 points: drift and better wording" in page
+    assert "add to the scenario’s policies: gold: {question: standalone}" in page
+
+
+async def test_the_second_look_names_what_was_lost_on_drifted_questions(view):
+    page = said(await view(gold=(1, 1), mine=(0.9, 0)))
+    assert "50 % of the questions had drifted, on which 50.0 points of the gap was lost." in page
+
+
+@pytest.mark.parametrize(
+    ("kinds", "missing"),
+    [
+        ({"pred"}, ["gold and pred"]),
+        ({"gold", "pred"}, ["replace: {always: true} with gold", "rewrite: {always: true} with augment"]),
+        ({"gold", "pred", "rewrite"}, ["augment, the words"]),
+        ({"gold", "pred", "augment"}, ["rewrite: {always: true}, the words"]),
+        ({"gold", "pred", "gold+standalone"}, ["replace: {always: true}, the standalone"]),
+        ({"gold", "pred", "rewrite+always", "augment"}, []),
+    ],
+)
+def test_missing_policies_are_named_as_a_scenario_has_them(kinds, missing):
+    found = missing_policies(kinds)
+    assert len(found) == len(missing)
+    assert all(one.startswith(start) for one, start in zip(found, missing, strict=True))
