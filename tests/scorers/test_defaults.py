@@ -87,7 +87,7 @@ PROMPTS = {"prompt": None, "verification_prompt": None, "retry_prompt": None, "s
         (ClaimsJudge, {"response_format": "none", "tries": 3}),
         (GEvalJudge, {"level": "turn", "criteria": None, "criteria_file": None, "samples": 20}),
         (Criterion, {"scale": (1, 5), "steps": (), "needs_fact": False}),
-        (PlannedAsk, {"sample": 0, "certain": True, "once": False}),
+        (PlannedAsk, {"sample": 0, "certain": True, "once": False, "after": None}),
         (Panel, {"repeats": 1, "concurrency": 4, "cache": None}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

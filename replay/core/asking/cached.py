@@ -96,7 +96,7 @@ class CachedAsker:
         key = ask.key
         # The same question is not asked twice at a time.
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = self._asked_once.get(key) or await asyncio.to_thread(_kept, self._cache, key)
+            kept = self._asked_once.get(key) or await asyncio.to_thread(kept_reply, self._cache, key)
             if kept is not None:
                 self._tally.cached += 1
                 return kept, True
@@ -122,7 +122,8 @@ def question_key(model: Model, prompt: str, parameters: Mapping[str, Any], sampl
     return content_key(prompt, model.identity, dict(parameters), sample)
 
 
-def _kept(cache: DiskCache, key: bytes) -> ChatReply | None:
+def kept_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
+    """The reply that *cache* keeps under *key*, if it is there and can be read."""
     for value in cache.get([key]).values():
         with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
             return msgspec.convert(json.loads(value), ChatReply)

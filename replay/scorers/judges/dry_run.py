@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from replay.core.asking.cached import Model, question_key
+from replay.core.adapter import ChatReply
+from replay.core.asking.cached import Model, kept_reply, question_key
 from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, Estimate
 from replay.core.asking.prompt import PromptError
 from replay.core.disk_cache import DiskCache
@@ -21,21 +22,28 @@ def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
     seen: set[bytes] = set()
     asks = at_most = cached = prompt_tokens = completion_tokens = 0
     cost = 0.0
+    once: ChatReply | None = None
     for voter, repeat, planned in _planned(panel, ready):
+        text = planned.prompt
+        if planned.after is not None and once is not None:
+            text = planned.after(once.text)
         if (panel.cache or planned.once) and planned.certain:
             sample = sample_name(repeat, planned.sample, once=planned.once)
-            key = question_key(voter, planned.prompt, voter.sent(planned.parameters), sample)
+            key = question_key(voter, text, voter.sent(planned.parameters), sample)
+            kept = kept_reply(cache, key)
+            if planned.once:
+                once = kept
             if key in seen:
                 cached += not planned.once
                 continue
             seen.add(key)
-            if cache.get([key]):
+            if kept is not None:
                 cached += 1
                 continue
         at_most += 1
         if planned.certain:
             asks += 1
-            prompt = round(len(planned.prompt) / CHARACTERS_PER_TOKEN)
+            prompt = round(len(text) / CHARACTERS_PER_TOKEN)
             prompt_tokens += prompt
             completion_tokens += planned.completion_tokens
             cost += voter.prices.cost_usd(prompt, planned.completion_tokens) if voter.prices else 0.0

@@ -124,8 +124,18 @@ class GEvalJudge:
                     )
                 )
             prompt = self._question(case, criterion, criterion.steps)
+
+            def after(reply: str, criterion: Criterion = criterion) -> str:
+                return self._question(case, criterion, _steps_in(reply))
+
             planned += [
-                PlannedAsk(prompt=prompt, parameters=self._parameters, sample=number, completion_tokens=3)
+                PlannedAsk(
+                    prompt=prompt,
+                    parameters=self._parameters,
+                    sample=number,
+                    completion_tokens=3,
+                    after=None if criterion.steps else after,
+                )
                 for number in range(self._asks)
             ]
         return planned
@@ -174,8 +184,7 @@ class GEvalJudge:
     async def _generated_steps(self, criterion: Criterion, ask: Ask) -> tuple[str, ...]:
         step = f"geval.{criterion.name}.steps"
         reply = await ask(step, self._steps_question(criterion), parameters=self._steps_parameters, once=True)
-        lines = (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", line).strip() for line in reply.text.splitlines())
-        return tuple(line for line in lines if line)
+        return _steps_in(reply.text)
 
     async def _rated(self, criterion: Criterion, prompt: str, ask: Ask) -> tuple[Value, dict[str, Any]]:
         """The rating and how it came about."""
@@ -196,6 +205,11 @@ class GEvalJudge:
         sampled = SampledRating(ratings=tuple(ratings))
         counts = {"unreadable": sampled.unreadable, "zeros": sampled.zeros}
         return sampled.value, {"ratings": ratings, **counts}
+
+
+def _steps_in(reply: str) -> tuple[str, ...]:
+    lines = (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", line).strip() for line in reply.splitlines())
+    return tuple(line for line in lines if line)
 
 
 def _described(criterion: Criterion) -> dict[str, Any]:

@@ -7,7 +7,7 @@ does that for every judge alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -127,6 +127,9 @@ class PlannedAsk:
     certain: bool = True
     """False for one that depends on an earlier reply; its prompt is then a stand-in."""
     once: bool = False
+    after: Callable[[str], str] | None = None
+    """Makes the prompt out of the reply to the last ask with ``once`` before it; ``prompt`` stands in
+    where that isn't known yet."""
 
 
 @runtime_checkable

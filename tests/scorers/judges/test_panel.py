@@ -105,6 +105,22 @@ def test_steps_that_are_generated_are_estimated_once(tmp_path):
     assert guessed.completion_tokens == 120 + 4 * 3
 
 
+async def test_after_judging_with_generated_steps_an_estimate_knows_that_all_is_there(tmp_path):
+    """The ratings' prompts hold the steps that the judge wrote, so they are known once those are kept."""
+    (tmp_path / "own.yaml").write_text("- {name: one, definition: Is it one}\n- {name: two, definition: Two}")
+    shared = {"mode": "single", "criteria_file": "own.yaml", "cache": "kept.db", "repeats": 2}
+    async with judge_server(lambda prompt, number: "1. Read it." if "steps" in prompt else "4") as server:
+        built = panel("geval", tmp_path, **server.settings(), **shared)
+        before = estimate(built, [case(1), case(2)], settled=0)
+        _, tally = await judge(built, [case(1), case(2)])
+        after = estimate(built, [case(1), case(2)], settled=0)
+        more = estimate(built, [case(1), case(2), case(3)], settled=0)
+
+    assert (before.asks, before.cached) == (tally.asks, 0) == (2 + 2 * 2 * 2, 0)
+    assert (after.asks, after.asks_at_most, after.cached) == (0, 0, 10)
+    assert (more.asks, more.cached) == (4, 10)
+
+
 def test_a_case_whose_prompt_cant_be_filled_in_takes_nothing(tmp_path):
     (tmp_path / "own.txt").write_text("{{ golds[1].strip() }} {{ predicted }}")
     built = panel("correctness", tmp_path, adapter="scripted", prompt="own.txt")
