@@ -23,7 +23,7 @@ from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judge import Case, HistoryShown, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
-from replay.scorers.judges.tally import Judged, spread_of
+from replay.scorers.judges.tally import Flagged, Judged, spread_of
 from replay.scorers.scorer import Unscored
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
@@ -66,10 +66,11 @@ async def _judge_into(
     ready, settled = ready_cases(panel, _cases(store, panel))
     tally = Tally()
     values: list[list[Mapping[str, Value]]] = []
+    flags: dict[str, Flagged] = {}
     earlier = judged.get(panel.name)
 
     def keep_counts() -> None:
-        judged[panel.name] = _judged(panel, tally, values)
+        judged[panel.name] = _judged(panel, tally, values, flags)
         store.set_fact(JUDGED, list(judged.values()))
 
     def begin() -> None:
@@ -84,6 +85,7 @@ async def _judge_into(
         store.add_verdict(_stored_verdict(panel, verdict))
         _add_scores(store, panel, verdict)
         values.append([repeat.values for repeat in verdict.repeats])
+        _count_flags(flags, verdict)
 
     # A judge that refuses us has not judged anew, so what it found earlier stays.
     if not earlier or not ready:
@@ -108,7 +110,21 @@ def _cases(store: RunStore, panel: Panel) -> list[Case]:
     return cases(panel.judge.level, store.records(), conversations, histories)
 
 
-def _judged(panel: Panel, tally: Tally, values: Sequence[Sequence[Mapping[str, Value]]]) -> Judged:
+def _count_flags(flags: dict[str, Flagged], verdict: Verdict) -> None:
+    record = verdict.case.record
+    place = f'turn {record.depth} of "{record.conversation}" ({record.system}, {record.policy})'
+    for flag, times in verdict.flags.items():
+        found = flags.setdefault(flag, Flagged(first=place))
+        found.times += times
+        found.turns += 1
+
+
+def _judged(
+    panel: Panel,
+    tally: Tally,
+    values: Sequence[Sequence[Mapping[str, Value]]],
+    flags: Mapping[str, Flagged],
+) -> Judged:
     spreads = {column: spread_of(_numbers(values, o.name)) for column, o in panel.columns.items()}
     return Judged(
         name=panel.name,
@@ -116,6 +132,7 @@ def _judged(panel: Panel, tally: Tally, values: Sequence[Sequence[Mapping[str, V
         units={column: output.unit for column, output in panel.columns.items()},
         tally=tally,
         spread={column: spread for column, spread in spreads.items() if spread},
+        flags=flags,
     )
 
 

@@ -85,7 +85,10 @@ PROMPTS = {"prompt": None, "verification_prompt": None, "retry_prompt": None, "s
         (CorrectnessJudge, {}),
         (FactualJudge, {"threshold": 0.8, "ask": "always"}),
         (ClaimsJudge, {"response_format": "none", "tries": 3}),
-        (GEvalJudge, {"level": "turn", "criteria": None, "criteria_file": None, "samples": 20}),
+        (
+            GEvalJudge,
+            {"level": "turn", "criteria": None, "criteria_file": None, "samples": 20, "min_samples": None},
+        ),
         (Criterion, {"scale": (1, 5), "steps": (), "needs_fact": False}),
         (PlannedAsk, {"sample": 0, "certain": True, "once": False, "after": None}),
         (Panel, {"repeats": 1, "concurrency": 4, "cache": None}),

@@ -49,6 +49,8 @@ STEPS_DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 400}
 STEPS_TOKENS = 120
 NO_FACT = Unscored(reason="no fact to rest on in the data")
 NO_ANSWER = Unscored(reason="no turn of the conversation was answered")
+FAILED_SAMPLE = "a sample without a reply, left out of its rating"
+UNREADABLE_SAMPLE = "a sample that holds no rating, left out of its rating"
 NO_LOGPROBS = 'no log-probabilities in the reply; use mode "samples" or "single"'
 
 
@@ -67,6 +69,8 @@ class GEvalJudge:
     """YAML list with the name, definition, scale and steps of own criteria."""
     samples: int = 20
     """Replies per rating in mode ``samples``."""
+    min_samples: int | None = None
+    """Of those, so many must give a rating, or there is none; left out, half of them, rounded up."""
     prompt: Path | None = None
     steps_prompt: Path | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -75,6 +79,8 @@ class GEvalJudge:
     def __post_init__(self) -> None:
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is not a positive whole number")
+        if self.min_samples is not None and not 1 <= self.min_samples <= self.samples:
+            raise ValueError(f"min_samples {self.min_samples} is not between 1 and samples ({self.samples})")
         self._criteria = chosen_criteria(self.criteria, self.criteria_file)
         if self.mode == "logprobs":
             for one in self._criteria:
@@ -88,6 +94,7 @@ class GEvalJudge:
         self._prompt = judge_prompt(f"geval_{self.level}", self.prompt, extra=("criterion",), needs=wanted)
         self._steps = judge_prompt("geval_steps", self.steps_prompt, extra=extra, needs=("criterion",))
         self._asks = self.samples if self.mode == "samples" else 1
+        self._needed = (self.min_samples or (self.samples + 1) // 2) if self.mode == "samples" else 1
         self._parameters = merged(DEFAULTS[self.mode], self.parameters)
         refused = {name: value for name, value in self.parameters.items() if value is None}
         self._steps_parameters = merged(STEPS_DEFAULTS, refused)
@@ -143,6 +150,7 @@ class GEvalJudge:
     async def opinion(self, case: Case, ask: Ask) -> Opinion:
         values: dict[str, Value] = {}
         evidence: dict[str, Any] = {}
+        flags: list[str] = []
         for criterion in self._criteria:
             if criterion.needs_fact and not self._fact(case):
                 values[criterion.name] = NO_FACT
@@ -156,16 +164,18 @@ class GEvalJudge:
                 continue
             origin = "given" if criterion.steps else "generated"
             evidence[criterion.name] = {"steps": list(steps), "steps_origin": origin, **how}
+            if self.mode == "samples":
+                flags += [FAILED_SAMPLE] * how["failed"] + [UNREADABLE_SAMPLE] * how["unreadable"]
         if len(self._criteria) > 1:
             values["mean"] = _mean([values[criterion.name] for criterion in self._criteria])
-        return Opinion(values=values, evidence=evidence)
+        return Opinion(values=values, evidence=evidence, flags=tuple(flags))
 
     @property
     def signature(self) -> str:
         names = "+".join(criterion.name for criterion in self._criteria)
         content = repr([(c.name, c.definition, c.scale, c.steps) for c in self._criteria])
         generated = f"|steps=generated@{self._steps.hash}" if any(not c.steps for c in self._criteria) else ""
-        n = f"|n={self.samples}" if self.mode == "samples" else ""
+        n = f"|n={self.samples}+min={self._needed}" if self.mode == "samples" else ""
         return (
             f"geval:mode={self.mode}|level={self.level}|criteria={names}@{short_hash(content)}"
             f"|prompt={self._prompt.hash}{generated}{n}|{shown(self._parameters)}"
@@ -198,13 +208,22 @@ class GEvalJudge:
                 return found.value, {"probabilities": found.probabilities, "mass": found.mass}
             return found, {}
         ratings: list[float | None] = []
+        failures: list[AdapterError] = []
         for number in range(self._asks):
-            reply = await ask(step, prompt, parameters=self._parameters, sample=number)
+            try:
+                reply = await ask(step, prompt, parameters=self._parameters, sample=number)
+            except AdapterError as error:
+                failures.append(error)
+                if len(failures) > self._asks - self._needed:
+                    break  # the others would be paid for and give no mean any more
+                continue
             read = read_rating(reply.text, low, high, label=criterion.name)
             ratings.append(None if read is None else read.value)
-        sampled = SampledRating(ratings=tuple(ratings))
-        counts = {"unreadable": sampled.unreadable, "zeros": sampled.zeros}
-        return sampled.value, {"ratings": ratings, **counts}
+        sampled = SampledRating(ratings=tuple(ratings), failed=len(failures), needed=self._needed)
+        nothing_read = sampled.unreadable == len(ratings)
+        value = failed(failures[0]) if failures and nothing_read else sampled.value
+        counts = {name: getattr(sampled, name) for name in ("rated", "unreadable", "zeros", "failed")}
+        return value, {"ratings": ratings, **counts}
 
 
 def _steps_in(reply: str) -> tuple[str, ...]:

@@ -88,6 +88,8 @@ class Opinion:
     """By the output's name; one for each of the judge's outputs."""
     evidence: Mapping[str, Any] = field(default_factory=dict)
     """How the values came about, beside the replies themselves; JSON values."""
+    flags: tuple[str, ...] = ()
+    """What makes them doubtful, in a few words each, as often as it happened; a report counts equal ones."""
 
 
 class Ask(Protocol):

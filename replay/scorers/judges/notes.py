@@ -16,6 +16,11 @@ def remarks(judged: Sequence[Judged]) -> list[str]:
 
 def _about(judged: Judged) -> Iterable[str]:
     yield from judged.tally.sentences()
+    for flag, found in judged.flags.items():
+        yield (
+            f"{flag}: {found.times:,} time{'' if found.times == 1 else 's'} in {found.turns:,} "
+            f"turn{'' if found.turns == 1 else 's'}, the first one {found.first}."
+        )
     for column, spread in judged.spread.items():
         yield (
             f"{len(spread.means)} repeats of {column} over {spread.turns:,} turns: mean "

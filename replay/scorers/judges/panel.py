@@ -60,6 +60,7 @@ class Vote:
     voter: str
     values: Mapping[str, Value]
     evidence: Mapping[str, Any]
+    flags: tuple[str, ...]
     asks: tuple[Asked, ...]
 
 
@@ -87,6 +88,11 @@ class Verdict:
         """Every ask of every vote."""
         return tuple(a for repeat in self.repeats for vote in repeat.votes for a in vote.asks)
 
+    @property
+    def flags(self) -> Counter[str]:
+        """How often its votes were flagged, by flag."""
+        return Counter(f for repeat in self.repeats for vote in repeat.votes for f in vote.flags)
+
 
 async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
     """
@@ -111,6 +117,7 @@ async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
                     voter=voter.name,
                     values=opinion.values,
                     evidence=opinion.evidence,
+                    flags=opinion.flags,
                     asks=tuple(ask.asked),
                 )
             )

@@ -16,6 +16,7 @@ from replay.scorers.scorer import Unscored
 
 UNREADABLE = Unscored(reason="no rating in the judge's reply")
 CANT_EVALUATE = Unscored(reason="the judge can't evaluate it")
+TOO_FEW = Unscored(reason="too few samples gave a rating")
 
 _DIGIT = re.compile(r"\W*(\d)\W*")
 
@@ -69,10 +70,19 @@ def weighted_rating(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledRating:
-    """Several ratings of the same answer."""
+    """Several ratings of the same answer; what is no rating on the scale is left out of their mean."""
 
     ratings: tuple[float | None, ...]
     """As read, 0 for "can't be evaluated"; None where nothing could be read."""
+    failed: int = 0
+    """Asks without a reply, beside the ratings."""
+    needed: int = 1
+    """Ratings on the scale below which there is no mean."""
+
+    @property
+    def rated(self) -> int:
+        """How many ratings the mean is over."""
+        return sum(map(bool, self.ratings))
 
     @property
     def unreadable(self) -> int:
@@ -84,8 +94,9 @@ class SampledRating:
 
     @property
     def value(self) -> float | Unscored:
-        """The mean of the ratings on the scale; unscored if "can't be evaluated" outnumbers them."""
-        rated = [rating for rating in self.ratings if rating]
-        if rated and len(rated) >= self.zeros:
-            return math.fsum(rated) / len(rated)
-        return CANT_EVALUATE if self.zeros else UNREADABLE
+        """The mean of the ratings on the scale; unscored if they are too few, or fewer than the zeros."""
+        if self.zeros > self.rated:
+            return CANT_EVALUATE
+        if self.rated < self.needed:
+            return TOO_FEW if self.rated or self.zeros else UNREADABLE
+        return math.fsum(rating for rating in self.ratings if rating) / self.rated

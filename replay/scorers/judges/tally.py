@@ -53,6 +53,16 @@ def _std(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
 
 
+@dataclass(slots=True, kw_only=True)
+class Flagged:
+    """How often one thing made verdicts doubtful."""
+
+    first: str
+    """The first turn where it did, for somebody to look at."""
+    times: int = 0
+    turns: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """What a run keeps of one judge beside the verdicts."""
@@ -64,3 +74,5 @@ class Judged:
     tally: Tally = field(default_factory=Tally)
     spread: Mapping[str, Spread] = field(default_factory=dict)
     """By column; empty with a single repeat."""
+    flags: Mapping[str, Flagged] = field(default_factory=dict)
+    """By what was doubtful."""

@@ -12,7 +12,7 @@ import pytest
 from replay.core.adapter import ChatReply, TokenLogprobs
 from replay.core.errors import AdapterTimeoutError
 from replay.scorers.judges.criteria import chosen_criteria
-from replay.scorers.judges.geval import NO_FACT, GEvalJudge
+from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
@@ -161,6 +161,67 @@ async def test_samples_are_averaged_and_unreadable_ones_counted():
     assert opinion.values == {"coherence": 4.0}
     assert opinion.evidence["coherence"]["ratings"] == [5, 4, None, 3]
     assert opinion.evidence["coherence"]["unreadable"] == 1
+
+
+def failing(*replies: str | None):
+    """A reply to each ask in turn; None for one that times out."""
+    left = iter(replies)
+
+    def reply(step, prompt):
+        if (text := next(left)) is None:
+            raise AdapterTimeoutError("slow")
+        return ChatReply(text=text)
+
+    return RecordingAsk(reply)
+
+
+async def test_a_sample_that_fails_or_cant_be_read_costs_only_itself():
+    judge = GEvalJudge(mode="samples", samples=5, criteria=("coherence",))
+    opinion = await judge.opinion(case(2), failing("5", None, "", "3", "4"))
+
+    assert opinion.values == {"coherence": 4.0}
+    counts = {
+        name: opinion.evidence["coherence"][name] for name in ("rated", "failed", "unreadable", "zeros")
+    }
+    assert counts == {"rated": 3, "failed": 1, "unreadable": 1, "zeros": 0}
+    assert opinion.flags == (FAILED_SAMPLE, UNREADABLE_SAMPLE)
+
+
+@pytest.mark.parametrize(
+    ("samples", "min_samples", "replies", "value"),
+    [
+        (4, None, ("5", None, "4", None), 4.5),
+        (4, None, ("5", None, "?", "?"), Unscored(reason="too few samples gave a rating")),
+        (4, 3, ("5", None, "4", "?"), Unscored(reason="too few samples gave a rating")),
+        (4, 1, ("5", None, None, None), 5.0),
+        (3, None, ("?", None, "?"), Unscored(reason="judge timed-out")),
+        (3, None, ("?", "?", "?"), Unscored(reason="no rating in the judge's reply")),
+        (3, None, ("0", "0", "4"), Unscored(reason="the judge can't evaluate it")),
+    ],
+)
+async def test_below_the_minimum_there_is_no_rating(samples, min_samples, replies, value):
+    judge = GEvalJudge(mode="samples", samples=samples, min_samples=min_samples, criteria=("coherence",))
+    opinion = await judge.opinion(case(2), failing(*replies))
+
+    assert opinion.values == {"coherence": value}
+
+
+async def test_nothing_more_is_asked_once_the_minimum_cant_be_reached():
+    ask = failing("5", *[None] * 20)
+    judge = GEvalJudge(mode="samples", samples=20, criteria=("coherence",))
+    opinion = await judge.opinion(case(2), ask)
+
+    assert len(ask.asked) == 12  # the one, and eleven failures of twenty
+    assert opinion.values == {"coherence": Unscored(reason="too few samples gave a rating")}
+
+
+def test_a_minimum_is_between_one_and_all_samples_and_moves_the_number():
+    with pytest.raises(ValueError, match=r"min_samples 4 is not between 1 and samples \(3\)"):
+        GEvalJudge(mode="samples", samples=3, min_samples=4)
+    with pytest.raises(ValueError, match="min_samples 0"):
+        GEvalJudge(mode="samples", min_samples=0)
+    assert "|n=20+min=10|" in GEvalJudge(mode="samples").signature
+    assert "|n=3+min=3|" in GEvalJudge(mode="samples", samples=3, min_samples=3).signature
 
 
 async def test_zero_is_not_a_rating():

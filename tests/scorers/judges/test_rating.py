@@ -9,6 +9,7 @@ import pytest
 from replay.core.adapter import TokenLogprobs
 from replay.scorers.judges.rating import (
     CANT_EVALUATE,
+    TOO_FEW,
     UNREADABLE,
     SampledRating,
     WeightedRating,
@@ -63,7 +64,7 @@ def test_a_mean_of_samples_leaves_out_what_cant_be_read():
     sampled = SampledRating(ratings=(5, 4, None, 0, 3))
 
     assert sampled.value == 4.0
-    assert (sampled.unreadable, sampled.zeros) == (1, 1)
+    assert (sampled.rated, sampled.unreadable, sampled.zeros) == (3, 1, 1)
 
 
 def test_samples_without_ratings_are_unscored():
@@ -71,6 +72,9 @@ def test_samples_without_ratings_are_unscored():
     assert SampledRating(ratings=(0, 0, 5)).value is CANT_EVALUATE
     assert SampledRating(ratings=(0, 0, 5, 4)).value == 4.5  # as many zeros don't outnumber
     assert SampledRating(ratings=(0, None)).value is CANT_EVALUATE
+    assert SampledRating(ratings=(5, 4, None), failed=1, needed=2).value == 4.5
+    assert SampledRating(ratings=(5, 4, None), failed=1, needed=3).value is TOO_FEW
+    assert SampledRating(ratings=(0, 4), failed=2, needed=2).value is TOO_FEW
 
 
 def test_both_ends_of_the_scale_count_and_nothing_beyond():

@@ -9,7 +9,7 @@ from replay.core.asking.tally import Tally
 from replay.core.errors import AdapterTimeoutError
 from replay.core.record import Usage
 from replay.scorers.judges.notes import remarks
-from replay.scorers.judges.tally import Judged, Spread, spread_of
+from replay.scorers.judges.tally import Flagged, Judged, Spread, spread_of
 
 
 def replied(*usages: Usage | None, cost_usd: float | None = None) -> Tally:
@@ -104,6 +104,20 @@ def said(spread: dict[str, Spread] | None = None, **counts) -> list[str]:
 )
 def test_a_reader_is_told_in_sentences(counts, sentences):
     assert said(**counts) == [f"judge j: {sentence}" for sentence in sentences]
+
+
+@pytest.mark.parametrize(
+    ("times", "turns", "how"), [(1, 1, "1 time in 1 turn"), (1200, 2, "1,200 times in 2 turns")]
+)
+def test_what_was_doubtful_is_told_with_its_count_and_one_turn(times, turns, how):
+    judged = Judged(
+        name="j",
+        signature="s",
+        units={},
+        flags={"a flag": Flagged(times=times, turns=turns, first='turn 3 of "c"')},
+    )
+
+    assert remarks([judged])[1] == f'judge j: a flag: {how}, the first one turn 3 of "c".'
 
 
 def test_repeats_are_summed_up():
