@@ -8,7 +8,7 @@ there were at least as many candidate claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -27,14 +27,16 @@ class ClaimCounts:
 
     @property
     def precision(self) -> float | None:
-        """In [0, 1]; None if there is no candidate claim."""
+        """In [0, 1]; 0 without a candidate claim, as in the framework. None without a golden claim."""
+        if not self.golden:
+            return None
         candidate = max(self.candidate, self.common)
-        return self.common / candidate if candidate else None
+        return self.common / candidate if candidate else 0.0
 
     @property
     def f1(self) -> float | None:
         """In [0, 1]; 0 where nothing is common. None without a golden claim."""
-        if self.recall is None:
+        if self.recall is None or self.precision is None:
             return None
         if not self.precision:
             return 0.0
@@ -48,10 +50,36 @@ def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterab
     )
 
 
+def claims_in(value: object) -> list[str]:
+    """
+    The claims in a list, or in an object that numbers them.
+
+    Raises:
+        ValueError: *value* is neither, or holds something else than texts; in words for a judge.
+    """
+    claims = list(value.values()) if isinstance(value, Mapping) else value
+    if not isinstance(claims, list):
+        raise ValueError("is not a list")
+    for claim in claims:
+        if not isinstance(claim, str):
+            raise ValueError(f"holds something that is not a text: {str(claim)[:60]}")
+    return claims
+
+
+def invented(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> list[str]:
+    """Those of *common* that stand in neither of the other lists, but for case, spaces and a full stop."""
+    listed = {_key(claim) for claim in (*golden, *candidate)}
+    return [claim for claim in distinct(common) if _key(claim) not in listed]
+
+
 def distinct(claims: Iterable[str]) -> Sequence[str]:
     """*claims* without empty and repeated ones, in order."""
     kept: dict[str, str] = {}
     for claim in claims:
-        if words := " ".join(claim.casefold().split()):
-            kept.setdefault(words, claim)
+        if key := _key(claim):
+            kept.setdefault(key, claim)
     return tuple(kept.values())
+
+
+def _key(claim: str) -> str:
+    return " ".join(claim.casefold().split()).rstrip(" .")

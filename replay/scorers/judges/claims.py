@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 from replay.core.asking.json_reply import first_object, json_problem
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import AdapterError
-from replay.scorers.judges.claim_scores import ClaimCounts, count_claims
+from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, invented
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
 from replay.scorers.judges.parameters import given, merged, shown
 from replay.scorers.judges.prompt import judge_prompt
@@ -35,7 +35,9 @@ SCHEMA: Mapping[str, Any] = {
 }
 COMPLETION_TOKENS = 200
 NO_GOLDEN = Unscored(reason="no claims in the gold answer")
-NO_CANDIDATE = Unscored(reason="no claims in the answer")
+IN_NEITHER = "a common claim that stands in neither list"
+NUMBERED = "claims numbered in an object in the place of a list"
+NO_CANDIDATE = "no claims in the answer, so its precision counts as 0"
 INVALID = Unscored(reason="the judge's claims can't be read as JSON")
 
 
@@ -120,15 +122,20 @@ class ClaimsJudge:
         if found is None:
             raise _UnreadableClaims(json_problem(text))
         golden, candidate, common = (_claims(found, name) for name in LISTS)
+        unlisted = invented(golden, candidate, common)
         counts = count_claims(golden, candidate, common)
         evidence = {
             **dict(zip(LISTS, (golden, candidate, common), strict=True)),
             "counts": {"golden": counts.golden, "candidate": counts.candidate, "common": counts.common},
+            "in_neither_list": unlisted,
             "clamped": counts.common > min(counts.golden, counts.candidate),
             "reported": {k: v for k, v in found.items() if k not in LISTS},
             "problems": list(problems),
         }
-        return Opinion(values=_values(counts), evidence=evidence)
+        flags = [IN_NEITHER] * len(unlisted)
+        flags += [NUMBERED] * any(isinstance(found[name], Mapping) for name in LISTS)
+        flags += [NO_CANDIDATE] * (counts.golden > 0 and not candidate and not common)
+        return Opinion(values=_values(counts), evidence=evidence, flags=tuple(flags))
 
 
 class _UnreadableClaims(ValueError):
@@ -136,20 +143,17 @@ class _UnreadableClaims(ValueError):
 
 
 def _claims(found: Mapping[str, Any], name: str) -> list[str]:
-    value = found.get(name)
-    if not isinstance(value, list):
-        raise _UnreadableClaims(f'"{name}" is {"missing" if name not in found else "not a list"}')
-    for item in value:
-        if not isinstance(item, str):
-            raise _UnreadableClaims(f'"{name}" holds something that is not a text: {str(item)[:60]}')
-    return value
+    if name not in found:
+        raise _UnreadableClaims(f'"{name}" is missing')
+    try:
+        return claims_in(found[name])
+    except ValueError as error:
+        raise _UnreadableClaims(f'"{name}" {error}') from error
 
 
 def _values(counts: ClaimCounts) -> dict[str, Value]:
-    if counts.recall is None or counts.f1 is None:
-        return {"recall": NO_GOLDEN, "precision": NO_GOLDEN, "f1": NO_GOLDEN}
-    precision = NO_CANDIDATE if counts.precision is None else counts.precision
-    return {"recall": counts.recall, "precision": precision, "f1": counts.f1}
+    values = {"recall": counts.recall, "precision": counts.precision, "f1": counts.f1}
+    return {name: NO_GOLDEN if value is None else value for name, value in values.items()}
 
 
 def _same(why: Unscored, evidence: Mapping[str, Any]) -> Opinion:

@@ -16,13 +16,14 @@ from replay.core.errors import AdapterError
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
 from replay.scorers.judges.parameters import given, merged, shown
 from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.reading import read_yes_no
+from replay.scorers.judges.reading import read_yes_no, says_both
 from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
 
 DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 16}
 UNREADABLE = Unscored(reason="the judge said neither yes nor no")
+SAYS_BOTH = 'a reply with both "yes" and "no"'
 
 
 @dataclass(kw_only=True)
@@ -57,7 +58,8 @@ class CorrectnessJudge:
         except AdapterError as error:
             return Opinion(values={"": failed(error)})
         said = read_yes_no(reply.text)
-        return Opinion(values={"": UNREADABLE if said is None else float(said)})
+        flags = (SAYS_BOTH,) if says_both(reply.text) else ()
+        return Opinion(values={"": UNREADABLE if said is None else float(said)}, flags=flags)
 
     @property
     def signature(self) -> str:

@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Literal
 from replay.core.asking.json_reply import first_object
 from replay.core.errors import AdapterError
 from replay.scorers.fuzzy import fuzzy_ratio
-from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
+from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
 from replay.scorers.judges.parameters import given, merged, shown
 from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.reading import read_match
+from replay.scorers.judges.reading import read_match, read_truth
 from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
@@ -28,6 +28,8 @@ DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 400}
 COMPLETION_TOKENS = 120
 UNREADABLE = Unscored(reason="the judge's verdict can't be read")
 UNREADABLE_CHECK = Unscored(reason="the judge's verification can't be read")
+ONE_UNMET = "verdict 1 beside a criterion that is false"
+ALL_MET = "verdict 0 beside criteria that are all true"
 
 
 @dataclass(kw_only=True)
@@ -82,33 +84,38 @@ class FactualJudge:
 
     async def opinion(self, case: Case, ask: Ask) -> Opinion:
         ratio = self._ratio(case)
-        matched = ratio >= self.threshold
         evidence: dict[str, Any] = {
-            "fuzzy": {"ratio": ratio, "matching": matched},
+            "fuzzy": {"ratio": ratio, "matching": ratio >= self.threshold},
             "first": None,
             "verification": None,
             "disagreement": False,
         }
-        if matched and self.ask == "unmatched":
-            return Opinion(values={"": 1.0}, evidence=evidence)
         try:
-            prompt = self._first.render(case_variables(case))
-            text = (await ask("factual", prompt, parameters=self._parameters)).text
-            said = read_match(text)
-            evidence["first"] = _read(text, said)
-            if said is None:
-                return Opinion(values={"": UNREADABLE}, evidence=evidence)
-            if said == matched:
-                return Opinion(values={"": float(said)}, evidence=evidence)
-            evidence["disagreement"] = True
-            check = self._second.render(self._checked(case, matched=matched, said=said, text=text))
-            text = (await ask("factual.verification", check, parameters=self._parameters)).text
-            decided = read_match(text)
-            evidence["verification"] = _read(text, decided)
+            value = await self._value(case, ask, evidence)
         except AdapterError as error:
-            return Opinion(values={"": failed(error)}, evidence=evidence)
-        value = UNREADABLE_CHECK if decided is None else float(decided)
-        return Opinion(values={"": value}, evidence=evidence)
+            value = failed(error)
+        flags = _contradictions(evidence["first"], evidence["verification"])
+        return Opinion(values={"": value}, evidence=evidence, flags=flags)
+
+    async def _value(self, case: Case, ask: Ask, evidence: dict[str, Any]) -> Value:
+        """The verdict, step by step; *evidence* learns of each."""
+        matched: bool = evidence["fuzzy"]["matching"]
+        if matched and self.ask == "unmatched":
+            return 1.0
+        prompt = self._first.render(case_variables(case))
+        text = (await ask("factual", prompt, parameters=self._parameters)).text
+        said = read_match(text)
+        evidence["first"] = _read(text, said)
+        if said is None:
+            return UNREADABLE
+        if said == matched:
+            return float(said)
+        evidence["disagreement"] = True
+        check = self._second.render(self._checked(case, matched=matched, said=said, text=text))
+        text = (await ask("factual.verification", check, parameters=self._parameters)).text
+        decided = read_match(text)
+        evidence["verification"] = _read(text, decided)
+        return UNREADABLE_CHECK if decided is None else float(decided)
 
     @property
     def signature(self) -> str:
@@ -135,3 +142,16 @@ def _read(text: str, said: bool | None) -> dict[str, Any]:
     found = first_object(text, ("verdict",)) or {}
     kept: dict[str, Any] = {key: found[key] for key in ("criteria", "reason") if key in found}
     return {"matching": said, **kept}
+
+
+def _contradictions(*replies: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """A flag for each of *replies*, as ``_read`` made it, whose verdict isn't that of its own criteria."""
+    flags = []
+    for read in replies:
+        criteria = read.get("criteria") if read else None
+        met = [read_truth(one) for one in criteria.values()] if isinstance(criteria, Mapping) else []
+        if read and read["matching"] and False in met:
+            flags.append(ONE_UNMET)
+        elif read and read["matching"] is False and met and all(met):
+            flags.append(ALL_MET)
+    return tuple(flags)

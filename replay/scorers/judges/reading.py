@@ -13,6 +13,13 @@ from typing import NamedTuple
 from replay.core.asking.json_reply import first_object
 
 _YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_EITHER = re.compile(r"\b(?:yes\s*(?:/|n?or|and)\s*no|no\s*(?:/|n?or|and)\s*yes)\b", re.IGNORECASE)
+# "No" is an answer before a pause or the beginning of a clause, and none in "no doubt" or "no mistake".
+_ANSWER = re.compile(
+    r"(?P<denied>(?:\bnot|n['’]t|\bcannot|\bnever)(?: \w+){0,2} )?\b(?:(?P<yes>yes)\b|no\b"
+    r"(?=\W*$|\s?[^\w\s]|\s+(?:a|an|and|as|because|but|he|i|it|its|she|since|that|the|there|they|this|you)\b))",
+    re.IGNORECASE,
+)
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _LABELS = ("score", "rating", "grade")
 _OUT_OF = re.compile(rf"(?<![\d.])({_NUMBER})\s*(?:/|out\s+of)\s*{_NUMBER}", re.IGNORECASE)
@@ -24,9 +31,19 @@ _MATCHING = {"1": True, "true": True, "matching": True, "0": False, "false": Fal
 
 
 def read_yes_no(text: str) -> bool | None:
-    """Whether the first "yes" or "no" of *text*, as a word of its own, is "yes"."""
-    found = _YES_NO.search(text)
-    return None if found is None else found[1].lower() == "yes"
+    """
+    Whether the first "yes" or "no" that *text* gives as an answer is "yes".
+
+    ``read_yes_no("There is no doubt: yes")`` is True; "not a yes" and "yes or no" say nothing.
+    """
+    answers = (found for found in _ANSWER.finditer(_EITHER.sub(" ", text)) if not found["denied"])
+    first = next(answers, None)
+    return None if first is None else first["yes"] is not None
+
+
+def says_both(text: str) -> bool:
+    """Whether "yes" and "no" both stand in *text*, so that another reader could have read the other."""
+    return len({word.lower() for word in _YES_NO.findall(text)}) == 2
 
 
 class Rating(NamedTuple):
@@ -70,5 +87,9 @@ def read_match(text: str) -> bool | None:
     if said is None:
         labelled = _VERDICT.findall(text)
         said = labelled[-1] if labelled else text.strip(" \t\r\n.*\"'`")
-    word = str(said).strip().lower().removeprefix("factually").strip()
-    return _MATCHING.get(word)
+    return read_truth(said)
+
+
+def read_truth(value: object) -> bool | None:
+    """Whether a verdict or criterion, as a judge wrote it, is true: 1, "true", "Factually matching", ..."""
+    return _MATCHING.get(str(value).strip().lower().removeprefix("factually").strip())

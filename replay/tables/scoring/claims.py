@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replay.scorers.judges.claim_scores import ClaimCounts, count_claims
+from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims
 from replay.scorers.scorer import Unscored
 from replay.tables.scoring.joining import JoinedRow
 
@@ -35,14 +35,8 @@ class RowClaims:
         """By the names of ``SCORES``."""
         if isinstance(self.counts, Unscored):
             return dict.fromkeys(SCORES, self.counts)
-        none = Unscored(reason="no golden claims" if not self.counts.golden else "no candidate claims")
-        # Without a candidate claim nothing is common: the framework's tables hold 0 there.
-        precision = self.counts.precision if self.counts.golden else None
-        values = (
-            self.counts.recall,
-            0.0 if precision is None and self.counts.golden else precision,
-            self.counts.f1,
-        )
+        values = (self.counts.recall, self.counts.precision, self.counts.f1)
+        none = Unscored(reason="no golden claims")
         return {name: none if v is None else v for name, v in zip(SCORES, values, strict=True)}
 
 
@@ -74,15 +68,13 @@ def _given_counts(response: Mapping[str, Any]) -> ClaimCounts | None:
 
 
 def _claims(cell: Any) -> list[str] | None:
-    """The claims in a list, or in an object by number, or in the text of either; None for anything else."""
-    if isinstance(cell, str):
-        try:
-            cell = json.loads(cell)
-        except ValueError:
+    """The claims in a cell, or in the JSON or Python text that it holds; None where there is no list."""
+    try:
+        if isinstance(cell, str):
             try:
+                cell = json.loads(cell)
+            except ValueError:
                 cell = ast.literal_eval(cell)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                return None
-    if isinstance(cell, Mapping):
-        cell = list(cell.values())
-    return [str(claim) for claim in cell] if isinstance(cell, list) else None
+        return claims_in(cell)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None

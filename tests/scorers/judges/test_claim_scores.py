@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from replay.scorers.judges.claim_scores import ClaimCounts, count_claims, distinct
+from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, distinct, invented
 
 
 def scores(golden: int, candidate: int, common: int) -> tuple[float | None, ...]:
@@ -24,8 +24,10 @@ def scores(golden: int, candidate: int, common: int) -> tuple[float | None, ...]
         ((4, 1, 2), (0.5, 1.0, 2 / 3)),
         # More in common than there are golden ones: all of them.
         ((1, 3, 2), (1.0, 2 / 3, 0.8)),
-        ((2, 0, 0), (0.0, None, 0.0)),
-        ((0, 3, 0), (None, 0.0, None)),
+        # The framework's tables hold 0 where the candidate claims nothing.
+        ((2, 0, 0), (0.0, 0.0, 0.0)),
+        ((0, 3, 0), (None, None, None)),
+        ((0, 3, 1), (None, None, None)),
     ],
 )
 def test_the_formulas(counts, expected):
@@ -51,3 +53,21 @@ def test_a_claim_listed_twice_counts_once():
 
     assert (counts.golden, counts.candidate, counts.common) == (1, 1, 0)
     assert distinct(["A b.", "a  B."]) == ("A b.",)
+
+
+def test_a_list_and_an_object_that_numbers_claims_are_read_alike():
+    """The framework's own prompt shows its judge objects such as {"1": ...}."""
+    assert claims_in(["A", "B"]) == claims_in({"1": "A", "2": "B"}) == ["A", "B"]
+    for value, problem in (
+        ("A", "is not a list"),
+        (None, "is not a list"),
+        (["A", 5], "holds something that is not a text: 5"),
+        ({"1": ["A"]}, r"holds something that is not a text: \['A'\]"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            claims_in(value)
+
+
+def test_a_common_claim_is_looked_for_in_both_lists_whatever_its_case_spaces_and_full_stop():
+    assert invented(["A b."], ["C"], ["a  B", "c.", "D", "d."]) == ["D"]
+    assert invented(["Sales were 5.2"], [], ["Sales were 52"]) == ["Sales were 52"]

@@ -16,6 +16,9 @@ from replay.report.json import report_json
 from replay.runs.judging import estimate_run, judge_run, run_panels
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, score
+from replay.scorers.judges.correctness import SAYS_BOTH
+from replay.scorers.judges.geval import FAILED_SAMPLE
+from replay.scorers.judges.tally import Flagged
 from tests.scorers.judges.servers import broken, judge_server
 from tests.waiting import until_async
 
@@ -242,6 +245,43 @@ async def test_cancelled_half_way_a_run_keeps_its_verdicts_and_resume_asks_only_
     assert len(server.bodies) == asked + 2 * TURNS - 2
     assert len(run.verdicts("correctness")) == 2 * TURNS
     assert run.turns()["correctness"].notna().all()
+
+
+def by_sample(prompt, number):
+    """Of every four samples one is empty and one is an error."""
+    return {1: "", 2: broken(400)}.get(number % 4, "4")
+
+
+async def test_what_made_verdicts_doubtful_is_counted_in_the_notes_the_json_and_the_verdict(folder):
+    async with judge_server(by_sample) as server:
+        settings = {**server.settings(), "mode": "samples", "samples": 4, "criteria": ["coherence"]}
+        settings |= {"concurrency": 1, "cache": False}
+        run = await run_async(scenario(folder, {"geval": settings}), runs=folder / "runs")
+
+    assert len(server.bodies) == 4 * 2 * TURNS  # the empty ones and the errors are not tried again
+    assert run.turns()["geval.coherence"].tolist() == [4.0] * 2 * TURNS
+    report = report_json(run.report(resamples=0))
+    (flags,) = (one["flags"] for one in report["judges"])
+    first = 'turn 1 of "talk0" (echo, pred)'
+    assert flags == {FAILED_SAMPLE: {"first": first, "times": 12, "turns": 6}}
+    sentence = f"judge geval: {FAILED_SAMPLE}: 12 times in 6 turns, the first one {first}."
+    assert sentence in report["notes"]
+    (vote,) = run.verdicts("geval")[0].data["repeats"][0]["votes"]
+    assert vote["flags"] == [FAILED_SAMPLE, FAILED_SAMPLE]
+    assert vote["evidence"]["coherence"]["rated"] == 2
+
+
+async def test_flags_are_counted_by_turn_and_by_what_they_say(folder):
+    def reply(prompt, number):
+        return "No doubt: yes" if "song 2?" in prompt else "Yes"
+
+    async with judge_server(reply) as server:
+        run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
+
+    (judged,) = run.judged()
+    flagged = Flagged(first='turn 2 of "talk0" (echo, pred)', times=2, turns=2)
+    assert judged.flags == {SAYS_BOTH: flagged}
+    assert run.turns()["correctness"].tolist() == [1.0] * 2 * TURNS
 
 
 async def test_an_estimate_asks_and_writes_nothing(folder, cache_folder):

@@ -13,9 +13,9 @@ from replay.core.adapter import ChatReply
 from replay.core.conversation import Passage
 from replay.core.errors import AdapterTimeoutError
 from replay.scorers.fuzzy import fuzzy_ratio
-from replay.scorers.judges.claims import SCHEMA, ClaimsJudge
-from replay.scorers.judges.correctness import CorrectnessJudge
-from replay.scorers.judges.factual import FactualJudge
+from replay.scorers.judges.claims import IN_NEITHER, NO_CANDIDATE, NUMBERED, SCHEMA, ClaimsJudge
+from replay.scorers.judges.correctness import SAYS_BOTH, CorrectnessJudge
+from replay.scorers.judges.factual import ALL_MET, ONE_UNMET, FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.variables import VARIABLES, case_variables, dialogue_fact
@@ -63,6 +63,21 @@ async def test_correctness_is_1_for_yes_and_0_for_no():
     for text, value in (("Yes", 1.0), ("No, since ...", 0.0)):
         opinion = await CorrectnessJudge().opinion(case(), RecordingAsk(always(text)))
         assert opinion.values == {"": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "flags"),
+    [
+        ("There is no doubt: yes", 1.0, (SAYS_BOTH,)),
+        ("No. A reader may say yes.", 0.0, (SAYS_BOTH,)),
+        ("Yes, yes.", 1.0, ()),
+        ("yes or no", Unscored(reason="the judge said neither yes nor no"), (SAYS_BOTH,)),
+    ],
+)
+async def test_a_reply_that_holds_both_words_is_flagged(text, value, flags):
+    opinion = await CorrectnessJudge().opinion(case(), RecordingAsk(always(text)))
+
+    assert (opinion.values, opinion.flags) == ({"": value}, flags)
 
 
 async def test_a_users_prompt_is_in_the_place_of_ours_and_in_the_signature(tmp_path):
@@ -143,7 +158,7 @@ def test_one_short_reply_is_planned():
         ),
         (
             GEvalJudge(mode="samples", level="dialogue", criteria=("coherence",), samples=7),
-            "geval:mode=samples|level=dialogue|criteria=coherence@#|prompt=#|n=7"
+            "geval:mode=samples|level=dialogue|criteria=coherence@#|prompt=#|n=7+min=4"
             "|max_tokens=5,temperature=2,top_p=1",
         ),
         (
@@ -336,6 +351,35 @@ async def test_criteria_and_reason_are_kept_where_the_judge_gives_them():
     assert opinion.evidence["first"] == {"matching": True, "criteria": {"figures": 1}, "reason": "Fine."}
 
 
+@pytest.mark.parametrize(
+    ("criteria", "verdict", "flags"),
+    [
+        ({"topics": True, "figures": False}, 1, (ONE_UNMET,)),
+        ({"topics": "true", "figures": 0}, 1, (ONE_UNMET,)),
+        ({"topics": True, "figures": True}, 1, ()),
+        ({"topics": True, "figures": False}, 0, ()),
+        ({"topics": True, "figures": 1}, 0, (ALL_MET,)),
+        ({"topics": True, "figures": "unclear"}, 0, ()),
+        ({"topics": True, "figures": "unclear"}, 1, ()),
+        ({}, 0, ()),
+        ("none", 1, ()),
+    ],
+)
+async def test_a_verdict_against_its_own_criteria_is_flagged_and_stands(criteria, verdict, flags):
+    reply = json.dumps({"criteria": criteria, "verdict": verdict})
+    judged = case(1 if verdict else 3)  # where the fuzzy match says the same, nothing is verified
+    opinion = await FactualJudge().opinion(judged, RecordingAsk(verdicts(reply)))
+
+    assert (opinion.values, opinion.flags) == ({"": float(verdict)}, flags)
+
+
+async def test_the_verification_is_held_against_its_criteria_too():
+    both = '{"criteria": {"figures": false}, "verdict": 1}'
+    opinion = await FactualJudge().opinion(case(3), RecordingAsk(verdicts(both, both)))
+
+    assert opinion.flags == (ONE_UNMET, ONE_UNMET)
+
+
 # claims --------------------------------------------------------------------------------------------------
 
 
@@ -462,8 +506,23 @@ async def test_more_common_claims_than_an_answer_makes_are_kept_as_a_sign(golden
     assert opinion.evidence["clamped"] is clamped
 
 
-async def test_an_answer_without_claims_has_a_recall_and_no_precision():
+async def test_an_answer_without_claims_scores_0_and_is_flagged():
     silent = {"golden_claims": ["A"], "candidate_claims": [], "common_claims": []}
     opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(silent))))
 
-    assert opinion.values == {"recall": 0, "precision": Unscored(reason="no claims in the answer"), "f1": 0}
+    assert opinion.values == {"recall": 0, "precision": 0, "f1": 0}
+    assert opinion.flags == (NO_CANDIDATE,)
+
+
+async def test_what_a_judge_made_of_the_lists_is_flagged_as_often_as_it_did():
+    lists = {
+        "golden_claims": {"1": "A.", "2": "B"},
+        "candidate_claims": ["A", "C"],
+        "common_claims": ["a", "X", "Y"],
+    }
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(lists))))
+
+    assert opinion.flags == (IN_NEITHER, IN_NEITHER, NUMBERED)
+    assert opinion.evidence["in_neither_list"] == ["X", "Y"]
+    assert opinion.evidence["golden_claims"] == ["A.", "B"]
+    assert (await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(CLAIMS))))).flags == ()

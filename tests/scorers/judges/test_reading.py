@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.asking import json_reply
 from replay.core.asking.json_reply import first_object, json_problem
-from replay.scorers.judges.reading import read_match, read_rating, read_yes_no
+from replay.scorers.judges.reading import read_match, read_rating, read_yes_no, says_both
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,34 @@ from replay.scorers.judges.reading import read_match, read_rating, read_yes_no
         ("The answer is: NO, since the year differs. Yes?", False),
         ("Yesterday I noticed nothing.", None),
         ("Correct.", None),
+        ("There is no doubt: yes", True),
+        ("There is no doubt that it is right.", None),
+        ("No doubt, it is right.", None),
+        ("No mistake here. Yes", True),
+        ("I'd say yes, no question", True),
+        ("Yes both say 1987", True),
+        ("No because the year differs", False),
+        ("No the year differs", False),
+        ("No (wrong year)", False),
+        ("no\nbecause", False),
+        ("<answer>no</answer>", False),
+        ("Nobody said so.", None),
+        ("Yes or no? No.", False),
+        ("I can't say yes or no.", None),
+        ("Yes/No", None),
+        ("It's not a yes.", None),
+        ("I wouldn't say yes.", None),
+        ("It is not correct, no.", False),
         ("", None),
     ],
 )
-def test_the_first_yes_or_no_counts(text, said):
+def test_the_first_yes_or_no_that_is_an_answer_counts(text, said):
     assert read_yes_no(text) is said
+
+
+def test_both_words_are_found_in_whatever_sense():
+    assert says_both("No doubt: YES")
+    assert not says_both("Yes, yes; nobody noticed.")
 
 
 @pytest.mark.parametrize(
