@@ -7,7 +7,8 @@ system's own, and compare what its mentions refer to. Three rules are offered, a
 - ``strict`` compares distributions, mention by mention (``replay.coreference.drift_strict``).
 - ``hard`` compares the best antecedents, mention by mention (``replay.coreference.drift_hard``). For both,
   the gold document holds the recorded questions with the gold answers, so that it depends on the data
-  set alone and is resolved once for all systems and policies.
+  set alone and is resolved once for all systems and policies. Where the system's own answers are those, the
+  question is valid, whatever a policy asked before in other words: an edit is no drift.
 - ``evalconvqa`` is the published program's rule over whole clusters (``drift_evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
@@ -122,9 +123,10 @@ class DriftDetector:
             return Assessment(drift=unread)
         if self.mode == "evalconvqa":
             return await self._assess_as_published(conversation, depth, played)
-        question = conversation.turns[depth - 1].question
-        gold_document = self._recorded_document(conversation, depth)
-        predicted_document = self._own_document(conversation, question, played)
+        gold_document = predicted_document = self._recorded_document(conversation, depth)
+        if not self._answered_as_recorded(conversation, depth, played):
+            question = conversation.turns[depth - 1].question
+            predicted_document = self._own_document(conversation, question, played)
         try:
             drift = await self.service.drift(
                 gold_document, predicted_document, mode=self.mode, threshold=self.threshold
@@ -162,6 +164,16 @@ class DriftDetector:
         semantic = await self.service.semantic(gold, predicted, answers)
         apart = self.min_similarity is not None and semantic.below(self.min_similarity)
         return replace(drift, valid=not (drift.invalid or apart), semantic=semantic)
+
+    def _answered_as_recorded(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> bool:
+        """Whether both windows hold the same turns, and the own one no other answers than gold ones."""
+        recorded = conversation.turns[max(0, depth - 1 - self.window) : depth - 1]
+        own = [p for p in played if p.exchange is not None]
+        own = own[max(0, len(own) - self.window) :]
+        return len(own) == len(recorded) and all(
+            p.turn.id == turn.id and turn.gold_answer in (None, p.answer)
+            for p, turn in zip(own, recorded, strict=True)
+        )
 
     def _recorded_document(self, conversation: Conversation, depth: int) -> Document:
         return recorded_document(conversation, depth, window=self.window, background=self.background)

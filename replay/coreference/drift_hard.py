@@ -14,8 +14,8 @@ from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Readin
 from replay.coreference.words import comparable_words, word_f1
 
 MODE = "hard"
-VERSION = 1
-"""Raised whenever the same readings could get another verdict."""
+VERSION = 2
+"""Raised whenever the same histories could get another verdict from the same readings."""
 
 
 def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:

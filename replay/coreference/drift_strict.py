@@ -20,8 +20,8 @@ from replay.coreference.resolver import Document
 from replay.coreference.verdict_evidence import differences, evidence
 
 MODE = "strict"
-VERSION = 2
-"""Raised whenever the same readings could get another verdict."""
+VERSION = 3
+"""Raised whenever the same histories could get another verdict from the same readings."""
 THRESHOLD = 0.35
 """From this probability on a question has drifted. Of all it has the best F over questions that were not
 learned from; see docs/coreference.md."""

@@ -7,11 +7,14 @@ from pydantic import ValidationError
 
 from replay.core.drift_evidence import Drift
 from replay.core.history import Played
+from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.drift import DriftDetector
-from replay.coreference.drift_strict import VERSION as STRICT
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, conversation, detector
+
+STRICT = drift_strict.VERSION
+RULES = {"strict": drift_strict, "hard": drift_hard, "evalconvqa": drift_evalconvqa}
 
 
 def played(*answers):
@@ -24,7 +27,7 @@ async def test_the_mode_is_in_the_verdict_and_in_the_signature(mode):
         assessment = await drift.assess(SINGER, 2, played("Nobody knows."))
 
         assert assessment.drift.mode == mode
-        assert f"drift:{mode}-{STRICT if mode == 'strict' else 1}|" in drift.signature
+        assert f"drift:{mode}-{RULES[mode].VERSION}|" in drift.signature
 
 
 async def test_a_lost_antecedent_is_drift():
@@ -35,6 +38,19 @@ async def test_a_lost_antecedent_is_drift():
     assert lost.probability > kept.probability
     assert not lost.valid
     assert kept.valid
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard"])
+async def test_a_turn_that_left_no_trace_is_no_identical_answer(mode):
+    """The window then reaches further back, to an answer that may happen to be the same."""
+    turns = SINGER.turns[0], replace(SINGER.turns[1], question="Who else?", gold_answers=("Bob Ray.",))
+    talk = replace(SINGER, turns=(*turns, replace(SINGER.turns[1], id="q3")))
+    same = [Played(turn=t, asked="Who?", answer=t.gold_answer) for t in turns]
+    filtered = [same[0], Played(turn=turns[1], asked="Who?", answer=None)]
+
+    async with detector(mode=mode, window=1) as drift:
+        assert (await drift.assess(talk, 3, same)).drift.valid
+        assert not (await drift.assess(talk, 3, filtered)).drift.valid
 
 
 async def test_the_threshold_is_kept_and_named():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,6 +17,9 @@ from hypothesis import given, settings, strategies as st
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import Played
+from replay.coreference.drift import DriftDetector
+from replay.coreference.resolver import Span
+from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy
@@ -66,6 +71,47 @@ def test_identical_histories_are_always_valid_if_they_can_be_read(talk, window, 
                 ]
                 found = (await drift.assess(talk, depth, played)).drift
                 assert found.valid or found.not_judged
+
+    asyncio.run(check())
+
+
+class Touchy:
+    """A resolver whose reading of the question's first word turns on every letter before it."""
+
+    signature = "touchy"
+    languages = None
+
+    def resolve(self, documents):
+        return [self._clusters(document.text(), len(document.context())) for document in documents]
+
+    def _clusters(self, text, question_start):
+        words = [Span(start=m.start(), end=m.end()) for m in re.finditer(r"\w+", text)]
+        said = [span for span in words if span.end <= question_start]
+        asked = [span for span in words if span.start >= question_start]
+        return [(said[question_start % len(said)], asked[0])] if asked else []
+
+
+@given(
+    talk=CONVERSATIONS,
+    window=st.integers(0, 4),
+    mode=st.sampled_from(MODES),
+    resolver=st.sampled_from(["embedded", f"{__name__}:Touchy"]),
+    data=st.data(),
+)
+def test_identical_answers_are_valid_whatever_was_asked_before(talk, window, mode, resolver, data):
+    """An edit of an earlier question is no drift."""
+
+    async def check():
+        choice = ResolverChoice(name=resolver, settings={}, folder=Path())
+        async with CoreferenceService(choice, workers=0) as service:
+            drift = DriftDetector(service=service, window=window, mode=mode[0], match=mode[1])
+            depth, played = len(talk.turns), []
+            for n, turn in enumerate(talk.turns[:-1], start=1):
+                asked = data.draw(st.one_of(st.just(turn.question), QUESTIONS))
+                gold = n >= depth - window  # before the window anything may have been answered
+                played.append(Played(turn=turn, asked=asked, answer=turn.gold_answers[0] if gold else "No."))
+            found = (await drift.assess(talk, depth, played)).drift
+            assert found.valid or found.not_judged
 
     asyncio.run(check())
 
