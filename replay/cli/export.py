@@ -77,7 +77,9 @@ def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> Non
     if out is None:
         raise InputError("--table evalconvqa writes several files; name a folder with --out")
     with writing(out):
-        written = write_evalconvqa(run.records(), [c.id for c in run.conversations()], out)
+        skips = run.scenario().scenario.drift.skip_entity
+        conversations = [c.id for c in run.conversations()]
+        written = write_evalconvqa(run.records(), conversations, out, skip_entity=skips)
     for path in written:
         typer.echo(path)
 

@@ -29,7 +29,7 @@ from replay.core.history import Exchange, Played
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.language import ENGLISH_ONLY, not_readable
 from replay.coreference.llm_reply import MODE
-from replay.coreference.resolver import Document, document_of, recorded_document
+from replay.coreference.resolver import BackgroundUse, Document, document_of, recorded_document
 from replay.coreference.service import CoreferenceService
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]
@@ -57,8 +57,8 @@ class DriftDetector:
     service: CoreferenceService
     window: int = 2
     """How many exchanges before the question both documents hold."""
-    background: bool = True
-    """Whether title, section and background stand before them."""
+    background: BackgroundUse = True
+    """Whether title, section and background text stand before them, or the text alone."""
     mode: DriftMode = "strict"
     """``evalconvqa`` can't be had of a model, and neither the others nor the threshold change its verdict."""
     threshold: float | None = None
@@ -68,14 +68,17 @@ class DriftDetector:
     whatever its mentions. None only records how alike they are, where the service has an encoder."""
     match: drift_evalconvqa.Match = "f1"
     """What ``evalconvqa`` compares."""
+    skip_entity: bool = True
+    """Whether ``evalconvqa`` passes over mentions that are capitalised entities."""
 
     @property
     def signature(self) -> str:
         """Every setting that can change a verdict."""
-        background = "" if self.background else "|background:no"
+        background = "" if self.background is True else f"|background:{self.background or 'no'}"
         threshold = "" if self.threshold is None else f"|threshold:{self.threshold:g}"
         match = "" if self.match == "f1" else f"+{self.match}"
-        mode = f"{self.mode}-{_VERSIONS[self.mode]}{match}"
+        entities = "" if self.skip_entity else "+keptent"
+        mode = f"{self.mode}-{_VERSIONS[self.mode]}{match}{entities}"
         if self.service.asked is not None:
             mode, threshold = self.service.asked.rule, ""
         rule = f"drift:{mode}|window:{self.window}{background}{threshold}"
@@ -146,7 +149,14 @@ class DriftDetector:
         predicted_document = self._own_document(conversation, question, played)
         gold = await self.service.clusters(gold_document, gold=True)
         predicted = await self.service.clusters(predicted_document, gold=predicted_document == gold_document)
-        drift = drift_evalconvqa.compare(gold_document, gold, predicted_document, predicted, match=self.match)
+        drift = drift_evalconvqa.compare(
+            gold_document,
+            gold,
+            predicted_document,
+            predicted,
+            match=self.match,
+            skip_entity=self.skip_entity,
+        )
         return Assessment(
             drift=await self._with_semantics(drift, gold_document, predicted_document, played),
             published=drift_evalconvqa.rewrite_from_clusters(gold_document, gold),

@@ -10,7 +10,7 @@ question doesn't move the place where the question begins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
@@ -18,13 +18,14 @@ from typing import Literal
 from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Reading
 from replay.coreference.clusters import question_mention
 from replay.coreference.drift_hard import paired
+from replay.coreference.mentions import is_possessive, kind_of
 from replay.coreference.resolver import Cluster, Document, Span
 from replay.coreference.rewriting import tidy
 from replay.coreference.substitution import at_sentence_start, capitalized, with_possessive
 from replay.coreference.words import tokens, word_f1, word_set
 
 MODE = "evalconvqa"
-VERSION = 1
+VERSION = 2
 """Raised whenever the same clusters could get another verdict."""
 Match = Literal["f1", "em"]
 """What is compared: the antecedents' words, or the whole questions with their mentions replaced."""
@@ -53,19 +54,20 @@ def compare(
     predicted_clusters: Sequence[Cluster],
     *,
     match: Match = "f1",
+    skip_entity: bool = True,
 ) -> Drift:
     """
     The verdict of the published rule on one question in two histories.
 
     On each side the clusters with a mention in the question are kept, ordered by their last mention.
-    A cluster whose last mention is a capitalised entity is dropped, as by the program's default. Each
-    cluster left stands for its first mention that is no pronoun, else for its first mention. Every cluster
-    of the predicted side is compared with its best partner on the gold side, by F1 of lower-case
+    With *skip_entity* one whose last mention is a capitalised entity is dropped, as in the published runs.
+    Each cluster left stands for its first mention that is no pronoun, else for its first mention. Every
+    cluster of the predicted side is compared with its best partner on the gold side, by F1 of lower-case
     words. The question is valid if and only if all have F1 > 0, and both sides have the same number
     of clusters; nothing on either side is valid.
 
     With *match* "em" the question is valid instead if and only if ``rewrite_from_clusters`` makes the
-    same of it on both sides; the mentions are paired all the same.
+    same of it on both sides; the mentions are paired all the same, and *skip_entity* changes no verdict.
 
     The rule's quirks, kept on purpose:
 
@@ -81,8 +83,8 @@ def compare(
     predicted one ``open``. ``overlap`` is the F1 of the pair. Where the numbers differ the rule sets
     every F1 to 0, so a question can be invalid though no pair has drifted.
     """
-    gold = _compared(gold_document, gold_clusters)
-    predicted = _compared(predicted_document, predicted_clusters)
+    gold = _compared(gold_document, gold_clusters, skip_entity)
+    predicted = _compared(predicted_document, predicted_clusters, skip_entity)
     if len(gold) == len(predicted):
         mentions = tuple(
             _mention_drift(replace(max(gold, key=lambda g: _overlap(g, p)), mention=p.mention), p)
@@ -102,44 +104,60 @@ def compare(
 
 def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> str:
     """
-    The document's question with every mention replaced by its cluster's first naming mention.
+    The document's question with its mentions replaced by what their clusters name, as by the program.
 
-    Unlike the published program's output, the text is not tokenised and possessives are English
-    ("Ann Lee's voice"). A mention that already says the same, or lies inside one that was replaced,
-    stays. A cluster that names nothing changes nothing.
+    A cluster is named by its first mention that has a word which is no pronoun. Its other mentions give way
+    to that one, with the mentions inside it replaced likewise, unless they hold its words already ("the
+    singer Frank Zappa" for "Zappa" stays). A mention inside one that was replaced goes with it.
+
+    Unlike the program's output, the text is not tokenised and possessives are English ("Ann Lee's voice");
+    of mentions that begin alike the longest is replaced, where the program takes any; a cluster of pronouns
+    alone changes nothing, where the program puts its first one for the others ("He" for "his").
     """
-    text, question_start = document.text(), len(document.context())
-    names: dict[Span, str] = {}
+    text = document.text()
+    names: dict[Span, Span] = {}
     for cluster in clusters:
-        spans = sorted(span for span in cluster if span.start < span.end)
-        naming = _naming(text, spans)
-        name = "" if naming is None else tidy(_of(text, naming))
-        for span in spans:
-            if name and span != naming and question_start <= span.start and span.end <= len(text):
-                names.setdefault(span, name)
-    pieces: list[str] = []
-    done = question_start
-    for span in sorted(names, key=lambda span: (span.start, -span.end)):
-        if span.start < done:
+        spans = sorted(span for span in cluster if 0 <= span.start < span.end <= len(text))
+        naming = next((span for span in spans if set(_lowered(_of(text, span))) - PRONOUNS), None)
+        if naming is None:
             continue
-        mention = question_mention(document, span)
-        name = names[span]
-        if mention.possessive:
-            name = with_possessive(name, plural=mention.kind == "they")
-        if at_sentence_start(document.question, mention.start):
+        name = " ".join(_lowered(_of(text, naming)))
+        for span in spans:
+            if span != naming and name not in " ".join(_lowered(_of(text, span))):
+                names.setdefault(span, naming)
+    question_start = len(document.context())
+    return _with_names(text, Span(start=question_start, end=len(text)), names, question_start)
+
+
+def _with_names(text: str, whole: Span, names: Mapping[Span, Span], question_start: int) -> str:
+    """*whole* of *text* with each outermost span of *names* in it replaced by what *names* says."""
+    pieces: list[str] = []
+    done = whole.start
+    for span in sorted(names, key=lambda span: (span.start, -span.end)):
+        if span.start < done or span.end > whole.end:
+            continue
+        # Two clusters can name each other ("her song" of "her", "her" of "her song"): each span once.
+        rest = {other: naming for other, naming in names.items() if other != span}
+        name = tidy(_with_names(text, names[span], rest, question_start))
+        if is_possessive(_of(text, span), text[span.end : whole.end]):
+            name = with_possessive(name, plural=kind_of(_of(text, span)) == "they")
+        place = span.start - question_start
+        if place >= 0 and at_sentence_start(text[question_start:], place):
             name = capitalized(name)
         pieces += [text[done : span.start], name]
         done = span.end
-    return "".join([*pieces, text[done:]])
+    return "".join([*pieces, text[done : whole.end]])
 
 
-def _compared(document: Document, clusters: Sequence[Cluster]) -> list[Reading]:
+def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[Reading]:
     """Of each cluster that ends in the question its last mention, read as the mention that names it."""
     text, question_start = document.text(), len(document.context())
     kept: list[tuple[Span, Span]] = []
     for cluster in clusters:
         spans = sorted(span for span in cluster if 0 <= span.start < span.end <= len(text))
-        if spans and spans[-1].start >= question_start and not _is_entity(_of(text, spans[-1])):
+        if not spans or spans[-1].start < question_start:
+            continue
+        if not (skip_entity and _is_entity(_of(text, spans[-1]))):
             kept.append((spans[-1], _naming(text, spans) or spans[0]))
     return [
         Reading(mention=question_mention(document, last), antecedent=_of(text, named), source="cluster")
@@ -153,7 +171,7 @@ def _of(text: str, span: Span) -> str:
 
 def _naming(text: str, spans: Sequence[Span]) -> Span | None:
     """The first of *spans* that is no pronoun."""
-    return next((span for span in spans if " ".join(_said(_of(text, span))).lower() not in PRONOUNS), None)
+    return next((span for span in spans if " ".join(_lowered(_of(text, span))) not in PRONOUNS), None)
 
 
 @lru_cache(maxsize=4096)
@@ -162,13 +180,16 @@ def _said(text: str) -> tuple[str, ...]:
     return tuple(token.text for token in tokens(text))
 
 
+def _lowered(text: str) -> list[str]:
+    return [word.lower() for word in _said(text)]
+
+
 def _is_entity(text: str) -> bool:
     return all(word[0].isupper() for word in _said(text) if word not in _ARTICLES)
 
 
 def _overlap(gold: Reading, predicted: Reading) -> float:
-    first, second = ([word.lower() for word in _said(side.antecedent or "")] for side in (gold, predicted))
-    return word_f1(first, second)
+    return word_f1(_lowered(gold.antecedent or ""), _lowered(predicted.antecedent or ""))
 
 
 def _mention_drift(gold: Reading, predicted: Reading) -> MentionDrift:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
@@ -54,7 +54,13 @@ class Document:
         return [*heading, *background, *said, QUESTION_MARK]
 
 
-def recorded_document(conversation: Conversation, depth: int, *, window: int, background: bool) -> Document:
+BackgroundUse = bool | Literal["alone"]
+"""Title, section and background text, none of them, or the background text ``alone``."""
+
+
+def recorded_document(
+    conversation: Conversation, depth: int, *, window: int, background: BackgroundUse
+) -> Document:
     """The question at *depth* (1-based) after the recorded ones; an unknown gold answer is left out."""
     turns = [
         Exchange(question=turn.question, answer=turn.gold_answer or "")
@@ -65,14 +71,20 @@ def recorded_document(conversation: Conversation, depth: int, *, window: int, ba
 
 
 def document_of(
-    conversation: Conversation, question: str, turns: Sequence[Exchange], *, window: int, background: bool
+    conversation: Conversation,
+    question: str,
+    turns: Sequence[Exchange],
+    *,
+    window: int,
+    background: BackgroundUse,
 ) -> Document:
-    """*question* after the last *window* of *turns* and, with *background*, title, section and background."""
+    """*question* after the last *window* of *turns* and what *background* says of the conversation."""
+    titled = background is True
     return Document(
         question=question,
         turns=tuple(turns[max(0, len(turns) - window) :]),
-        title=conversation.title if background else "",
-        section=conversation.section if background else "",
+        title=conversation.title if titled else "",
+        section=conversation.section if titled else "",
         background=conversation.background if background else "",
     )
 

@@ -11,9 +11,9 @@ princeton-nlp/EvalConvQA), for scripts that read those.
   Found`` and ``Filtered`` (turn ids).
 
 The names' parts are the program's: the model's name is the system's here, the option the policy's
-label; *entities* is ``skipent`` where drift was detected by the published rule, which leaves capitalised
-mentions out, else ``keptent``; *start* and *end* are the range of dialogs. Where we know more than the
-program: ``Rewritten`` holds what ``augment`` asked too, and ``Not Found`` the turns whose rewriting
+label; *entities* is ``skipent`` where drift was detected by the published rule without capitalised
+mentions (``skip_entity``), else ``keptent``; *start* and *end* are the range of dialogs. Where we know more
+than the program: ``Rewritten`` holds what ``augment`` asked too, and ``Not Found`` the turns whose rewriting
 failed, which were asked as recorded as well. As there, an invalid question is listed as rewritten or
 replaced even when its new wording is the old one.
 """
@@ -43,11 +43,14 @@ _BY_EDIT: dict[str, Category] = {
 _BY_POLICY: dict[str, Category] = {"rewrite": "Rewritten", "replace": "Replaced"}
 
 
-def write_evalconvqa(records: Iterable[TurnRecord], conversations: Sequence[str], folder: Path) -> list[Path]:
+def write_evalconvqa(
+    records: Iterable[TurnRecord], conversations: Sequence[str], folder: Path, *, skip_entity: bool = True
+) -> list[Path]:
     """
     Write both files for each system and policy into *folder*, which is made if need be.
 
-    *conversations* are the data's ids in order. A conversation without a record is in neither file.
+    *conversations* are the data's ids in order, *skip_entity* is the run's setting. A conversation without
+    a record is in neither file.
     Returns the files, in order.
 
     Raises:
@@ -66,7 +69,10 @@ def write_evalconvqa(records: Iterable[TurnRecord], conversations: Sequence[str]
             for index, conversation in enumerate(conversations)
             if conversation in played
         ]
-        stem = _stem(group, [r for _, turns in indexed for r in turns], len(conversations))
+        skips = skip_entity and any(
+            r.drift is not None and r.drift.mode == "evalconvqa" for _, turns in indexed for r in turns
+        )
+        stem = _stem(group, "skipent" if skips else "keptent", len(conversations))
         stems[stem] += 1
         if stems[stem] > 1:  # two names that look the same once they are fit for a file
             stem = f"{stem}_{stems[stem]}"
@@ -107,7 +113,6 @@ def _predictions(turns: Sequence[TurnRecord]) -> dict[str, list[str]]:
     }
 
 
-def _stem(group: Group, records: Sequence[TurnRecord], end: int) -> str:
-    published = any(r.drift is not None and r.drift.mode == "evalconvqa" for r in records)
+def _stem(group: Group, entities: str, end: int) -> str:
     names = (re.sub(r"[^\w.()=,+-]+", "-", name) for name in (group.system, group.policy))
-    return "_".join([*names, "skipent" if published else "keptent", "0", str(end)])
+    return "_".join([*names, entities, "0", str(end)])

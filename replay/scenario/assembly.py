@@ -142,8 +142,10 @@ def _all(parts: Mapping[str, T | None]) -> dict[str, T]:
 def _detector(
     builder: PartBuilder, service: CoreferenceService | None, drift: DriftSection
 ) -> DriftDetector | None:
-    if drift.match != "f1" and drift.mode != "evalconvqa":
-        builder.fault("drift.match", f'"{drift.match}" needs mode: evalconvqa, whose setting it is')
+    if drift.mode != "evalconvqa":
+        for key, chosen in (("match", drift.match != "f1"), ("skip_entity", not drift.skip_entity)):
+            if chosen:
+                builder.fault(f"drift.{key}", "needs mode: evalconvqa, whose setting it is")
     threshold = drift.threshold
     if drift.precision is not None:
         if drift.mode != "strict":
@@ -153,7 +155,7 @@ def _detector(
         threshold = drift_strict.threshold_for(drift.precision)
     if service is None:
         return None
-    for key in ("mode", "threshold", "match"):
+    for key in ("mode", "threshold", "match", "skip_entity"):
         if service.asked is not None and key in drift.model_fields_set:
             builder.fault(
                 f"drift.{key}", f'resolver "{drift.resolver}" gives the verdict itself; leave it out'
@@ -166,6 +168,7 @@ def _detector(
         threshold=threshold,
         min_similarity=drift.semantic.min_similarity if drift.semantic else None,
         match=drift.match,
+        skip_entity=drift.skip_entity,
     )
 
 

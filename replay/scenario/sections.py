@@ -66,7 +66,8 @@ class DriftSection(Section):
     resolver: str = "embedded"
     settings: dict[str, Any] = Field(default_factory=dict)
     window: int = Field(default=2, ge=0)
-    background: bool = True
+    background: Literal[True, False, "alone"] = True
+    """Whether the resolver reads title, section and background text, or the text ``alone``."""
     mode: Literal["strict", "hard", "evalconvqa"] = "strict"
     threshold: float | None = Field(default=None, ge=0, le=1)
     """From which probability on ``strict`` calls a question drifted; the rule's own when left out."""
@@ -74,6 +75,8 @@ class DriftSection(Section):
     """Instead of ``threshold``: the one from which on so large a share of drifted questions really were."""
     match: Literal["f1", "em"] = "f1"
     """What ``evalconvqa`` compares: words of antecedents, or whole questions with mentions replaced."""
+    skip_entity: bool = True
+    """Whether ``evalconvqa`` passes over mentions that are capitalised entities, as the published runs do."""
     semantic: SemanticSection | None = None
     nlp_workers: int = Field(default=1, ge=0, le=64)
     """Worker processes; 0 resolves in the main process, which disturbs the latencies."""

@@ -9,6 +9,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.history import Played
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.drift import DriftDetector
+from replay.coreference.resolver import recorded_document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, conversation, detector
@@ -81,6 +82,10 @@ async def test_settings_that_nobody_chose_are_not_in_the_signature():
 
         assert plain.signature == f"coref:{drift.service.signature}|drift:strict-{STRICT}|window:2"
         assert replace(plain, background=False).signature == f"{plain.signature}|background:no"
+        assert replace(plain, background="alone").signature == f"{plain.signature}|background:alone"
+        assert replace(plain, skip_entity=False).signature.endswith(
+            f"|drift:strict-{STRICT}+keptent|window:2"
+        )
         assert replace(plain, min_similarity=0.5).signature == plain.signature  # there is no encoder
         assert replace(plain, match="em").signature.endswith(f"|drift:strict-{STRICT}+em|window:2")
         defaults = DriftDetector(service=drift.service)
@@ -101,6 +106,23 @@ async def test_under_the_published_rule_only_what_was_answered_stands_in_both_hi
 
     assert (alone.drift.mentions, alone.published) == ((), SINGER.turns[1].question)
     assert told.published == "Where was Alice Okafor born?"
+
+
+@pytest.mark.parametrize(
+    ("background", "text"),
+    [
+        (True, "Ann Lee. Early life. She sang. <Q> Who?"),
+        (False, "<Q> Who?"),
+        # As the published program puts it together.
+        ("alone", "She sang. <Q> Who?"),
+    ],
+)
+def test_what_is_read_of_a_conversation_can_be_chosen(background, text):
+    talk = replace(
+        conversation(("Who?", "Ann.")), title="Ann Lee", section="Early life", background="She sang."
+    )
+
+    assert recorded_document(talk, 1, window=2, background=background).text() == text
 
 
 async def test_gold_readings_are_of_the_recorded_conversation():

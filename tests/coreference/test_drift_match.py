@@ -19,7 +19,7 @@ def test_em_belongs_to_the_published_rule(tmp_path):
         "drift": {"match": "em", "mode": "evalconvqa"},
     }
     (signature,) = [p.signature for p in assemble(load_scenario(scenario)).policies.values()]
-    assert "drift:evalconvqa-1+em" in signature
+    assert "drift:evalconvqa-2+em" in signature
     scenario["drift"] = {"match": "em"}
     with pytest.raises(ScenarioError, match="needs mode: evalconvqa"):
         assemble(load_scenario(scenario))

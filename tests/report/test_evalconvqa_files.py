@@ -97,6 +97,11 @@ def test_every_edit_has_its_place(tmp_path):
     assert '"qid": []' in files["predictions_bert_filter_skipent_0_2.json"]
 
 
+def test_the_names_say_whether_entities_were_compared(tmp_path):
+    (first, _) = write_evalconvqa([turn(1)], ["C_b"], tmp_path, skip_entity=False)
+    assert first.name == "predictions_bert_rewrite_keptent_0_1.json"
+
+
 def test_a_failed_ask_has_no_prediction(tmp_path):
     files = written(tmp_path, turn(1), turn(2, answer=None))
     assert json.loads(next(iter(files.values())))["qid"] == ["C_b_q#0"]

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from replay.cli import app
 from replay.core.errors import ScenarioError
 from replay.coreference import drift_strict, semantic, service
 from tests.scenario.keys import key, played
@@ -112,6 +114,11 @@ async def test_the_title_is_looked_at_unless_it_is_not_to_be(tmp_path):
     }
     assert antecedents(await drift(tmp_path, talk=talk))[0] == "Tori Amos"
     assert antecedents(await drift(tmp_path, talk=talk, background=False)) == [None]
+    assert antecedents(await drift(tmp_path, talk=talk, background="alone")) == [None]
+    talk["background"] = "Tori Amos is a singer."
+    assert antecedents(await drift(tmp_path, talk=talk, background="alone")) == ["Tori Amos"]
+    with pytest.raises(ScenarioError, match=r"drift\.background"):
+        await drift(tmp_path, background="only")
 
 
 @key("drift.mode")
@@ -172,6 +179,20 @@ async def test_antecedents_or_whole_questions_are_compared(tmp_path):
     }
     assert found["f1"][1] is True
     assert found["em"][1] is False
+
+
+@key("drift.skip_entity")
+async def test_capitalised_mentions_are_compared_if_they_are_not_to_be_skipped(tmp_path):
+    talk = {**SINGER, "turns": [SINGER["turns"][0], {"question": "She was born where?"}]}
+    for skips, files in ((True, "skipent"), (False, "keptent")):
+        section = {"nlp_workers": 0, "mode": "evalconvqa", "skip_entity": skips}
+        run = await played(tmp_path, talks=[talk], system=OTHER, policies=["pred"], drift=section)
+        assert [record.drift.valid for record in run.records()] == [True, skips]
+        out = tmp_path / files
+        CliRunner().invoke(app, ["export", str(run.folder), "--table", "evalconvqa", "--out", str(out)])
+        assert (out / f"predictions_s_pred_{files}_0_1.json").exists()
+    with pytest.raises(ScenarioError, match=r"drift\.skip_entity +needs mode: evalconvqa"):
+        await drift(tmp_path, skip_entity=False)
 
 
 class Toy:

@@ -122,9 +122,9 @@ def _how(file: ScenarioFile) -> Iterable[Fact]:
     scenario, drift = file.scenario, file.scenario.drift
     data = ", ".join(scenario.data.paths)
     yield Fact("Data", f"{data} ({scenario.data.format})" if scenario.data.format else data)
-    context = "with" if drift.background else "without"
+    context = {True: "with title and background", False: "without background", "alone": "background alone"}
     rule = "" if drift.resolver == "llm" else f", {drift.mode}"  # a model gives the verdict itself
-    yield Fact("Resolver", f"{drift.resolver}{rule}, window {drift.window}, {context} background")
+    yield Fact("Resolver", f"{drift.resolver}{rule}, window {drift.window}, {context[drift.background]}")
     judges = [str(one.settings.get("name", one.name)) for one in scenario.judges]
     yield Fact("Judges", ", ".join(judges) or "none")
     yield Fact("Scenario", file.source, is_code=True)
