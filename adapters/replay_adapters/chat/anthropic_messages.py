@@ -31,6 +31,7 @@ class MessageEvent(msgspec.Struct, gc=False):
 
     type: str = ""
     delta: MessageDelta | None = None
+    content_block: Any = None
     message: Any = None
     usage: Any = None
     error: Any = None
@@ -74,6 +75,8 @@ class Messages:
             finish=finish,
             refused=finish == "refusal",
         )
+        for block in blocks:
+            _take_tool(block, found)
         found.take_usage(_usage(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
@@ -94,6 +97,8 @@ class Messages:
                 for usage in (started, event.usage):
                     if isinstance(usage, dict):
                         counts.update({name: count for name, count in usage.items() if count is not None})
+            elif event.type == "content_block_start":
+                _take_tool(event.content_block, streamed)
             elif event.type == "message_stop":
                 streamed.complete = True
             elif event.type == "error":
@@ -102,6 +107,11 @@ class Messages:
         streamed.refused = streamed.finish == "refusal"
         streamed.usage = _usage(counts)
         return streamed
+
+
+def _take_tool(block: Any, found: Streamed) -> None:
+    if isinstance(block, dict) and block.get("type") == "tool_use":
+        found.take_tool(block.get("name"))
 
 
 def _usage(usage: Any) -> Usage | None:
@@ -132,6 +142,7 @@ def _event(value: Any) -> MessageEvent:
     return MessageEvent(
         type=str(value.get("type")),
         delta=found,
+        content_block=value.get("content_block"),
         message=value.get("message"),
         usage=value.get("usage"),
         error=value.get("error"),

@@ -173,6 +173,12 @@ def _without_text(reply: HttpReply, found: Streamed) -> AdapterReplyError:
     """An error that says why there is no text."""
     if found.refused:
         why, step = "answered with a refusal of the model", "that is all it has to say to this question"
+    elif found.tools:
+        why = f"answered with a call of {', '.join(found.tools)} in the place of a text"
+        step = (
+            "no tool is run here: leave tools out of extra, or set its tool_choice to none where the server "
+            "adds them; or ask the program that runs the tools"
+        )
     else:
         why = f"answered without a text (finish_reason {found.finish!r})"
         cut = found.finish in ("length", "max_output_tokens", "max_tokens")

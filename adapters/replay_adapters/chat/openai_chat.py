@@ -20,6 +20,8 @@ class Delta(msgspec.Struct, gc=False):
 
     content: str | None = None
     refusal: str | None = None
+    tool_calls: Any = None
+    function_call: Any = None
 
 
 class ChunkChoice(msgspec.Struct, gc=False):
@@ -79,6 +81,7 @@ class ChatCompletions:
             refused=isinstance(message.get("refusal"), str),
             logprobs=_logprobs(choice),
         )
+        _take_tools(message.get("tool_calls"), message.get("function_call"), found)
         found.take_usage(usage_of(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
@@ -94,8 +97,9 @@ class ChatCompletions:
                 if text := choice.text if delta is None else delta.content:
                     add_piece(text)
                     add_read(read)
-                elif delta is not None and delta.refusal:
-                    streamed.refused = True
+                elif delta is not None:
+                    streamed.refused = streamed.refused or bool(delta.refusal)
+                    _take_tools(delta.tool_calls, delta.function_call, streamed)
                 if choice.logprobs is not None:
                     logprobs.append(choice.logprobs)
                 if not choice.finish_reason:
@@ -110,6 +114,16 @@ class ChatCompletions:
         if logprobs:
             streamed.logprobs = logprobs_of([one for item in logprobs for one in _content(item)])
         return streamed
+
+
+def _take_tools(calls: Any, function: Any, streamed: Streamed) -> None:
+    """Take the names of the tools in *calls*, and of the *function*, which is what they were before."""
+    listed = (
+        [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    )
+    for called in (*listed, function):
+        if isinstance(called, dict):
+            streamed.take_tool(called.get("name"))
 
 
 def _take_rest(reply: HttpReply, chunk: Chunk, streamed: Streamed) -> None:
@@ -167,6 +181,8 @@ def _chunk(value: Any) -> Chunk:
                     delta=Delta(
                         content=text_in(delta.get("content")),
                         refusal=refusal if isinstance(refusal, str) else None,
+                        tool_calls=delta.get("tool_calls"),
+                        function_call=delta.get("function_call"),
                     )
                     if isinstance(delta, dict)
                     else None,

@@ -24,6 +24,7 @@ class ResponseEvent(msgspec.Struct, gc=False):
     type: str = ""
     delta: Any = None
     logprobs: Any = None
+    item: Any = None
     response: Any = None
     error: Any = None
     code: Any = None
@@ -69,6 +70,8 @@ class Responses:
             refused=any("refusal" in part for part in parts),
             logprobs=logprobs_of(logprobs) if logprobs else None,
         )
+        for item in value["output"]:
+            _take_tool(item, found)
         found.take_usage(_usage(value), value.get("usage"), reply.headers)
         return found
 
@@ -85,6 +88,8 @@ class Responses:
                     logprobs += event.logprobs
             elif event.type == "response.refusal.delta":
                 streamed.refused = streamed.refused or bool(event.delta)
+            elif event.type == "response.output_item.added":
+                _take_tool(event.item, streamed)
             elif event.type == "error":
                 told = {"code": event.code, "message": event.message}
                 raise error_told(reply, told if event.error is None else event.error)
@@ -98,6 +103,11 @@ class Responses:
         if logprobs:
             streamed.logprobs = logprobs_of(logprobs)
         return streamed
+
+
+def _take_tool(item: Any, found: Streamed) -> None:
+    if isinstance(item, dict) and item.get("type") in ("function_call", "custom_tool_call"):
+        found.take_tool(item.get("name"))
 
 
 def _usage(response: Mapping[str, Any]) -> Usage | None:
@@ -141,5 +151,5 @@ def _event(value: Any) -> ResponseEvent:
     """An event of any shape."""
     if not isinstance(value, dict):
         return ResponseEvent()
-    known: Sequence[str] = ("delta", "logprobs", "response", "error", "code", "message")
+    known: Sequence[str] = ("delta", "logprobs", "item", "response", "error", "code", "message")
     return ResponseEvent(type=str(value.get("type")), **{name: value.get(name) for name in known})

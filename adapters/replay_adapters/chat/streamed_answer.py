@@ -53,9 +53,16 @@ class Streamed:
     """Why the model stopped, in the system's word."""
     refused: bool = False
     """The model refused to answer."""
+    tools: list[str] = field(default_factory=list)
+    """Names of the tools that it wants to be called, each once."""
     usage: Usage | None = None
     cost_usd: float | None = None
     logprobs: tuple[TokenLogprobs, ...] | None = None
+
+    def take_tool(self, name: Any) -> None:
+        """A call of the tool *name*; of a call that comes in pieces only the first has one."""
+        if isinstance(name, str) and name and name not in self.tools:
+            self.tools.append(name)
 
     def take_usage(self, usage: Usage | None, told: Any, headers: Mapping[str, str] | None = None) -> None:
         """
