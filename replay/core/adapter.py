@@ -101,6 +101,11 @@ class Adapter(Protocol):
     def history(self) -> HistoryKeeper: ...
 
     def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
-        """Open a session for *conversation*; its gold answers and standalone questions are not the
-        system's to see, its passages and background are."""
+        """
+        Open a session for *conversation*; its gold answers and standalone questions are not the system's to
+        see, its passages and background are.
+
+        An AdapterError on leaving it means that it could not be closed: it is kept with the run, and no
+        turn fails for it.
+        """
         ...

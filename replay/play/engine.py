@@ -19,7 +19,7 @@ from replay.core.record import TurnRecord
 from replay.play.first_failure import first_failure
 from replay.play.gc_pause import quiet_collector
 from replay.play.loop_lag import LagSummary, LoopLag
-from replay.play.player import OnFailure, Play, Player, RecordSink, System
+from replay.play.player import OnFailure, Play, Player, RecordSink, System, Unclosed
 
 FETCHED_AT_ONCE = 32
 FETCHING_S = 0.005
@@ -56,6 +56,7 @@ async def play_all(
     observer: Observer | None = None,
     clock: Callable[[], float] = perf_counter,
     keep_raw: Callable[[RawReply], None] | None = None,
+    unclosed: Unclosed = lambda _, __: None,
 ) -> LagSummary:
     """
     Play everything that *plays* yields, at most *concurrency* conversations at a time.
@@ -67,7 +68,15 @@ async def play_all(
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
     sink = NotifyingSink(sink, observer) if observer else sink
-    player = Player(patience, sink, clock=clock, start=clock(), on_failure=on_failure, keep_raw=keep_raw)
+    player = Player(
+        patience,
+        sink,
+        clock=clock,
+        start=clock(),
+        on_failure=on_failure,
+        keep_raw=keep_raw,
+        unclosed=unclosed,
+    )
     source = SharedIterator(plays)
 
     async def keep_playing() -> None:

@@ -11,11 +11,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, cast
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
 from replay.core.asking.patience import Patience, PatientAsker, UnopenedSession
 from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError
 from replay.core.history import Played
@@ -67,6 +69,10 @@ class RecordSink(Protocol):
         ...
 
 
+Unclosed = Callable[[Play, AdapterError], None]
+"""Told of a session that could not be closed once its play was over."""
+
+
 class Player:
     """Plays conversations one by one; between them it knows only how its systems stand."""
 
@@ -80,6 +86,7 @@ class Player:
         on_failure: OnFailure = "stop",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep_raw: Callable[[RawReply], None] | None = None,
+        unclosed: Unclosed = lambda _, __: None,
     ) -> None:
         """
         *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry,
@@ -92,6 +99,7 @@ class Player:
         self._start = start
         self._on_failure = on_failure
         self._keep_raw = keep_raw
+        self._unclosed = unclosed
 
     async def play(self, play: Play, pacer: Pacer | None = None) -> None:
         """
@@ -117,7 +125,8 @@ class Player:
             system = f'system "{play.system.name}" fails'
             try:
                 with blaming(f'{system} to open conversation "{conversation.id}"'):
-                    session = await stack.enter_async_context(play.system.adapter.session(conversation))
+                    opening = opened_session(play.system.adapter, conversation, partial(self._unclosed, play))
+                    session = await stack.enter_async_context(opening)
             except AdapterError as error:
                 session = UnopenedSession(error)
             for depth in range(len(played) + 1, len(conversation.turns) + 1):

@@ -23,6 +23,7 @@ from replay.runs.new_run import new_store
 from replay.runs.rerun_plan import Rerun
 from replay.runs.run import Run
 from replay.runs.stress.levels import check_hosts, play_under_load
+from replay.runs.unclosed_sessions import keep_unclosed
 from replay.scenario.assembly import Assembly, assemble
 from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario
 from replay.scenario.shipped import find_scenario
@@ -171,6 +172,7 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
                 on_failure=settings.on_failure,
                 observer=observer,
                 keep_raw=partial(store.add_raw, most_bytes=settings.raw_limit_bytes),
+                unclosed=partial(keep_unclosed, store),
             )
         store.add_event("loop-lag", lag)
         if rerun:

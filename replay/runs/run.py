@@ -171,6 +171,7 @@ class Run:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.runs.rerun_notes import again_remarks
         from replay.runs.resolver_asks import resolver_remarks
+        from replay.runs.unclosed_sessions import unclosed_remarks
         from replay.scorers.judges.notes import remarks
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
@@ -181,6 +182,7 @@ class Run:
         with self._opened() as store:
             again = again_remarks(*store.count_superseded())
             asked = resolver_remarks(store)
+            unclosed = unclosed_remarks(store)
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -188,7 +190,7 @@ class Run:
             ),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
-            remarks=(*again, *asked, *remarks(judged)),
+            remarks=(*again, *asked, *unclosed, *remarks(judged)),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from replay.cli.serving.request import BadRequest, ChatQuestion
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
+from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange
@@ -29,7 +30,7 @@ class _Open:
 
 async def _open(adapter: Adapter, conversation: Conversation) -> _Open:
     stack = AsyncExitStack()
-    return _Open(await stack.enter_async_context(adapter.session(conversation)), stack.aclose)
+    return _Open(await stack.enter_async_context(opened_session(adapter, conversation)), stack.aclose)
 
 
 class IdleSessions:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.asking.circuit_breaker import Breaker
 from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError
 from replay.core.secret_hiding import hide_in_error, hide_in_reply
@@ -179,9 +180,8 @@ class _SessionForEachAsk:
         self._about = about
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        async with self._adapter.session(Conversation(id=self._about, turns=())) as session:
-            reply = await session.ask(request)
-        return reply  # noqa: RET504 - inside, mypy sees a session that could swallow a failure
+        async with opened_session(self._adapter, Conversation(id=self._about, turns=())) as session:
+            return await session.ask(request)
 
 
 class UnopenedSession:

@@ -1,0 +1,68 @@
+"""An adapter's session around what is asked in it: failing to close it is told, and hides nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
+from replay.core.asking.patience import Patience, PatientAsker
+from replay.core.asking.session import opened_session
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterConnectionError, AdapterError
+from replay.core.secret_hiding import keep_secret
+
+TALK = Conversation(id="c", turns=())
+KEY = "sk-session-0815-4711"
+
+
+class Jammed:
+    """Answers, and can't close a session."""
+
+    history: HistoryKeeper = "server"
+    name = "jammed"
+    limit = None
+
+    @property
+    def adapter(self) -> Jammed:
+        return self
+
+    @asynccontextmanager
+    async def session(self, conversation: Conversation) -> AsyncIterator[Jammed]:
+        try:
+            yield self
+        finally:
+            raise AdapterConnectionError(f"jammed, {KEY}")
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        return ChatReply(text="Yes.")
+
+
+async def test_a_session_that_cannot_be_closed_is_told_without_keys() -> None:
+    keep_secret(KEY)
+    told: list[AdapterError] = []
+
+    async with opened_session(Jammed(), TALK, told.append) as session:
+        assert (await session.ask(ChatRequest(question="Q?", history=(), depth=1))).text == "Yes."
+
+    assert [str(error) for error in told] == ["jammed, ***"]
+
+
+async def test_what_went_wrong_in_a_session_gets_out_all_the_same() -> None:
+    told: list[AdapterError] = []
+
+    with pytest.raises(KeyboardInterrupt):
+        async with opened_session(Jammed(), TALK, told.append):
+            raise KeyboardInterrupt
+
+    assert len(told) == 1
+
+
+async def test_an_answer_is_not_lost_with_its_session() -> None:
+    request = ChatRequest(question="Q?", history=(), depth=1)
+
+    reply = await PatientAsker(Patience()).reply(Jammed(), request, about="a question", place=())
+
+    assert reply.text == "Yes."
