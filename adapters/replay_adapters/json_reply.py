@@ -70,9 +70,8 @@ class ReplyPath:
             return None
 
     def holds(self, reply: Received, value: Any) -> bool:
-        """Whether something true stands there, as JMESPath has it: 0 is, nothing and empty things aren't."""
-        found = self.find(reply, value)
-        return found is not None and found is not False and found not in ("", [], {})
+        """Whether something true stands there."""
+        return is_true(self.find(reply, value))
 
     def text(self, reply: Received, value: Any) -> str:
         """
@@ -121,6 +120,11 @@ class ReplyPath:
             f"{reply.excerpt()}; check the path against this reply",
             status=reply.status,
         )
+
+
+def is_true(value: Any) -> bool:
+    """Whether *value* is true as JMESPath has it: 0 is, nothing (null), false and empty things aren't."""
+    return value is not None and value is not False and value not in ("", [], {})
 
 
 def spelt_out(value: Any) -> str | None:

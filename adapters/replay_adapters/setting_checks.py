@@ -117,16 +117,18 @@ def _filled_in(text: str, setting: str) -> str:
     return _VARIABLE.sub(lambda match: from_environment(match[1], setting), text)
 
 
-def check_variables(value: Any, setting: str, *, more: Sequence[str] = ()) -> None:
+def check_variables(
+    value: Any, setting: str, *, more: Sequence[str] = (), unknown: Sequence[str] = ()
+) -> None:
     """
-    *more* are variables that this setting knows beside those that all know.
+    *more* are variables that this setting knows beside those that all know, *unknown* those that it doesn't.
 
     Raises:
         ValueError: a template in *value* uses a variable that there is none of.
     """
     from jinja2 import TemplateSyntaxError
 
-    known = (*_variables(), *more)
+    known = tuple(name for name in (*_variables(), *more) if name not in unknown)
     for place, text in _texts(value, setting):
         try:
             used = variables_in(text)

@@ -83,7 +83,9 @@ class _Lines:
 class ServerSentEvents:
     """Reads of an event stream, one after another."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, dataless: bool = False) -> None:
+        """*dataless* gives events with a name and no data too, which browsers pass over and servers send."""
+        self._dataless = dataless
         self._lines = _Lines()
         self._data: list[bytes] = []
         self._name = b""
@@ -105,7 +107,7 @@ class ServerSentEvents:
             elif line:
                 self._field(line)
             else:
-                if self._data:
+                if self._data or (self._dataless and self._name):
                     events.append(StreamEvent(b"\n".join(self._data), self._name))
                     self._data.clear()
                 self._name = b""

@@ -32,11 +32,14 @@ STATUSES = {
 (https://docs.anthropic.com/en/api/errors) call an error, the status that it has outside of a stream."""
 
 
+_CODES = ("code", "status", "status_code", "type")
+
+
 def error_told(reply: HttpReply, error: Any) -> AdapterError:
     """*error*, an object or a text, as its code says."""
     status = None
     if isinstance(error, dict):
-        status = next(filter(None, (_status(error.get(key)) for key in ("code", "status", "type"))), None)
+        status = next(filter(None, (_status(error.get(key)) for key in _CODES)), None)
     said = reply.excerpt(encode_json(error))
     step = next_step(status or 400, {}, "check the key it wants")
     return refused(status, f"{reply.place} told of an error in its reply: {said}; {step}", reached=True)

@@ -128,18 +128,20 @@ def check_event_stream(reply: HttpReply) -> None:
         )
 
 
-def decoded(reply: HttpReply, event: StreamEvent, number: int) -> Any:
+def decoded(
+    reply: HttpReply, event: StreamEvent, number: int, decode: Callable[[bytes], Any] = decode_json
+) -> Any:
     """
-    The JSON value in *event*, the *number*-th of *reply*.
+    The value in *event*, the *number*-th of *reply*, as *decode* reads it.
 
     Raises:
         AdapterReplyError: there is none.
     """
     try:
         try:
-            return decode_json(event.data)
+            return decode(event.data)
         except UnicodeDecodeError:  # a reader of event streams puts marks for what isn't UTF-8
-            return decode_json(event.data.decode("utf-8", "replace").encode())
+            return decode(event.data.decode("utf-8", "replace").encode())
     except ValueError as error:
         raise AdapterReplyError(
             f"{reply.place}: event {number} of the stream can't be read as JSON ({error}): "

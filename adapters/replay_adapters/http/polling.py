@@ -1,5 +1,5 @@
 """
-The answer of an asynchronous job: submitted, then asked for until it is done.
+The answer of an asynchronous job: submitted, then asked for until it is done, or read from its event stream.
 
 The caller's deadline is the only one. The ask's latency runs from sending the job to the reply that has its
 answer, so it is exact to the interval of the polls.
@@ -34,8 +34,8 @@ class Poll:
 
     __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - how pydantic is told
 
-    until: str
-    """JMESPath that is true in the reply of a job that is done."""
+    until: str | None = None
+    """JMESPath that is true in the reply of a job that is done. A job whose answer is streamed has none."""
     url: str | None = None
     """Template of the job's address; ``{{submitted}}`` is the reply to its submission."""
     url_from: str | None = None
@@ -43,42 +43,67 @@ class Poll:
     header of that reply."""
     failed: str | None = None
     """JMESPath that is true, or says why, in the reply of a job that failed."""
-    every_s: float = 1.0
-    """Between polls; longer where a reply has a ``Retry-After``."""
+    every_s: float | None = None
+    """Between polls, 1 s when left out; longer where a reply has a ``Retry-After``."""
 
 
 class Poller:
     """Waits for the jobs of one system."""
 
-    def __init__(self, settings: Poll) -> None:
+    def __init__(self, settings: Poll, *, streams: bool) -> None:
         """
+        *streams* is whether a job's address is that of a stream, which is read once.
+
         Raises:
             ValueError: a setting is wrong.
         """
+        for name in ("until", "failed", "every_s"):
+            if streams and getattr(settings, name) is not None:
+                raise ValueError(
+                    f"poll.{name}: a job's stream is read once; leave it out, or leave out stream"
+                )
+        if not streams and settings.until is None:
+            raise ValueError(
+                "poll.until is missing: the JMESPath that is true in the reply of a job that is done"
+            )
         check_seconds("poll.every_s", settings.every_s)
         if settings.url is not None and settings.url_from is not None:
             raise ValueError("poll: both url and url_from are set; the job has one address")
-        self._every_s = settings.every_s
+        self._streams = streams
+        self._every_s = 1.0 if settings.every_s is None else settings.every_s
         self._until = ReplyPath(settings.until, "poll.until")
         self._failed = ReplyPath(settings.failed or None, "poll.failed")
         self._url_from = ReplyPath(settings.url_from or None, "poll.url_from")
         self._url = TextTemplate(settings.url) if settings.url else None
         check_variables(settings.url, "poll.url", more=("submitted",))
 
-    async def done(
+    async def answered(
         self, submitted: HttpReply, address: str, variables: Mapping[str, Any], get: Get
-    ) -> tuple[HttpReply, list[Any]]:
+    ) -> tuple[HttpReply, Any]:
         """
         The reply with the answer to *submitted*, a job that was sent to *address*, as if it were the reply
-        to the job itself; and the JSON of the submission's reply and of this one.
+        to the job itself; and the JSON of the submission's reply.
 
         *get* fetches an address with all that the system wants to see in a request.
 
         Raises:
             AdapterError: the job failed, or can't be asked for.
         """
+        try:
+            first = submitted.json() if submitted.raw.strip() else None
+            if self._streams:
+                reply = await get(self._address(submitted, first, address, variables))
+            else:
+                reply = await self._done(submitted, first, address, variables, get)
+        except AdapterError as error:
+            error.reached = True  # by the submission, whatever became of the requests after it
+            raise
+        return replace(reply, sent=submitted.sent), first
+
+    async def _done(
+        self, submitted: HttpReply, first: Any, address: str, variables: Mapping[str, Any], get: Get
+    ) -> HttpReply:
         # Many servers answer at once what they can; then there is nothing to wait for.
-        first = submitted.json() if submitted.raw.strip() else None
         reply, value = submitted, first
         url: str | None = None
         while not self._is_done(reply, value):
@@ -86,7 +111,7 @@ class Poller:
                 url = self._address(submitted, first, address, variables)
             reply = await self._next(url, get, _after(reply))
             value = reply.json()
-        return replace(reply, sent=submitted.sent), [first, value]
+        return reply
 
     def _is_done(self, reply: HttpReply, value: Any) -> bool:
         """

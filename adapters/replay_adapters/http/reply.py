@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
+from email.message import Message
 from typing import Any
 
 import msgspec
@@ -55,6 +57,22 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
     def excerpt(self, part: bytes | None = None) -> str:
         """The beginning of *part*, or of all that came, fit to be shown."""
         return excerpt(self.raw if part is None else part, self.secrets)
+
+    @property
+    def charset(self) -> str:
+        """The encoding of a text, as Python calls it; UTF-8 where none is named that there is."""
+        named = Message()
+        named["Content-Type"] = self.content_type
+        found = named.get_content_charset("utf-8")
+        try:
+            name = codecs.lookup(found).name
+        except LookupError:
+            name = "utf-8"
+        return "utf-8-sig" if name == "utf-8" else name  # without its byte order mark
+
+    def text(self) -> str:
+        """The body as a text, with marks for what can't be read in its encoding."""
+        return self.raw.decode(self.charset, "replace")
 
     def json(self) -> Any:
         """

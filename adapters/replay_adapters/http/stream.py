@@ -1,11 +1,13 @@
 """
-Any stream of JSON events: where the text is in each, and what ends it, by configuration alone.
+Any stream: where the text is in each of its events, and what ends it, by configuration alone.
 
-An event is the data of a server-sent event, or a line of JSON.
+An event is the data of a server-sent event, or its name and its data, or a line of JSON. A plain text that
+comes bit by bit is a stream too, whose events are the bits.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +33,10 @@ from replay_adapters.chat.streamed_answer import (
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import decode_json
-from replay_adapters.json_reply import ReplyPath, spelt_out
+from replay_adapters.json_reply import ReplyPath, is_true, spelt_out
 
-Format = Literal["sse", "json-lines"]
+Format = Literal["sse", "sse-named", "json-lines", "text"]
+Content = Literal["json", "text"]
 Join = Literal["concatenate", "last"]
 
 _MARK = re.compile(r"\[\w+\]")
@@ -54,13 +57,27 @@ class Events:
 class EventPaths:
     """Where in the events of a system's streams is what we want."""
 
-    def __init__(self, format: Format, piece: str, until: str | None, join: Join, error: str | None) -> None:
+    def __init__(
+        self,
+        format: Format,
+        *,
+        content: Content,
+        piece: str | None,
+        answer: str | None,
+        until: str | None,
+        join: Join,
+        error: str | None,
+    ) -> None:
         """
+        *content* is what the data of server-sent events hold.
+
         Raises:
             ValueError: a text is not a JMESPath.
         """
         self._format = format
-        self._piece = ReplyPath(piece, "piece")
+        self._content = content
+        self._piece = ReplyPath(piece or None, "piece")
+        self._answer = ReplyPath(answer or None, "answer")
         self._join = join
         self._error = ReplyPath(error or None, "error")
         self._until = until
@@ -83,15 +100,43 @@ class EventPaths:
         return StreamEnd(self._mark, ended)
 
     def _reader(self) -> EventReader:
-        return ServerSentEvents() if self._format == "sse" else JsonLines()
+        if self._format == "json-lines":
+            return JsonLines()
+        return ServerSentEvents(dataless=self._format == "sse-named")
 
     def _is_last(self, event: StreamEvent) -> bool:
         if self._mark:
             return event.data.strip() == self._mark
         try:
-            return self._ends(decode_json(event.data))
+            return self._ends(self._value(event, self._data(event.data)))
         except ValueError:
             return False  # told of once all have come
+
+    def _value(self, event: StreamEvent, data: Any) -> Any:
+        """What the paths look into."""
+        if self._format != "sse-named":
+            return data
+        return {"event": event.name.decode("utf-8", "replace") or "message", "data": data}
+
+    def _data(self, data: bytes) -> Any:
+        """
+        Raises:
+            ValueError: *data* is not JSON, though it should be.
+        """
+        if self._content == "text":
+            return data.decode("utf-8", "replace")
+        if self._format != "sse-named":
+            return decode_json(data)
+        if not data.strip():
+            return None
+        try:
+            return decode_json(data)
+        except ValueError:
+            # A few words beside events of JSON are common; JSON that breaks off is a fault.
+            text = data.decode("utf-8", "replace").strip()
+            if text[0] in '{["' and not _MARK.fullmatch(text):
+                raise
+            return text
 
     def _ends(self, value: Any) -> bool:
         """Whether *value* is that of the last event; one of another shape may tell of the beginning."""
@@ -105,20 +150,22 @@ class EventPaths:
             AdapterReplyError: there are none, or one of them isn't JSON.
             AdapterError: one of them tells of an error.
         """
+        if self._format == "text":
+            return _texts(reply)
         values: list[Any] = []
         positions: list[int] = []
         ended = self._until is None and reply.broken is None
         found = events_in(reply.reads, self._reader(), ended=reply.broken is None)
-        if not found and self._format == "sse":
+        if not found and self._format != "json-lines":
             check_event_stream(reply)
         for number, (event, read) in enumerate(found, 1):
-            if not event.data.strip():
+            if self._content == "json" and not event.data.strip() and not event.name:
                 continue
             if self._mark and event.data.strip() == self._mark:
                 ended = True
                 break
             try:
-                value = decoded(reply, event, number)
+                value = self._value(event, decoded(reply, event, number, self._data))
             except AdapterReplyError:
                 half = self._format == "json-lines" and _is_half_a_line(reply, event)
                 if half and number == len(found):
@@ -127,11 +174,15 @@ class EventPaths:
             values.append(value)
             positions.append(read)
             if told := self._error.find(reply, value):
-                raise error_told(reply, told)
+                raise error_told(reply, self._error_in(value) if told is True else told)
             if self._ends(value):
                 ended = True
                 break
         return Events(values=values, reads=positions, ended=ended)
+
+    def _error_in(self, value: Any) -> Any:
+        """What *value*, an event that is an error as a whole, says."""
+        return value["data"] or value if self._format == "sse-named" else value
 
     def answer(self, reply: HttpReply, events: Events, passages: ReplyPath) -> ChatReply:
         """
@@ -141,30 +192,61 @@ class EventPaths:
             AdapterCutOffError: it is not complete.
             AdapterError: there is none, or the events are of another shape than the paths were made for.
         """
-        streamed = Streamed(complete=events.ended)
+        streamed = Streamed()
+        whole, whole_read = None, 0
         for value, read in zip(events.values, events.reads, strict=True):
-            found = self._piece.find(reply, value)
-            piece = spelt_out(found)
-            if piece is None and found is not None:
-                raise self._piece.unusable(reply, "gives something else than a text in one of the events")
-            if piece:
+            if piece := _text_at(self._piece, reply, value):
                 streamed.pieces.append(piece)
                 streamed.piece_reads.append(read)
+            if answer := _text_at(self._answer, reply, value):
+                whole, whole_read = answer, read
         if self._join == "last":
             del streamed.pieces[:-1]
         missing = "its end" if self._until is None else f'the event that until "{self._until}" means'
+        streamed.complete = events.ended
+        if events.ended and whole is None and self._answer.expression and streamed.pieces:
+            streamed.complete, missing = False, f'an event with the answer "{self._answer.expression}"'
         check_complete(reply, streamed, missing)
-        text = whole_text(streamed.pieces)
-        if not text.strip():
-            raise self._piece.unusable(reply, f"gives no text in any of {len(events.values)} events")
+        if whole is None:
+            whole = whole_text(streamed.pieces)
+        elif not streamed.piece_reads:
+            streamed.piece_reads.append(whole_read)
+        if not whole.strip():
+            if self._format == "text":
+                raise reply.unusable(" with an empty text", "the system's log may say why")
+            path = self._answer if self._answer.expression else self._piece
+            raise path.unusable(reply, f"gives no text in any of {len(events.values)} events")
         used = next(
             (value for value in reversed(events.values) if passages.find(reply, value) is not None), None
         )
         return ChatReply(
-            text=text,
+            text=whole,
             passages=() if used is None else passages.passages(reply, used),
             times=stream_times(reply, streamed.piece_reads),
         )
+
+
+def _text_at(path: ReplyPath, reply: HttpReply, value: Any) -> str | None:
+    """
+    The text at *path* in *value*, an event of *reply*; None where nothing, null or false stands there.
+
+    Raises:
+        AdapterReplyError: something else stands there.
+    """
+    found = path.find(reply, value)
+    text = spelt_out(found)
+    if text is None and is_true(found):
+        raise path.unusable(reply, "gives something else than a text in one of the events")
+    return text
+
+
+def _texts(reply: HttpReply) -> Events:
+    """The bits of a text; half a character belongs to the bit that completes it."""
+    decoder = codecs.getincrementaldecoder(reply.charset)("replace")
+    texts = [*map(decoder.decode, reply.reads)]
+    if texts and reply.broken is None:
+        texts[-1] += decoder.decode(b"", final=True)
+    return Events(values=texts, reads=range(len(texts)), ended=reply.broken is None)
 
 
 def _is_half_a_line(reply: HttpReply, event: StreamEvent) -> bool:

@@ -169,13 +169,21 @@ async def test_a_server_that_is_gone_when_polled_is_a_failed_connection() -> Non
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
-        ({"poll": {}}, r"settings\.poll\.until +is required"),
+        ({"poll": {}}, r"poll\.until is missing"),
         ({"poll": {"until": "done", "evry_s": 2}}, 'evry_s" is not a setting here; did you mean "every_s"'),
         ({"poll": {"until": "]"}}, r'poll\.until: "\]" is not a JMESPath'),
         ({"poll": {"until": "a", "every_s": 0}}, r"poll\.every_s 0 is not"),
         ({"poll": {"until": "a", "url": "u", "url_from": "b"}}, "both url and url_from"),
         ({"poll": {"until": "a", "url": "{{submited.id}}"}}, 'did you mean "submitted"'),
-        ({"poll": {"until": "a"}, "stream": "sse", "piece": "p"}, "poll and stream are both set"),
+        (
+            {"poll": {"until": "a"}, "stream": "sse", "piece": "p"},
+            r"poll\.until: a job's stream is read once",
+        ),
+        (
+            {"poll": {"every_s": 1}, "stream": "sse", "piece": "p"},
+            r"poll\.every_s: a job's stream is read once",
+        ),
+        ({"poll": {"until": "a"}, "format": "text"}, "format: a job's replies are JSON"),
     ],
 )
 def test_settings_that_do_not_go_together_are_faults(settings: dict[str, Any], fault: str) -> None:

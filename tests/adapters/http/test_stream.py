@@ -84,6 +84,14 @@ def _line(value: Any) -> bytes:
         ),
         (SSE | {"piece": "a.b[0]"}, [event({"a": {"b": ["Yes."]}}), event({"a": 1}), event(7)]),
         (SSE | {"piece": "@"}, [event('"Yes"'), event('"."')]),
+        (
+            SSE | {"piece": "type == 'text' && text"},
+            [event({"type": "ping"}), event({"type": "text", "text": "Yes."})],
+        ),
+        (
+            SSE | {"piece": "texts[0] || more"},
+            [event({"texts": ["Yes."]}), event({"more": []}), event({"more": {}})],
+        ),
         (SSE | {"join": "last"}, [event({"text": "Y"}), event({"text": "Yes."}), event({"text": None})]),
         (LINES, [_line({"text": "Ye"}), b"\r\n", _line({"text": "s."}).strip()]),
         (LINES | {"until": "done"}, [_line({"text": "Yes."}) + _line({"done": True}), b"{"]),
@@ -257,12 +265,17 @@ async def test_a_stream_that_cannot_be_used_says_why(
     [
         ({}, "answer is missing"),
         ({"stream": "sse"}, "piece is missing"),
-        ({"stream": "sse", "piece": "a", "answer": "a"}, "answer is for replies in one piece"),
-        ({"answer": "a", "piece": "a"}, "piece is for streams"),
+        ({"stream": "sse-named", "format": "text"}, "piece is missing"),
+        ({"answer": "a", "piece": "a"}, "piece is for streams of events"),
         ({"answer": "a", "until": "a"}, "until is for streams"),
         ({"stream": "sse", "piece": "a["}, "piece.*not a JMESPath"),
         ({"stream": "sse", "piece": "a", "until": "a["}, "until.*not a JMESPath"),
         ({"stream": "sse", "piece": "a", "error": "a["}, "error.*not a JMESPath"),
+        ({"stream": "sse", "answer": "a["}, "answer.*not a JMESPath"),
+        ({"stream": "text", "piece": "a"}, "piece is for streams of events; a text is all answer"),
+        ({"stream": "text", "passages": "a"}, "passages is for streams of events"),
+        ({"stream": "text", "join": "last"}, "join: a text comes bit by bit"),
+        ({"stream": "json-lines", "format": "text"}, "json-lines are JSON; set stream: text"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], said: str) -> None:

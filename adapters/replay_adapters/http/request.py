@@ -1,0 +1,86 @@
+"""What is sent to a system: address, query and body as templates, which every conversation fills in anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from replay import Template, TextTemplate
+from replay_adapters.http.fields import HttpFields, with_query
+from replay_adapters.rendering import rendered
+from replay_adapters.setting_checks import check_address, check_variables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """A request that opens a session, or closes it."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - how pydantic is told
+
+    url: str
+    """Template."""
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
+    """``POST`` to open and ``DELETE`` to close, when left out."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the query, whose texts are templates."""
+    body: Any = None
+    """JSON value whose texts are templates; None sends no body."""
+
+
+class Request(NamedTuple):
+    """A request that is ready to be sent."""
+
+    method: str
+    url: str
+    json_body: Any
+    """None for none."""
+    form: bytes | None
+    """In the place of a JSON body."""
+
+
+class RequestTemplate:
+    """One kind of request to a system."""
+
+    def __init__(
+        self,
+        *,
+        method: str,
+        url: str,
+        params: Mapping[str, Any],
+        body: Any,
+        form: Mapping[str, Any] | None = None,
+        setting: str = "",
+        unknown: Sequence[str] = (),
+    ) -> None:
+        """
+        *setting* stands before the settings' names in messages; the variables *unknown* can't be used.
+
+        Raises:
+            ValueError: a setting is wrong, or two don't go together.
+        """
+        self.method = method
+        if "{{" not in url.partition("://")[2].partition("/")[0]:
+            check_address(url.partition("{{")[0], f"{setting}url")
+        for name, value in (("url", url), ("params", params), ("body", body), ("form", form)):
+            check_variables(value, f"{setting}{name}", unknown=unknown)
+        for name, value in (("body", body), ("form", form)):
+            if method == "GET" and value is not None:
+                raise ValueError(f"{setting}{name}: a GET request has none; use {setting}params")
+        if body is not None and form is not None:
+            raise ValueError("body and form are both set; a request has one of them")
+        self._url = TextTemplate(url)
+        self._params = HttpFields(params, f"{setting}params") if params else None
+        self._body = Template(body)
+        self._form = None if form is None else HttpFields(form, "form")
+
+    def filled_in(self, variables: Mapping[str, Any]) -> Request:
+        """
+        Raises:
+            AdapterRefusedError: a template can't be filled in.
+        """
+        url = rendered(self._url, variables)
+        if self._params:
+            url = with_query(url, self._params.encoded(variables))
+        form = self._form.encoded(variables).encode() if self._form else None
+        return Request(self.method, url, rendered(self._body, variables), form)

@@ -1,0 +1,382 @@
+"""
+The ``http`` adapter with ``open`` and ``close``: sessions that are made, and ended, by requests of their own.
+
+One server speaks OpenAI's Assistants API, streamed
+(https://platform.openai.com/docs/api-reference/assistants-streaming), the other that of LangGraph's threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from replay import (
+    AdapterConnectionError,
+    AdapterError,
+    AdapterRefusedError,
+    AdapterReplyError,
+    AdapterTimeoutError,
+    ChatRequest,
+    Conversation,
+    ScenarioError,
+)
+from replay.core.settings.plugins import build
+from replay.testing import FAIL, HANG, AdapterContract
+from replay_adapters.http import session as session_module
+from replay_adapters.http.adapter import HttpAdapter
+from replay_adapters.http.request import SessionRequest
+from tests.adapters.servers import answering, event, running, streamed, unused_address
+
+TALK = Conversation(id="c", turns=())
+REQUEST = ChatRequest(question="Q?", history=(), depth=1)
+
+
+class Threads:
+    """Threads with runs in them, of which each adds a question and its answer."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, list[str]] = {}
+        self.opened = 0
+
+    def app(self, root: str) -> web.Application:
+        app = web.Application()
+        app.router.add_post(f"{root}/threads", self.create)
+        app.router.add_post(f"{root}/threads/{{id}}/runs", self.assistants_run)
+        app.router.add_post(f"{root}/threads/{{id}}/runs/wait", self.langgraph_run)
+        app.router.add_delete(f"{root}/threads/{{id}}", self.delete)
+        return app
+
+    async def create(self, request: web.Request) -> web.Response:
+        of = (await request.json())["metadata"]["of"]
+        self.opened += 1
+        id = f"thread_{self.opened}"
+        self.threads[id] = [of]
+        return web.json_response({"id": id, "thread_id": id, "object": "thread"})
+
+    async def delete(self, request: web.Request) -> web.Response:
+        self.threads.pop(request.match_info["id"])
+        return web.Response(status=204)
+
+    async def _answer(self, request: web.Request, question: str) -> tuple[str, str]:
+        asked = self.threads[request.match_info["id"]]
+        if question == HANG:
+            await asyncio.Event().wait()
+        if question == FAIL:
+            raise web.HTTPUnprocessableEntity
+        asked.append(question)
+        return f"{asked[0]}: ", f"{len(asked) - 2} before"
+
+    async def assistants_run(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        assert body["stream"] is True
+        pieces = await self._answer(request, body["additional_messages"][0]["content"])
+        deltas = [{"delta": {"content": [{"type": "text", "text": {"value": text}}]}} for text in pieces]
+        return await streamed(
+            request,
+            event({"id": "run_1", "status": "queued"}, "thread.run.created"),
+            *(event(delta, "thread.message.delta") for delta in deltas),
+            event({"id": "run_1", "status": "completed"}, "thread.run.completed"),
+            event("[DONE]", "done"),
+        )
+
+    async def langgraph_run(self, request: web.Request) -> web.StreamResponse:
+        given = (await request.json())["input"]["messages"][0]
+        text = "".join(await self._answer(request, given["content"]))
+        return web.json_response({"messages": [given, {"type": "ai", "content": text}]})
+
+
+def _opening(address: str, id: str) -> dict[str, Any]:
+    threads = f"{address}/threads"
+    return {
+        "open": SessionRequest(url=threads, body={"metadata": {"of": "{{conversation.id}}"}}),
+        "session_id": id,
+        "close": SessionRequest(url=threads + "/{{session_id}}"),
+    }
+
+
+def assistants(address: str) -> HttpAdapter:
+    return HttpAdapter(
+        url=f"{address}/v1/threads/{{{{session_id}}}}/runs",
+        body={
+            "assistant_id": "museum",
+            "stream": True,
+            "additional_messages": [{"role": "user", "content": "{{question}}"}],
+        },
+        stream="sse-named",
+        piece="event == 'thread.message.delta' && data.delta.content[0].text.value",
+        until="event == 'thread.run.completed'",
+        error="contains(['error', 'thread.run.failed'], event) && data",
+        **_opening(f"{address}/v1", "id"),
+    )
+
+
+def langgraph(address: str) -> HttpAdapter:
+    return HttpAdapter(
+        url=f"{address}/threads/{{{{session_id}}}}/runs/wait",
+        body={"assistant_id": "museum", "input": {"messages": [{"role": "user", "content": "{{question}}"}]}},
+        answer="messages[-1].content",
+        **_opening(address, "thread_id"),
+    )
+
+
+class TestAssistants(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[HttpAdapter]:
+        async with running(Threads().app("/v1")) as address:
+            yield assistants(address)
+
+
+class TestLangGraph(AdapterContract):
+    @pytest.fixture
+    async def adapter(self) -> AsyncIterator[HttpAdapter]:
+        async with running(Threads().app("")) as address:
+            yield langgraph(address)
+
+
+async def test_a_session_is_opened_once_and_closed_at_its_end() -> None:
+    server = Threads()
+    async with running(server.app("")) as address, langgraph(address) as adapter:
+        async with adapter.session(TALK) as session:
+            assert server.opened == 0  # with the first question, whose deadline and retries count for it
+            for before in range(3):
+                assert (await session.ask(REQUEST)).text == f"c: {before} before"
+            assert len(server.threads) == 1
+        assert not server.threads
+        async with adapter.session(TALK):
+            pass
+    assert server.opened == 1
+
+
+async def test_a_session_is_closed_after_a_failed_question_too() -> None:
+    server = Threads()
+    async with running(server.app("")) as address, langgraph(address) as adapter:
+        async with adapter.session(TALK) as session:
+            with pytest.raises(AdapterRefusedError):
+                await session.ask(ChatRequest(question=FAIL, history=(), depth=1))
+            assert server.threads
+        assert not server.threads
+
+
+class Server:
+    """Says what it is told to say to each kind of request, and counts them."""
+
+    def __init__(self, **replies: web.Response | str) -> None:
+        self.replies = replies
+        self.got: list[str] = []
+        self.bodies: list[Any] = []
+        self.reached = asyncio.Event()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        kind = request.path.strip("/").partition("/")[0]
+        self.got.append(f"{request.method} {request.path_qs}")
+        self.bodies.append(await request.json() if request.can_read_body else None)
+        reply = self.replies.get(kind, '{"id": "s1", "text": "Yes."}')
+        if reply == HANG:
+            self.reached.set()
+            await asyncio.Event().wait()
+        if isinstance(reply, web.Response):
+            return reply
+        assert isinstance(reply, str)
+        return web.Response(text=reply)
+
+
+def _adapter(address: str, **settings: Any) -> HttpAdapter:
+    return HttpAdapter(
+        **{
+            "url": f"{address}/ask/{{{{session_id}}}}",
+            "answer": "text",
+            "open": SessionRequest(url=f"{address}/open"),
+            "close": SessionRequest(url=f"{address}/close/{{{{session_id}}}}"),
+            "session_id": "id",
+            **settings,
+        }
+    )
+
+
+async def _played(server: Server, questions: int = 1, **settings: Any) -> list[AdapterError | str]:
+    """
+    What *questions* of one conversation came to, and what its end did.
+
+    Of *settings* those that need the server's address are made of it.
+    """
+    async with answering(server.handle) as address:
+        settings = {name: make(address) if callable(make) else make for name, make in settings.items()}
+        return await _conversation(_adapter(address, **settings), questions)
+
+
+async def _conversation(adapter: HttpAdapter, questions: int) -> list[AdapterError | str]:
+    came: list[AdapterError | str] = []
+    async with adapter:
+        try:
+            async with adapter.session(TALK) as session:
+                for _ in range(questions):
+                    try:
+                        came.append((await session.ask(REQUEST)).text)
+                    except AdapterError as error:
+                        came.append(error)
+        except AdapterError as error:
+            came.append(error)
+    return came
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "said", "retryable"),
+    [
+        (lambda: web.Response(status=503), AdapterRefusedError, "answered 503", True),
+        (lambda: web.Response(status=401), AdapterRefusedError, "check the key it wants", False),
+        (lambda: '{"name": "s1"}', AdapterReplyError, 'session_id "id" gives no session id', False),
+        (lambda: '{"id": ""}', AdapterReplyError, "gives no session id", False),
+        (lambda: "welcome", AdapterReplyError, "can't be read as JSON", False),
+        (lambda: "", AdapterReplyError, "can't be read as JSON", False),
+    ],
+)
+async def test_a_session_that_cannot_be_opened_fails_the_question_before_it_is_asked(
+    reply: Any, kind: type[AdapterError], said: str, retryable: bool
+) -> None:
+    server = Server(open=reply())
+
+    came = await _played(server)
+
+    assert server.got == ["POST /open"]  # neither asked nor closed
+    assert len(came) == 1
+    error = came[0]
+    assert isinstance(error, kind)
+    assert str(error).startswith("the session could not be opened: POST http://127.0.0.1")
+    assert said in str(error)
+    assert error.retryable == retryable
+    assert not error.reached  # so that a system that keeps the history may be asked again
+
+
+async def test_a_server_that_is_not_there_cannot_open_a_session() -> None:
+    async with _adapter(await unused_address()) as adapter, adapter.session(TALK) as session:
+        with pytest.raises(AdapterConnectionError, match=r"could not be opened.*check that the server runs"):
+            await session.ask(REQUEST)
+
+
+async def test_what_could_not_be_opened_is_opened_with_the_next_question() -> None:
+    server = Server(open=web.Response(status=503))
+    async with (
+        answering(server.handle) as address,
+        _adapter(address) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        with pytest.raises(AdapterRefusedError):
+            await session.ask(REQUEST)
+        del server.replies["open"]
+        for _ in range(2):
+            assert (await session.ask(REQUEST)).text == "Yes."
+
+    assert server.got == ["POST /open", "POST /open", "POST /ask/s1", "POST /ask/s1", "DELETE /close/s1"]
+
+
+async def test_opening_may_be_cancelled() -> None:
+    server = Server(open=HANG)
+    async with (
+        answering(server.handle) as address,
+        _adapter(address) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        ask = asyncio.create_task(session.ask(REQUEST))
+        await server.reached.wait()
+        ask.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await ask
+        del server.replies["open"]
+        assert (await session.ask(REQUEST)).text == "Yes."
+
+
+async def test_closing_that_fails_is_told() -> None:
+    came = await _played(Server(close=web.Response(status=500, text="jammed")))
+
+    assert came[0] == "Yes."
+    assert isinstance(came[1], AdapterRefusedError)
+    assert str(came[1]).startswith("the session could not be closed: DELETE http://127.0.0.1")
+    assert "jammed" in str(came[1])
+
+
+async def test_closing_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "CLOSED_WITHIN_S", 0.01)
+
+    came = await _played(Server(close=HANG))
+
+    assert came[0] == "Yes."
+    assert isinstance(came[1], AdapterTimeoutError)
+    assert "no reply to DELETE within 0.01 s" in str(came[1])
+
+
+async def test_a_session_without_an_id_of_the_system_has_one_of_ours() -> None:
+    server = Server()
+    came = await _played(
+        server,
+        questions=2,
+        session_id=None,
+        open=lambda address: SessionRequest(
+            url=f"{address}/open", method="PUT", body={"id": "{{session_id}}"}
+        ),
+    )
+    ours = server.bodies[0]["id"]
+
+    assert came == ["Yes.", "Yes."]
+    assert len(ours) == 32
+    assert server.got == ["PUT /open", *[f"POST /ask/{ours}"] * 2, f"DELETE /close/{ours}"]
+
+
+async def test_a_session_whose_id_stands_in_the_first_reply_can_be_closed() -> None:
+    server = Server()
+
+    assert await _played(server, open=None, url=lambda address: f"{address}/ask") == ["Yes."]
+    assert server.got == ["POST /ask", "DELETE /close/s1"]
+
+
+async def test_a_session_that_got_no_id_is_not_closed() -> None:
+    server = Server(ask='{"text": "Yes."}')
+
+    came = await _played(server, open=None, url=lambda address: f"{address}/ask")
+
+    assert isinstance(came[0], AdapterReplyError)
+    assert server.got == ["POST /ask"]
+
+
+async def test_keys_do_not_get_into_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_TOKEN", "sk-4f1d0c7be2a9")
+    keyed = {"headers_env": {"Authorization": "Bearer ${BOT_TOKEN}"}}
+    echo = web.Response(status=500, text="not sk-4f1d0c7be2a9 again")
+    for name in ("open", "close"):
+        error = (await _played(Server(**{name: echo}), **keyed))[-1]
+        assert isinstance(error, AdapterError)
+        assert "not *** again" in str(error)
+        assert "sk-4f" not in str(error)
+        echo = web.Response(status=500, text="not sk-4f1d0c7be2a9 again")
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"open": {}}, r"settings\.open\.url +is required"),
+        ({"open": {"url": "http://h", "bdy": 1}}, 'bdy" is not a setting here; did you mean "body"'),
+        ({"open": {"url": "nowhere"}}, r'open\.url "nowhere" is not an address'),
+        ({"open": {"url": "http://u:p@h"}}, r"open\.url holds credentials"),
+        ({"open": {"url": "http://h", "method": "DROP"}}, '"DROP" is not allowed'),
+        ({"open": {"url": "http://h", "method": "GET", "body": 1}}, r"open\.body: a GET request has none"),
+        (
+            {"open": {"url": "http://h", "body": "{{question}}"}},
+            r'open\.body: there is no variable "question"',
+        ),
+        (
+            {"open": {"url": "http://h/{{session_id}}"}, "session_id": "a"},
+            r'open\.url: there is no variable "ses',
+        ),
+        (
+            {"close": {"url": "http://h", "params": {"n": "{{depth}}"}}},
+            r"close\.params\.n: there is no variable",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_faults(settings: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ScenarioError, match=fault):
+        build(HttpAdapter, {"url": "http://h", "answer": "a", **settings}, folder=Path())
