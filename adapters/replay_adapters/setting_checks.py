@@ -141,6 +141,13 @@ def check_variables(
                 raise ValueError(f'{place}: there is no variable "{name}"{meant} (known: {", ".join(known)})')
 
 
+def unsent_system_prompts(*values: Any, where: str) -> str | None:
+    """None where a template in *values* has the recorded system prompts, else how to send them."""
+    if variables_in(values) & {"messages", "system_prompt"}:
+        return None
+    return f"{{{{ messages }}}} or {{{{ system_prompt }}}} in {where} sends them"
+
+
 def variables_in(value: Any) -> set[str]:
     """
     The names that the templates in *value* use.

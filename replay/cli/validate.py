@@ -12,6 +12,7 @@ from replay.cli.arguments import ScenarioArgument
 from replay.scenario.local_code import plugins_of_ones_own
 
 if TYPE_CHECKING:
+    from replay.core.adapter import Adapter
     from replay.core.conversation import Conversation
     from replay.coreference.drift import DriftDetector
     from replay.scenario.assembly import Assembly
@@ -23,19 +24,23 @@ def validate(
 ) -> None:
     """Check a scenario and its data without asking any system anything; list every fault."""
     from replay.core.errors import DatasetError, InputError
+    from replay.datasets.left_out import LEFT_OUT, LeftOut
     from replay.runs.launch import load_scenario
     from replay.scenario.assembly import assemble
 
     file = load_scenario(scenario)
     assembly = assemble(file)
     faults: list[DatasetError] = []
-    conversations = turns = 0
+    conversations = turns = prompted = 0
+    left_out = LeftOut()
     not_judged: Counter[str] = Counter()
     detector = assembly.detector
     if data:
         for conversation in assembly.conversations(faults.append):
             conversations += 1
             turns += len(conversation.turns)
+            prompted += any(turn.system_prompts for turn in conversation.turns)
+            left_out.add(conversation.metadata.get(LEFT_OUT))
             if detector is not None:
                 not_judged.update(_not_judged(detector, conversation))
     skip_bad = file.scenario.data.skip_bad
@@ -50,10 +55,14 @@ def validate(
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
         typer.echo(f"  data      {conversations} conversations, {turns} turns{bad}")
+    for remark in left_out.remarks():
+        typer.echo(f"            {remark}")
     for reason, count in not_judged.most_common():
         typer.echo(f"            {count} won't be judged: {reason}")
     for system in assembly.systems:
         typer.echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
+        if prompted:
+            typer.echo(f"            {_prompts_sent(system.adapter, prompted)}")
         if local := getattr(system.adapter, "local_code", None):
             typer.echo(f"            runs local code: {local}")
     for label, policy in assembly.policies.items():
@@ -71,6 +80,14 @@ def validate(
         typer.echo(f"  assert    {assertion.title}")
     for name in plugins_of_ones_own(file.scenario.model_dump()):
         typer.echo(f"  plug-in   runs local code: {name}")
+
+
+def _prompts_sent(adapter: Adapter, conversations: int) -> str:
+    """What becomes of the system prompts that so many *conversations* have."""
+    of = f"the system prompts of {conversations} conversation{'s' * (conversations != 1)}"
+    unknown = f"adapter {type(adapter).__name__} finds them in request.system_prompts and may not send them"
+    why = getattr(adapter, "unsent_system_prompts", unknown)
+    return f"sends {of}" if why is None else f"leaves out {of}: {why}"
 
 
 def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator[str]:

@@ -30,6 +30,9 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Oldest first. Empty for an adapter whose system keeps the history itself."""
     depth: int
     """1 for the conversation's first turn."""
+    system_prompts: tuple[str, ...] = ()
+    """Recorded instructions to the system that stood directly before this question; earlier ones are in
+    the history's exchanges."""
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """How the model is to answer this one question, in Chat Completions' names (``temperature``,
     ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
@@ -94,7 +97,9 @@ class Adapter(Protocol):
     A way to reach one kind of system.
 
     One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``. One that runs
-    code on this machine names it in an attribute ``local_code``, which `replay validate` shows.
+    code on this machine names it in an attribute ``local_code``, which `replay validate` shows. So it does
+    ``unsent_system_prompts``: why recorded system prompts don't reach the system and how to send them, or
+    None where they do.
     """
 
     @property

@@ -37,6 +37,8 @@ class Turn:
     """Ids of the passages that hold the answer."""
     fact: str | None = None
     """The knowledge a grounded answer should use (Topical-Chat)."""
+    system_prompts: tuple[str, ...] = ()
+    """Instructions to the system that stood between the turn before and this question, in order."""
 
     @property
     def gold_answer(self) -> str | None:

@@ -15,6 +15,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     question: str
     answer: str
+    system_prompts: tuple[str, ...] = ()
+    """Recorded instructions that stood before the question; in the history of a request only."""
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -57,3 +59,24 @@ def _exchange(question: str, answer: str) -> Exchange:
 def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
     """Questions as really asked, with the answers the system really gave."""
     return tuple(p.exchange for p in played if p.exchange is not None)
+
+
+def with_system_prompts(
+    history: Sequence[Exchange], played: Sequence[Played], turn: Turn
+) -> tuple[tuple[Exchange, ...], tuple[str, ...]]:
+    """
+    *history* with the recorded system prompts where they stood, and those that stand before *turn*.
+
+    Those of a turn that is not in the history, since it was filtered or has no gold answer, stand before
+    what comes next.
+    """
+    shown = list(history)
+    prompts: tuple[str, ...] = ()
+    position = 0
+    for p in played:
+        prompts += p.turn.system_prompts
+        if position < len(shown) and shown[position].question in (p.asked, p.turn.question):
+            shown[position] = msgspec.structs.replace(shown[position], system_prompts=prompts)
+            prompts = ()
+            position += 1
+    return tuple(shown), prompts + turn.system_prompts

@@ -34,6 +34,20 @@ def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | Da
     return _decoded(lines(path), row_type)
 
 
+def rows_of_either(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | DatasetError]]:
+    """
+    Each item of the list that *path* is, or each of its lines where it is none.
+
+    Raises:
+        DatasetError: as ``lines`` and ``rows_of_list``.
+    """
+    is_list = False
+    if path.is_file():  # a pipe can't be read twice
+        with open_data(path) as stream:
+            is_list = stream.read(1024).removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"["
+    return rows_of_list(path, row_type) if is_list else rows_of_lines(path, row_type)
+
+
 def rows_of_list(
     path: Path, row_type: type[T], *, key: str | None = None
 ) -> Iterator[tuple[Place, T | DatasetError]]:

@@ -39,6 +39,7 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
     standalone: str | None = None
     gold_passages: list[str] = []
     fact: str | None = None
+    system_prompts: list[str] = []
     timestamp: Timestamp | None = None
     answer_timestamp: Timestamp | None = None
 
@@ -106,6 +107,7 @@ def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
         standalone=row.standalone,
         gold_passages=tuple(row.gold_passages),
         fact=row.fact,
+        system_prompts=tuple(row.system_prompts),
     )
 
 
@@ -161,6 +163,7 @@ def _fields(conversation: Conversation) -> dict[str, Any]:
                         "standalone": turn.standalone,
                         "gold_passages": turn.gold_passages,
                         "fact": turn.fact,
+                        "system_prompts": turn.system_prompts,
                     }
                 )
                 for turn in conversation.turns

@@ -20,7 +20,7 @@ from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError
-from replay.core.history import Played
+from replay.core.history import Played, with_system_prompts
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
@@ -141,7 +141,7 @@ class Player:
                     record, done = self._record(play, depth, planned, outcome="skipped", attempts=0), due
                 else:
                     with blaming(f"{system} {turn}"):
-                        record = await self._ask(play, session, depth, planned, due, log)
+                        record = await self._ask(play, session, depth, planned, played, due, log)
                     done = self._clock()
                 await self._sink.write(record)
                 if self._asker.breaker.stop is not None:
@@ -156,15 +156,21 @@ class Player:
         session: Session,
         depth: int,
         planned: PlannedTurn,
+        played: Sequence[Played],
         due: float,
         log: ConversationLog | None,
     ) -> TurnRecord:
         system = play.system
         keeps_history = system.adapter.history == "server"
+        history, prompts = planned.history, ()
+        if any(turn.system_prompts for turn in play.conversation.turns[:depth]):
+            turn = play.conversation.turns[depth - 1]
+            history, prompts = with_system_prompts(history, played, turn)
         request = ChatRequest(
             question=planned.question,
-            history=() if keeps_history else planned.history,
+            history=() if keeps_history else history,
             depth=depth,
+            system_prompts=prompts,
             keep_raw=system.keep_raw,
         )
         keep = self._keep_raw if system.keep_raw else None

@@ -169,6 +169,7 @@ class Run:
 
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
+        from replay.datasets.left_out import LEFT_OUT, LeftOut
         from replay.runs.rerun_notes import again_remarks
         from replay.runs.resolver_asks import resolver_remarks
         from replay.runs.unclosed_sessions import unclosed_remarks
@@ -179,7 +180,10 @@ class Run:
         records, columns = self.scored()
         judged = self.judged()
         lag = self.state().lag
+        left_out = LeftOut()
         with self._opened() as store:
+            for turns in store.metadata(LEFT_OUT):
+                left_out.add(turns)
             again = again_remarks(*store.count_superseded())
             asked = resolver_remarks(store)
             unclosed = unclosed_remarks(store)
@@ -190,7 +194,7 @@ class Run:
             ),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
-            remarks=(*again, *asked, *unclosed, *remarks(judged)),
+            remarks=(*left_out.remarks(), *again, *asked, *unclosed, *remarks(judged)),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 

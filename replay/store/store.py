@@ -127,6 +127,16 @@ class RunStore:
             return schema.from_json(value, object)
         return None
 
+    def metadata(self, key: str) -> list[Any]:
+        """What stands under *key* in the metadata of the conversations that have it."""
+        path = f'$.metadata."{key}"'
+        rows = self.rows(
+            # Most conversations don't have it, and searching a text is quicker than parsing it.
+            "SELECT json_extract(data, ?) FROM conversation WHERE instr(data, ?) ORDER BY position",
+            [path, f'"{key}"'],
+        )
+        return [schema.from_json(value, object) for (value,) in rows if isinstance(value, str)]
+
     def conversation_lengths(self) -> dict[str, int]:
         """Turns of each conversation, in the order of the data."""
         return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))

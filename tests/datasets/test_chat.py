@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from replay.datasets.chat import ChatReader
 from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_lines_file, only
+from tests.datasets.files import fault, json_file, json_lines_file, only
 
 
 def user(content):
@@ -68,18 +70,38 @@ def test_instructions_and_a_greeting_before_the_first_question_are_the_backgroun
     assert pairs(found) == [("Who?", "Okafor.")]
 
 
-def test_later_instructions_are_kept_where_they_give_nothing_away(tmp_path):
+def prompts(conversation):
+    return [turn.system_prompts for turn in conversation.turns]
+
+
+def test_system_prompts_are_those_of_the_question_that_comes_next(tmp_path):
     found = read(
         tmp_path,
+        system("Be brief."),
+        system(" "),
         user("Who?"),
         assistant("Me."),
         system("The user is 12."),
+        system("Be kind.", "developer"),
         user("Why?"),
+        assistant("So."),
+        user("So?"),
+        system("Nobody follows this."),
         metadata={"app": "web"},
     )
 
-    assert found.background == ""
-    assert found.metadata == {"app": "web", "later_system_messages": ["The user is 12."]}
+    assert prompts(found) == [("Be brief.",), ("The user is 12.", "Be kind."), ()]
+    assert (found.background, found.metadata) == ("Be brief.", {"app": "web"})
+
+
+@pytest.mark.parametrize("told", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
+def test_a_system_prompt_may_stand_beside_the_messages(tmp_path, told):
+    """As in requests to Anthropic's API."""
+    log = {"system": told, "messages": [system("And kind."), user("Who?")]}
+    path = json_lines_file(tmp_path / "log.jsonl", [log])
+
+    assert prompts(only(ChatReader(system_field="system"), path)) == [("Be brief.", "And kind.")]
+    assert prompts(only(ChatReader(), path)) == [("And kind.",)]
 
 
 def test_user_messages_in_a_row_are_one_question(tmp_path):
@@ -128,26 +150,157 @@ def test_a_refusal_is_an_answer(tmp_path):
     ]
 
 
+PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
+
+
+def test_the_text_beside_a_picture_is_kept_and_the_picture_counted(tmp_path):
+    thought = {"type": "thinking", "thinking": "A ship."}
+    found = read(
+        tmp_path,
+        user([{"type": "text", "text": "What's this?"}, PICTURE, PICTURE, {"type": "input_audio"}]),
+        assistant([thought, {"type": "text", "text": "A ship."}]),
+        user("And?"),
+        assistant("Nothing."),
+    )
+
+    assert pairs(found) == [("What's this?", "A ship."), ("And?", "Nothing.")]
+    assert found.metadata == {"left_out": [{"image_url": 2, "input_audio": 1, "thinking": 1}, None]}
+
+
+def test_a_picture_alone_is_asked_by_its_name(tmp_path):
+    """Left out altogether, it would move all later turns up by one."""
+    found = read(tmp_path, user([PICTURE]), assistant("A ship."), user("Whose?"))
+
+    assert pairs(found) == [("[image_url]", "A ship."), ("Whose?", None)]
+
+
+def test_tool_calls_and_results_among_the_parts_are_no_answers_either(tmp_path):
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    found = read(
+        tmp_path,
+        user("How many?"),
+        assistant([{"type": "text", "text": "Let me look."}, call]),
+        user([{"type": "tool_result", "tool_use_id": "t", "content": "42"}]),
+        assistant([{"type": "text", "text": "42."}]),
+    )
+
+    assert pairs(found) == [("How many?", "42.")]
+    assert found.metadata == {}
+
+
+SHAREGPT = [
+    {
+        "id": "QWJhYvA_0",
+        "conversations": [
+            {"from": "system", "value": "You sell shoes."},
+            {"from": "human", "value": "Do you have red ones?"},
+            {"from": "gpt", "value": "Yes."},
+            {"from": "human", "value": "Which?"},
+            {"from": "gpt", "value": "These."},
+        ],
+    },
+    {"id": "i6IyJda_0", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]},
+]
+WILDCHAT = {
+    "conversation_hash": "cf1267ca6b2f6fccc9c36652a00059a1",
+    "model": "gpt-4",
+    "timestamp": "2023-04-09T00:00:53+00:00",
+    "conversation": [
+        {"content": "Who wrote it?", "role": "user", "language": "English", "toxic": False, "timestamp": None},
+        {"content": "Okafor.", "role": "assistant", "timestamp": "2023-04-09T00:00:53+00:00"},
+    ],
+    "turn": 1,
+    "language": "English",
+    "openai_moderation": [{"flagged": False}],
+}
+MULTICHALLENGE = {
+    "QUESTION_ID": "674552683acbd1c5c1cc1ea3",
+    "AXIS": "INSTRUCTION_RETENTION",
+    "CONVERSATION": [
+        {"role": "user", "content": "Answer in lower case."},
+        {"role": "assistant", "content": "fine."},
+        {"role": "user", "content": "Who wrote it?"},
+    ],
+    "TARGET_QUESTION": "Is the answer in lower case?",
+    "PASS_CRITERIA": "YES",
+}
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_sharegpt_needs_settings_only(tmp_path, as_list):
+    path = json_file(tmp_path / "s.json", SHAREGPT) if as_list else None
+    path = path or json_lines_file(tmp_path / "s.jsonl", SHAREGPT)
+    reader = ChatReader(
+        messages_field="conversations",
+        role_field="from",
+        text_field="value",
+        roles={"human": "user", "gpt": "assistant"},
+    )
+    first, second = reader.read(path)
+
+    assert pairs(first) == [("Do you have red ones?", "Yes."), ("Which?", "These.")]
+    assert prompts(first) == [("You sell shoes.",), ()]
+    assert (second.id, pairs(second)) == ("i6IyJda_0", [("Hi", "Hello")])
+
+
+def test_wildchat_needs_settings_only(tmp_path):
+    reader = ChatReader(messages_field="conversation", id_field="conversation_hash")
+    found = only(reader, json_lines_file(tmp_path / "w.jsonl", [WILDCHAT]))
+
+    assert (found.id, pairs(found)) == (WILDCHAT["conversation_hash"], [("Who wrote it?", "Okafor.")])
+    assert found.metadata == {"answer_timestamps": ["2023-04-09T00:00:53+00:00"]}
+
+
+def test_multichallenge_needs_settings_only(tmp_path):
+    reader = ChatReader(messages_field="CONVERSATION", id_field="QUESTION_ID")
+    found = only(reader, json_lines_file(tmp_path / "m.jsonl", [MULTICHALLENGE]))
+
+    assert pairs(found) == [("Answer in lower case.", "fine."), ("Who wrote it?", None)]
+
+
+def test_the_items_of_a_list_are_told_apart_and_recognized(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps([SECOND, {"messages": [{"content": "Who?"}]}, SECOND]))
+    first, bad, third = ChatReader().read(path)
+
+    assert (first.id, third.id) == ("log.json:1", "log.json:3")
+    assert ":1: item 2, messages[0].role: is required but missing" in str(bad)
+    assert ChatReader().recognizes(path, path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"role_field": "content"}, 'text_field is "content"; expected the name of a field of its own'),
+        ({"messages_field": ""}, 'messages_field is ""'),
+        ({"system_field": "messages"}, 'system_field is "messages"'),
+        ({"text_field": "timestamp"}, 'text_field is "timestamp"'),
+        ({"roles": {"gpt": "asistant"}}, 'roles.gpt is "asistant", .* did you mean "assistant"'),
+    ],
+)
+def test_settings_that_name_no_fields_or_roles_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ChatReader(**settings)
+
+
+def test_faults_are_named_by_the_fields_as_they_are_called(tmp_path):
+    path = json_lines_file(tmp_path / "log.jsonl", [{"talk": [{"from": "human", "value": 5}]}])
+    reader = ChatReader(messages_field="talk", role_field="from", text_field="value")
+
+    assert fault(reader, path) == ":1: talk[0].value: found a whole number, expected text or a list or null"
+    path = json_lines_file(path, [{"talk": [{"from": "human", "value": "Hi"}]}])
+    assert 'talk[0].from: "human" is not a role' in fault(reader, path)
+
+
 @pytest.mark.parametrize(
     ("messages", "message"),
     [
-        (
-            [
-                user(
-                    [
-                        {"type": "text", "text": "What's this?"},
-                        {"type": "image_url", "image_url": {"url": "x"}},
-                    ]
-                )
-            ],
-            ':1: messages[0].content[1]: is a part of type "image_url", and only text can be replayed; leave '
-            "the line out",
-        ),
         ([user([{"type": "text"}])], ":1: messages[0].content[0]: is a text part without a text"),
         (
             [user("Q"), {"role": "asistant", "content": "A"}],
             ':1: messages[1].role: "asistant" is not a role; did you mean "assistant"? (allowed: system, '
-            "developer, user, assistant, tool, function)",
+            "developer, user, assistant, tool, function); the setting roles says what it stands for, as in "
+            'roles: {"asistant": user}',
         ),
         ([system("Be brief.")], ':1: conversation "log.jsonl:1": has no turns; there is nothing to ask'),
         (
@@ -179,7 +332,7 @@ def test_the_field_with_the_id_can_be_named(tmp_path):
 
 
 def test_a_field_that_holds_no_id_is_refused():
-    with pytest.raises(ValueError, match="expected the name of the field that holds an id"):
+    with pytest.raises(ValueError, match="expected the name of a field of its own"):
         ChatReader(id_field="messages")
 
 

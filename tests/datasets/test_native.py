@@ -31,6 +31,7 @@ ALBUM: dict[str, Any] = {
             "standalone": "Who wrote Stone Garden?",
             "gold_passages": ["p1"],
             "fact": "Okafor wrote it.",
+            "system_prompts": ["Be brief.", "Be kind."],
         },
         {"question": "When?", "gold_answer": "In 1987."},
         {"question": "Why?"},
@@ -71,6 +72,7 @@ def test_every_field_is_read(tmp_path):
                 standalone="Who wrote Stone Garden?",
                 gold_passages=("p1",),
                 fact="Okafor wrote it.",
+                system_prompts=("Be brief.", "Be kind."),
             ),
             Turn(id="album#2", question="When?", gold_answers=("In 1987.",)),
             Turn(id="album#3", question="Why?"),
@@ -89,7 +91,8 @@ def test_every_field_is_read(tmp_path):
         (
             {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
             'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
-            "gold_answers, gold_answer, standalone, gold_passages, fact, timestamp, answer_timestamp)",
+            "gold_answers, gold_answer, standalone, gold_passages, fact, system_prompts, timestamp, "
+                "answer_timestamp)",
         ),
         (
             {"id": "a", "titel": "T", "turns": []},

@@ -33,7 +33,7 @@ ROOMS = {
     "scorers/judges coreference policies play play/load scenario/assertions",
     "runs/stress": "core core/asking datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario",
-    "runs": "core core/asking core/settings store scorers scorers/judges statistics "
+    "runs": "core core/asking core/settings datasets store scorers scorers/judges statistics "
     "statistics/load coreference policies play scenario/assertions scenario runs/stress",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/plots": "core core/settings scorers statistics report",

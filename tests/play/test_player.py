@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import pytest
 
 from replay.core.asking.patience import Patience
+from replay.core.conversation import Conversation, Turn
 from replay.core.errors import (
     AdapterConnectionError,
     AdapterRateLimitedError,
     AdapterRefusedError,
     PluginError,
 )
+from replay.core.history import own_history
 from replay.play.player import is_over
 from replay.policies.gold import GoldPolicy
+from replay.policies.policy import PlannedTurn
 from replay.policies.pred import PredPolicy
 from replay.testing import FakeClock
 from tests.samples import ALBUM, Fake, conversation, detector, play
@@ -165,3 +170,51 @@ async def test_a_cancelled_conversation_gets_out_and_keeps_what_was_answered():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+PROMPTED = Conversation(
+    id="c",
+    turns=(
+        Turn(id="1", question="Who?", gold_answers=("Me.",), system_prompts=("Be brief.",)),
+        Turn(id="2", question="Why?", system_prompts=("Be kind.",)),
+        Turn(id="3", question="When?", gold_answers=("Now.",)),
+        Turn(id="4", question="Where?", gold_answers=("Here.",), system_prompts=("Be quick.",)),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class LastTwo:
+    """Shows the last two exchanges only."""
+
+    signature: ClassVar[str] = "last-two"
+    history: ClassVar[Literal["own"]] = "own"
+
+    async def plan(self, conversation, depth, played):
+        question = conversation.turns[depth - 1].question
+        return PlannedTurn(question=question, history=own_history(played)[-2:], edit="kept")
+
+
+@pytest.mark.parametrize(
+    ("policy", "shown", "last"),
+    [
+        # Turn 2 has no gold answer, so what stood before it stands before turn 3.
+        (GoldPolicy(), [("Who?", ("Be brief.",)), ("When?", ("Be kind.",))], ("Be quick.",)),
+        (LastTwo(), [("Why?", ("Be brief.", "Be kind.")), ("When?", ())], ("Be quick.",)),
+    ],
+)
+async def test_system_prompts_stand_where_they_were_recorded_and_none_is_lost(policy, shown, last):
+    system = Fake("a", "b", "c", "d")
+    await play(system, policy, PROMPTED)
+    request = system.requests[-1]
+
+    assert system.requests[0].system_prompts == ("Be brief.",)
+    assert [(e.question, e.system_prompts) for e in request.history] == shown
+    assert request.system_prompts == last
+
+
+async def test_a_system_that_keeps_the_history_is_given_each_system_prompt_once():
+    system = Fake("a", "b", "c", "d", history="server")
+    await play(system, LastTwo(), PROMPTED)
+
+    assert [r.system_prompts for r in system.requests] == [("Be brief.",), ("Be kind.",), (), ("Be quick.",)]

@@ -45,6 +45,8 @@ class Messages:
 
     path = "/v1/messages"
     messages = "messages"
+    has_system_messages = False
+    """The API has one system text, outside the messages."""
     end = StreamEnd()
     """The server ends the stream after ``message_stop``."""
     last_event = '"message_stop"'

@@ -23,7 +23,7 @@ from replay_adapters.chat.streamed_answer import (
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import check_variables
+from replay_adapters.setting_checks import check_variables, variables_in
 
 
 class ChatApi(Protocol):
@@ -47,6 +47,11 @@ class ChatApi(Protocol):
     @property
     def last_event(self) -> str:
         """What ends a complete stream, for messages."""
+        ...
+
+    @property
+    def has_system_messages(self) -> bool:
+        """Whether system messages may stand among the others."""
         ...
 
     def fields(
@@ -100,13 +105,23 @@ class ChatAdapter:
         # Azure has its version in a query, which stays at the end.
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
         self._api = api
-        self._bodies = ChatBodies(self.system, self.extra, api.fields, api.messages)
+        self._bodies = ChatBodies(
+            self.system, self.extra, api.fields, api.messages, has_system_messages=api.has_system_messages
+        )
+        self._takes_prompts = "system_prompt" in variables_in((self.system or "", self.extra))
         self._end = api.end if self.stream else None
         self._passages = ReplyPath(self.passages_path or None, "passages_path")
 
     @property
     def history(self) -> HistoryKeeper:
         return "client"
+
+    @property
+    def unsent_system_prompts(self) -> str | None:
+        """None: they are sent, unless ``system`` stands in their place."""
+        if self._bodies.prompts != "left out" or self._takes_prompts:
+            return None
+        return "its setting system stands in their place; {{ system_prompt }} in it puts them there"
 
     @property
     def takes_parameters(self) -> bool:

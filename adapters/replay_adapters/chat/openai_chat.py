@@ -49,6 +49,7 @@ class ChatCompletions:
 
     path = "/chat/completions"
     messages = "messages"
+    has_system_messages = True
     end = StreamEnd(DONE, done_has_come)
     last_event = '"data: [DONE]" or a finish_reason'
 

@@ -39,6 +39,7 @@ class Responses:
 
     path = "/responses"
     messages = "input"
+    has_system_messages = True
     end = StreamEnd()
     """The server ends the stream after the last event."""
     last_event = '"response.completed"'

@@ -23,7 +23,7 @@ from replay_adapters.http.request import RequestTemplate, SessionRequest
 from replay_adapters.http.session import HttpSession, HttpSystem
 from replay_adapters.http.stream import Content, EventPaths, Format, Join
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import headers_from_environment
+from replay_adapters.setting_checks import headers_from_environment, unsent_system_prompts
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
 
@@ -170,6 +170,10 @@ class HttpAdapter:
             raise ValueError("format: json-lines are JSON; set stream: text for a text")
         elif not self.piece and not self.answer and (self.format == "json" or self.stream == "sse-named"):
             raise ValueError("piece is missing: the JMESPath of the text in each event of the stream")
+
+    @property
+    def unsent_system_prompts(self) -> str | None:
+        return unsent_system_prompts(self.url, self.params, self.body, self.form, where="body, form or params")
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()

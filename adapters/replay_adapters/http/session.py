@@ -81,6 +81,7 @@ class HttpSession:
             question=request.question,
             history=request.history if system.history == "client" else (),
             depth=request.depth,
+            system_prompts=request.system_prompts,
             session_id=self._session_id,
         )
         sent = system.question.filled_in(variables)

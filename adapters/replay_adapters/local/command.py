@@ -34,7 +34,12 @@ from replay import (
 )
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.local.command_process import CommandProcess, Line, start
-from replay_adapters.setting_checks import check_count, check_seconds, check_variables
+from replay_adapters.setting_checks import (
+    check_count,
+    check_seconds,
+    check_variables,
+    unsent_system_prompts,
+)
 
 MEBIBYTE = 1024 * 1024
 SEND = {"question": "{{question}}", "history": "{{history}}", "conversation": "{{session_id}}"}
@@ -88,6 +93,10 @@ class CommandAdapter:
         self._send = Template(self.send)
         self._shared = ProcessKeeper(self)
 
+    @property
+    def unsent_system_prompts(self) -> str | None:
+        return unsent_system_prompts(self.send, where="send")
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -124,6 +133,7 @@ class CommandAdapter:
             question=request.question,
             history=request.history if self.history == "client" else (),
             depth=request.depth,
+            system_prompts=request.system_prompts,
             session_id=session_id,
         )
         try:

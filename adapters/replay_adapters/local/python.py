@@ -55,6 +55,12 @@ class PythonAdapter:
         """Named by `replay validate`, since a scenario from somebody else then runs code here."""
         return self.target
 
+    @property
+    def unsent_system_prompts(self) -> str | None:
+        if "request" in self._names:
+            return None
+        return "a parameter request of the target has them, as request.system_prompts"
+
     def __post_init__(self) -> None:
         if ":" not in self.target:
             raise ValueError(f'target "{self.target}" is not "module:function" or "file.py:function"')

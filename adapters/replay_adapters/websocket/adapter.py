@@ -24,6 +24,7 @@ from replay_adapters.setting_checks import (
     check_seconds,
     check_variables,
     headers_from_environment,
+    unsent_system_prompts,
 )
 from replay_adapters.websocket.client import MAX_FRAME_BYTES, WebSocketClient
 from replay_adapters.websocket.frame_format import FrameFormat
@@ -131,6 +132,10 @@ class WebSocketAdapter:
             resumes=resumes,
             max_reply_bytes=self.max_reply_bytes,
         )
+
+    @property
+    def unsent_system_prompts(self) -> str | None:
+        return unsent_system_prompts(self.send, self.on_open, where="send")
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()

@@ -153,6 +153,7 @@ class WebSocketSession:
             question=request.question,
             history=request.history if self._format.history == "client" else (),
             depth=request.depth,
+            system_prompts=request.system_prompts,
             session_id=self._session_id,
         )
 

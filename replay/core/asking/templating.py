@@ -206,12 +206,14 @@ def template_variables(
     history: Sequence[Exchange] = (),
     depth: int = 1,
     session_id: str | None = None,
+    system_prompts: Sequence[str] = (),
 ) -> Mapping[str, Any]:
     """
     What a template may use.
 
     ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (history
-    and question as chat messages), ``conversation`` (``id``, ``title``, ``section``, ``background``),
+    and question as chat messages, recorded system prompts among them), ``system_prompt`` (all of those,
+    separated by blank lines; *system_prompts* are the ones before the question), ``conversation`` (``id``, ``title``, ``section``, ``background``),
     ``passage`` (all passages, separated by blank lines), ``passages`` (objects with ``id``, ``title``,
     ``text``) and ``session_id``. Gold answers and standalone questions are not among them.
     """
@@ -220,7 +222,10 @@ def template_variables(
             "question": lambda: question,
             "depth": lambda: depth,
             "history": lambda: [{"question": e.question, "answer": e.answer} for e in history],
-            "messages": lambda: _messages(history, question),
+            "messages": lambda: _messages(history, question, system_prompts),
+            "system_prompt": lambda: "\n\n".join(
+                [prompt for e in history for prompt in e.system_prompts] + list(system_prompts)
+            ),
             "conversation": lambda: {
                 "id": conversation.id,
                 "title": conversation.title,
@@ -236,8 +241,12 @@ def template_variables(
     )
 
 
-def _messages(history: Sequence[Exchange], question: str) -> list[dict[str, str]]:
+def _messages(
+    history: Sequence[Exchange], question: str, system_prompts: Sequence[str]
+) -> list[dict[str, str]]:
     messages = []
     for e in history:
+        messages += [{"role": "system", "content": prompt} for prompt in e.system_prompts]
         messages += [{"role": "user", "content": e.question}, {"role": "assistant", "content": e.answer}]
+    messages += [{"role": "system", "content": prompt} for prompt in system_prompts]
     return [*messages, {"role": "user", "content": question}]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
+from replay_adapters.chat.anthropic_messages import Messages
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.openai_chat import ChatCompletions
 
@@ -94,3 +95,50 @@ def test_a_setting_that_is_not_json_is_a_refusal_of_ours() -> None:
         ChatBody(_bodies(extra={"a": object()}), TALK).of(_request())
 
     assert not caught.value.reached
+
+
+PROMPTED = ChatRequest(
+    question="Q?",
+    history=(
+        Exchange(question="A?", answer="A.", system_prompts=("Be brief.",)),
+        Exchange(question="Unanswered?", answer=" ", system_prompts=("Be kind.",)),
+    ),
+    system_prompts=("Be quick.",),
+    depth=3,
+)
+SAID = [{"role": "user", "content": "A?"}, {"role": "assistant", "content": "A."}]
+ASKED = {"role": "user", "content": "Q?"}
+
+
+def _told(prompt: str) -> dict[str, str]:
+    return {"role": "system", "content": prompt}
+
+
+def test_recorded_system_prompts_stand_where_they_stood() -> None:
+    body = ChatBody(_bodies(), TALK)
+    for _ in range(2):
+        assert json.loads(body.of(PROMPTED))["messages"] == [
+            *(_told("Be brief."), *SAID, _told("Be kind."), _told("Be quick."), ASKED)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [("Be mine.", "Be mine."), ("{{system_prompt}}\n\nBe mine.", "Be brief.\n\nBe kind.\n\nBe quick.\n\nBe mine.")],
+)
+def test_a_system_text_of_the_settings_stands_in_their_place_and_may_hold_them(system, told) -> None:
+    sent = json.loads(ChatBody(_bodies(system), TALK).of(PROMPTED))
+
+    assert sent["messages"] == [_told(told), *SAID, ASKED]
+
+
+def test_where_no_system_message_may_stand_they_are_on_top_turn_by_turn() -> None:
+    spoken = Messages(model="m", max_tokens=9, stream=False)
+    body = ChatBody(ChatBodies(None, {}, spoken.fields, spoken.messages, has_system_messages=False), TALK)
+    first = ChatRequest(question="A?", history=(), system_prompts=("Be brief.",), depth=1)
+    requests = [first, _request(), PROMPTED, _request(PROMPTED.history), _request()]
+
+    assert [json.loads(body.of(request)).get("system") for request in requests] == [
+        *("Be brief.", None, "Be brief.\n\nBe kind.\n\nBe quick.", "Be brief.\n\nBe kind.", None)
+    ]
+    assert json.loads(body.of(PROMPTED))["messages"] == [*SAID, ASKED]

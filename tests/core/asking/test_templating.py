@@ -156,3 +156,18 @@ def test_a_method_of_a_dict_is_not_an_item_of_it():
 def test_a_variable_goes_before_a_global_of_the_same_name():
     assert Template("{{ range }}").render({"range": "ours"}) == "ours"
     assert TextTemplate("a {{ range }}").render({"range": "ours"}) == "a ours"
+
+
+def test_recorded_system_prompts_are_among_the_messages_and_joined():
+    exchange = Exchange(question="Who?", answer="Me.", system_prompts=("Be brief.",))
+    variables = template_variables(TALK, question="Why?", history=[exchange], system_prompts=("Be kind.",))
+
+    assert [(m["role"], m["content"]) for m in variables["messages"]] == [
+        ("system", "Be brief."),
+        ("user", "Who?"),
+        ("assistant", "Me."),
+        ("system", "Be kind."),
+        ("user", "Why?"),
+    ]
+    assert variables["system_prompt"] == "Be brief.\n\nBe kind."
+    assert VARIABLES["system_prompt"] == ""

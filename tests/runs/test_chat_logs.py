@@ -1,0 +1,129 @@
+"""Chat logs against servers over HTTP: what of a log reaches the system, and what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+import yaml
+from aiohttp import web
+
+from replay.runs.launch import run_async
+from tests.adapters.servers import answering, completion
+from tests.cli.command import replay_cli
+
+LOG = {
+    "id": "log",
+    "messages": [
+        {"role": "system", "content": "You sell shoes."},
+        {"role": "user", "content": [{"type": "text", "text": "Red ones?"}, {"type": "image_url"}]},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "system", "content": "The shop closes."},
+        {"role": "user", "content": "Which?"},
+        {"role": "assistant", "content": "These."},
+    ],
+}
+SHOP, CLOSES = "You sell shoes.", "The shop closes."
+
+
+def scenario(folder, adapter, *, policies=("gold",), **settings):
+    (folder / "log.jsonl").write_text(json.dumps(LOG) + "\n", "utf-8")
+    return {
+        "name": "shop",
+        "data": {"path": str(folder / "log.jsonl"), "format": "chat"},
+        "systems": [{"name": "bot", "adapter": adapter, "settings": settings}],
+        "policies": list(policies),
+        "drift": {"nlp_workers": 0},
+    }
+
+
+@asynccontextmanager
+async def model():
+    """A server that speaks all three APIs, and what it was sent."""
+    bodies = []
+
+    async def answer(request: web.Request) -> web.Response:
+        bodies.append(await request.json())
+        text = [{"type": "output_text", "text": "Sure."}]
+        output = {"status": "completed", "output": [{"type": "message", "content": text}]}
+        return web.json_response(completion("Sure.") | output | {"content": [{"type": "text", "text": "Sure."}]})
+
+    async with answering(answer) as address:
+        yield address, bodies
+
+
+def said(messages):
+    return [(message["role"], message["content"]) for message in messages]
+
+
+PLAIN = [("user", "Red ones?"), ("assistant", "Yes."), ("user", "Which?")]
+IN_PLACE = [("system", SHOP), *PLAIN[:2], ("system", CLOSES), PLAIN[2]]
+
+
+@pytest.mark.parametrize(("api", "field"), [("chat", "messages"), ("responses", "input")])
+async def test_the_recipe_of_the_readme_sends_system_prompts_as_in_the_log(tmp_path, api, field):
+    async with model() as (address, bodies):
+        system = {"base_url": address, "model": "m", "api": api}
+        run = await run_async(scenario(tmp_path, "openai", **system), runs=tmp_path)
+
+    assert [said(body[field]) for body in bodies] == [IN_PLACE[:2], IN_PLACE]
+    assert run.outcomes() == {"answered": 2}
+
+
+async def test_anthropic_gets_all_that_were_said_until_then_as_its_system_text(tmp_path):
+    async with model() as (address, bodies):
+        await run_async(scenario(tmp_path, "anthropic", base_url=address, model="m"), runs=tmp_path)
+
+    assert [body["system"] for body in bodies] == [SHOP, f"{SHOP}\n\n{CLOSES}"]
+    assert said(bodies[1]["messages"]) == PLAIN
+
+
+async def test_a_body_of_ones_own_has_them_in_messages(tmp_path):
+    async with model() as (address, bodies):
+        body = {"messages": "{{ messages }}", "top": "{{ system_prompt }}"}
+        settings = {"url": address, "body": body, "answer": "choices[0].message.content"}
+        await run_async(scenario(tmp_path, "http", **settings), runs=tmp_path)
+
+    assert said(bodies[1]["messages"]) == IN_PLACE
+    assert bodies[1]["top"] == f"{SHOP}\n\n{CLOSES}"
+
+
+HTTP = {"url": "http://127.0.0.1:9/", "answer": "text"}
+CHAT = {"base_url": "http://127.0.0.1:9/v1", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "settings", "words"),
+    [
+        ("openai", CHAT, "sends the system prompts of 1 conversation"),
+        ("openai", {**CHAT, "system": "{{ system_prompt }} Be brief."}, "sends the system prompts of"),
+        (
+            "openai",
+            {**CHAT, "system": "Be brief."},
+            "leaves out the system prompts of 1 conversation: its setting system stands in their place; "
+            "{{ system_prompt }} in it puts them there",
+        ),
+        ("http", {**HTTP, "body": {"m": "{{ messages }}"}}, "sends the system prompts of 1 conversation"),
+        (
+            "http",
+            {**HTTP, "body": {"q": "{{ question }}"}},
+            "leaves out the system prompts of 1 conversation: {{ messages }} or {{ system_prompt }} in body, "
+            "form or params sends them",
+        ),
+        ("scripted", {"answers": "gold"}, "finds them in request.system_prompts and may not send them"),
+    ],
+)
+def test_validate_says_what_becomes_of_them(tmp_path, adapter, settings, words):
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(scenario(tmp_path, adapter, **settings)))
+    done = replay_cli("validate", "s.yaml", cwd=tmp_path)
+
+    assert words in done.stdout, done.stdout
+    assert "1 turn had parts that are no text and were left out (image_url 1)." in done.stdout
+
+
+async def test_the_report_counts_what_was_left_out(tmp_path):
+    run = await run_async(scenario(tmp_path, "scripted", answers="gold"), runs=tmp_path)
+
+    assert run.records()[0].asked == "Red ones?"
+    assert "1 turn had parts that are no text and were left out (image_url 1)." in run.report().remarks
