@@ -13,19 +13,24 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from replay.scenario.assertions.findings import AssertionResult
+    from replay.statistics.failure_reasons import FailureReason
 
 FAILED = 100
 """Exit code where an assertion failed: the run itself is fine, what it measured is not."""
 
 
 def show_assertions(
-    suites: Mapping[str, Sequence[AssertionResult]], *, junit: Path | None, aside: bool
+    suites: Mapping[str, Sequence[AssertionResult]],
+    *,
+    junit: Path | None,
+    aside: bool,
+    failures: Mapping[str, Sequence[FailureReason]],
 ) -> bool:
     """
     Print which assertions hold and which fail, and write *junit*; returns whether all hold.
 
-    *suites* are results by what a suite is called. *aside* prints to standard error, where standard
-    output belongs to machines.
+    *suites* are results by what a suite is called; *failures*, by the same name, say why turns failed and go
+    into *junit*. *aside* prints to standard error, where standard output belongs to machines.
 
     Raises:
         InputError: *junit* can't be written.
@@ -44,7 +49,7 @@ def show_assertions(
             style = "bold red" if line.lstrip().startswith("FAIL") else ""
             console.print(Text(line, style=style), soft_wrap=True)
     if junit:
-        write_junit(junit, suites)
+        write_junit(junit, suites, failures)
         if not any(suites.values()):
             sys.stderr.write(f"the scenario asserts nothing, so {junit} holds no test case\n")
     return all(one.holds for results in suites.values() for one in results)

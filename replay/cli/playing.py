@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rich.console import Console
@@ -21,6 +21,7 @@ from replay.runs.run import Run, newest_run
 
 if TYPE_CHECKING:
     from replay.scenario.assertions.findings import AssertionResult
+    from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
 
 MOST_TABLED_TURNS = 200_000
@@ -54,10 +55,10 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None) -> None:
     show(run, as_json=as_json, results=results)
     if not as_json:
         typer.echo(f"\nrun: {run.folder}")
-    held = show_assertions({run.scenario().scenario.name: results}, junit=junit, aside=as_json)
+    name, failures = run.scenario().scenario.name, run.failures()
+    held = show_assertions({name: results}, junit=junit, aside=as_json, failures={name: failures})
     if _nothing_was_answered(run):
-        typer.echo("no question was answered; see the failures above", err=True)
-        raise typer.Exit(1)
+        _tell_that_nothing_was_answered(failures if as_json else ())
     end_with(held)
 
 
@@ -82,10 +83,10 @@ def repeat_and_report(
         f"{run.scenario().scenario.name}, repeat {number}": check_assertions(run)
         for number, run in enumerate(played, 1)
     }
-    held = show_assertions(suites, junit=junit, aside=as_json)
+    failures = {name: run.failures() for name, run in zip(suites, played, strict=True)}
+    held = show_assertions(suites, junit=junit, aside=as_json, failures=failures)
     if all(_nothing_was_answered(run) for run in played):
-        typer.echo("no question was answered; `replay report` shows the failures", err=True)
-        raise typer.Exit(1)
+        _tell_that_nothing_was_answered(failures[next(iter(failures))])
     end_with(held)
 
 
@@ -113,6 +114,16 @@ async def _until_told_to_stop(playing: Coroutine[None, None, Run]) -> Run:
 def _nothing_was_answered(run: Run) -> bool:
     outcomes = run.outcomes()
     return bool(outcomes) and not outcomes.keys() & {"answered", "skipped"}
+
+
+def _tell_that_nothing_was_answered(failures: Sequence[FailureReason]) -> NoReturn:
+    """With *failures*, those that were not shown yet."""
+    from replay.report.failure_text import failure_lines
+
+    typer.echo(f"no question was answered{':' if failures else '; see Failures above'}", err=True)
+    for line in failure_lines(failures):
+        typer.echo(f"- {line}", err=True)
+    raise typer.Exit(1)
 
 
 def show(

@@ -9,13 +9,16 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.status import Status
+from rich.text import Text
 
 from replay.core.record import TurnRecord
 from replay.play.load.level import Level
 from replay.play.player import Play
+from replay.report.failure_text import on_one_line
 from replay.runs.stress.counting import Count
 
 PLAIN_EVERY_S = 5.0
+SPINNER_WIDTH = 2
 
 
 class Progress:
@@ -47,7 +50,7 @@ class Progress:
         if self._status:
             self._status.stop()
         if self._turns or self._judging:
-            self._console.print(self._line(), highlight=False, markup=False)
+            self._console.print(self._line(), highlight=False, markup=False, soft_wrap=True)
 
     def recorded(self, record: TurnRecord) -> None:
         self._turns += 1
@@ -99,10 +102,16 @@ class Progress:
         if self._status:
             if now - self._said >= 0.1:
                 self._said = now
-                self._status.update(self._line())
+                self._status.update(self._shown_line())
         elif now - self._said >= PLAIN_EVERY_S:
             self._said = now
-            self._console.print(self._line(), highlight=False, markup=False)
+            self._console.print(self._line(), highlight=False, markup=False, soft_wrap=True)
+
+    def _shown_line(self) -> Text:
+        """As much as one line of the terminal takes, or it would jump."""
+        line = Text(self._line())
+        line.truncate(self._console.width - SPINNER_WIDTH, overflow="ellipsis")
+        return line
 
     def _line(self) -> str:
         begun, turns = (self._level_began, self._level_turns) if self._level else (self._begun, 0)
@@ -117,7 +126,7 @@ class Progress:
         if self._invalid:
             parts.append(f"{self._invalid} invalid questions")
         if self._failed:
-            parts.append(f"{self._failed} failed, last: {self._last_error[:80]}")
+            parts.append(f"{self._failed} failed, last: {on_one_line(self._last_error)}")
         return ", ".join([*parts, self._judging] if self._judging else parts)
 
 

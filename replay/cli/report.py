@@ -60,5 +60,6 @@ def report(
         from replay.report.pages.static_report import write_report
 
         typer.echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
-    suites = {shown.scenario().scenario.name: results}
-    end_with(show_assertions(suites, junit=junit, aside=as_json or markdown))
+    name = shown.scenario().scenario.name
+    failures = {name: shown.failures()} if junit else {}
+    end_with(show_assertions({name: results}, junit=junit, aside=as_json or markdown, failures=failures))

@@ -17,22 +17,30 @@ from xml.etree import ElementTree
 
 from replay.core.errors import writing
 from replay.report.assertions_text import lines_of
+from replay.report.failure_text import failure_lines
 from replay.scenario.assertions.findings import AssertionResult
+from replay.statistics.failure_reasons import FailureReason
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 document can hold."""
 
 
-def junit_xml(suites: Mapping[str, Sequence[AssertionResult]]) -> str:
+def junit_xml(
+    suites: Mapping[str, Sequence[AssertionResult]],
+    failures: Mapping[str, Sequence[FailureReason]] | None = None,
+) -> str:
     """
     The document; *suites* are results by suite, which should be called the same every time.
 
-    The same results give the same text: it has no time, and no machine's name.
+    *failures*, by suite as well, say why turns failed: in the suite's ``system-err``, and, since not every
+    reader shows that, with each failure that such turns bring about by themselves. The same results give the
+    same text: it has no time, and no machine's name.
     """
     root = ElementTree.Element("testsuites", _counts([one for each in suites.values() for one in each]))
     for name, results in suites.items():
         attributes = {"name": _clean(name), **_counts(results), "skipped": "0", "time": "0"}
         suite = ElementTree.SubElement(root, "testsuite", attributes)
+        reasons = failure_lines((failures or {}).get(name, ()))
         for case_name, result in zip(_names(results), results, strict=True):
             facts = {"classname": _clean(name), "name": _clean(case_name), "time": "0"}
             case = ElementTree.SubElement(suite, "testcase", facts)
@@ -45,21 +53,33 @@ def junit_xml(suites: Mapping[str, Sequence[AssertionResult]]) -> str:
             kind = "not-evaluated" if all(f.reason for f in failing) else "assertion"
             failure = ElementTree.SubElement(case, "failure", {"message": _clean(message), "type": kind})
             failure.text = said
+            if reasons and (kind == "not-evaluated" or result.assertion.metric == "errors"):
+                failure.text = _clean("\n".join([said, "", *_told(reasons)]))
+        if reasons:
+            ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(_told(reasons)))
     ElementTree.indent(root)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def write_junit(path: Path, suites: Mapping[str, Sequence[AssertionResult]]) -> None:
+def write_junit(
+    path: Path,
+    suites: Mapping[str, Sequence[AssertionResult]],
+    failures: Mapping[str, Sequence[FailureReason]] | None = None,
+) -> None:
     """
-    Write the document to *path*.
+    Write the document to *path*; *failures* as for ``junit_xml``.
 
     Raises:
         InputError: it can't be written.
     """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(junit_xml(suites), "utf-8")
+        path.write_text(junit_xml(suites, failures), "utf-8")
+
+
+def _told(reasons: Sequence[str]) -> list[str]:
+    return ["Failures of the run:", *(f"- {reason}" for reason in reasons)]
 
 
 def _counts(results: Sequence[AssertionResult]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from replay.report.depth_cells import (
     percent,
     scale_note,
 )
+from replay.report.failure_text import failure_lines, on_one_line
 from replay.report.notes import notes
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.run_numbers import Report
@@ -36,6 +37,8 @@ def markdown_report(report: Report, *, title: str, results: Sequence[AssertionRe
     if not report.table.groups:
         return "\n".join([*lines, "No turn has been asked yet.", ""])
     lines += ["**All depths**", "", *_totals(report), ""]
+    if report.failures:
+        lines += ["**Failures**", "", *(f"- {escaped(line)}" for line in failure_lines(report.failures)), ""]
     if report.gaps:
         baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
         lines += [f"**Against {baseline}, on the same turns**", "", *_table(gap_columns(report.gaps)), ""]
@@ -49,7 +52,7 @@ def markdown_report(report: Report, *, title: str, results: Sequence[AssertionRe
 
 def code(text: str, *, cell: bool = False) -> str:
     """*text* as a code span, which shows it letter by letter; also in the *cell* of a table."""
-    shown = _visible(text)
+    shown = on_one_line(text)
     if cell and "|" in shown:
         # It would end the cell even in a code span, and escaped by a backslash after another one.
         return f"<code>{re.sub(r'[^a-zA-Z0-9 ]', lambda found: f'&#{ord(found[0])};', shown)}</code>"
@@ -60,7 +63,7 @@ def code(text: str, *, cell: bool = False) -> str:
 
 def escaped(text: str) -> str:
     """*text* within a sentence; it looks as it is and makes nothing happen."""
-    shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", _visible(text).strip())
+    shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", on_one_line(text).strip())
     # Mentions and issue numbers are found after escapes are gone; a comment within breaks them.
     shown = re.sub(r"[@#]", lambda found: f"{found[0]}<!-- -->", shown)
     shown = re.sub(r"\b(www)\.", r"\1\\.", shown, flags=re.IGNORECASE)
@@ -70,14 +73,6 @@ def escaped(text: str) -> str:
 def _opening(mark: str) -> str:
     """What would begin a list or a quotation, at the beginning of a line."""
     return f"\\{mark}" if mark in "-+>" else f"{mark}<!-- -->"
-
-
-def _visible(text: str) -> str:
-    """Line breaks as spaces; other characters that can't be seen, or that turn text around, as escapes."""
-    spaced = re.sub(r"\s", " ", text)
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in spaced
-    )
 
 
 def _assertions(results: Sequence[AssertionResult]) -> list[str]:
@@ -143,7 +138,7 @@ def _folded(summary: str, lines: Iterable[str]) -> list[str]:
 
 def _html(text: str) -> str:
     """*text* as HTML that is not looked at for Markdown, mentions or links."""
-    return f"<code>{html.escape(_visible(text))}</code>"
+    return f"<code>{html.escape(on_one_line(text))}</code>"
 
 
 def _table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:

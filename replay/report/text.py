@@ -8,6 +8,8 @@ it is ours, so that a pipe with a modest encoding can take it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from replay.report.columns import fitting, table_lines
@@ -19,9 +21,11 @@ from replay.report.depth_cells import (
     names_of,
     scale_note,
 )
+from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
 from replay.report.printing import heading, put_lines, put_signatures, put_table, section
 from replay.report.terminal import coloured_difference, has_person, print_group, scales, trend_note
+from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.run_numbers import Report
 
 
@@ -37,10 +41,18 @@ def print_report(report: Report, console: Console) -> None:
         heading(console, f"Against {names_of(g.first.policy for g in gaps)}, on the same turns")
         lines = table_lines(gap_columns(gaps, layout), width=console.width, total=False)
         put_lines(console, [*map(coloured_difference, lines), ""])
+    print_failures(report.failures, console)
     section(console, "Notes", [scale_note(table), interval_note(table), *about_trends, *notes(report)])
     put_lines(console, [""])
     scores = {name: column.signature for name, column in table.columns.items()}
     put_signatures(console, {**scores, **report.signatures})
+
+
+def print_failures(failures: Sequence[FailureReason], console: Console) -> None:
+    """Each of *failures* in full, if there is any."""
+    if failures:
+        section(console, "Failures", failure_lines(failures), break_words=False)
+        put_lines(console, [""])
 
 
 def _tables(report: Report, console: Console) -> list[str]:

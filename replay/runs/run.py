@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from replay.play.loop_lag import LagSummary
     from replay.scorers.judges.tally import Judged
     from replay.statistics.depth_table import DepthTable
+    from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
     from replay.statistics.run_comparison import ScoredRun
@@ -99,6 +100,13 @@ class Run:
         """How many turns came to which outcome."""
         with self._opened() as store:
             return store.outcomes()
+
+    def failures(self) -> tuple[FailureReason, ...]:
+        """Each distinct reason why turns failed, most turns first; of turns that were kept one by one."""
+        from replay.statistics.failure_reasons import FailedTurns, failure_reasons
+
+        with self._opened() as store:
+            return failure_reasons(FailedTurns._make(row) for row in store.failures())
 
     def is_load(self) -> bool:
         """Whether conversations were played again and again, under load."""
@@ -192,6 +200,7 @@ class Run:
             gaps=tuple(
                 policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"), method=method)
             ),
+            failures=self.failures(),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
             remarks=(*left_out.remarks(), *again, *asked, *unclosed, *remarks(judged)),

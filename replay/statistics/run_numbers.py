@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.statistics.depth_table import DepthTable
+from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.paired import PairedDifference
 
 
@@ -19,6 +20,8 @@ class Report:
     table: DepthTable
     gaps: tuple[PairedDifference, ...] = ()
     """Differences on the same turns, as ``policy_gaps`` gives them."""
+    failures: tuple[FailureReason, ...] = ()
+    """Why turns failed, each reason once."""
     loop_lag_s: float | None = None
     """How late the event loop was during the run; None where that isn't known."""
     signatures: Mapping[str, str] = field(default_factory=dict)

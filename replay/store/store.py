@@ -176,6 +176,19 @@ class RunStore:
             counts.update(tally.data["outcomes"])
         return dict(sorted(counts.items()))
 
+    def failures(self) -> Iterator[Any]:
+        """
+        System, outcome, error, how many turns, and the first one's policy, conversation and depth, for each
+        text of an error; in the order in which they were met.
+        """
+        # SQLite takes bare columns from the row that has the minimum.
+        sql = (
+            "SELECT system, outcome, error, count(*), policy, conversation, depth, min(rowid) AS first"
+            " FROM turn WHERE outcome NOT IN ('answered', 'skipped')"
+            " GROUP BY system, outcome, error ORDER BY first"
+        )
+        return (row[:-1] for row in self.rows(sql))
+
     def count_records(self) -> int:
         (count,) = next(self.rows("SELECT count(*) FROM turn"))
         return int(count)

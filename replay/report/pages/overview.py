@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from replay.core.errors import ReplayError
+from replay.report.failure_text import MOST, reason_text, turn_text
 from replay.report.notes import notes
 from replay.report.pages import figures
 from replay.report.pages.figures import Style
@@ -31,6 +32,16 @@ class Fact(NamedTuple):
     is_code: bool = False
 
 
+class ShownReason(NamedTuple):
+    """Why turns failed."""
+
+    turns: int
+    outcome: str
+    reason: str
+    turn: str
+    """One of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What is known without computing anything."""
@@ -43,6 +54,8 @@ class Facts:
     """Turns, failures, cost, duration: in large print."""
     about: tuple[Fact, ...]
     failures: tuple[OutcomeRow, ...]
+    reasons: tuple[ShownReason, ...]
+    """Why, each once and in full; the commonest of very many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +103,10 @@ def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
         counted=tuple(_counted(browser.progress(), rows)),
         about=tuple(about),
         failures=tuple(row for row in rows if _failed(row)),
+        reasons=tuple(
+            ShownReason(one.turns, one.outcome, reason_text(one), turn_text(one))
+            for one in run.failures()[:MOST]
+        ),
     )
 
 
