@@ -2,32 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from replay.cli.arguments import (
+    RUNS,
     IntervalOption,
     JsonOption,
     PolicyOption,
     ResamplesOption,
+    RunsOption,
     SystemOption,
     echo_json,
+    run_folder,
 )
+from replay.core.errors import InputError
+
+if TYPE_CHECKING:
+    from replay.statistics.run_comparison import ScoredRun
+
+
+ANY = "any"
+"""For ``--fail-on``: every score that is compared, and errors."""
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or two runs' folders.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN", help="One or two runs' folders; with --baseline one or none."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline",
+            metavar="FOLDER",
+            help="The run to compare with, or a folder that holds it alone; if it isn't there yet, that is "
+            "said and all is well. The other run is RUN, or the newest in --runs.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="NAME",
+            help="A score (also errors, invalid, latency_p95_s, ...) whose significant loss ends with 100; "
+            "may be given several times; any: all scores, and errors.",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option("--alpha", help="With --fail-on: a p Holm up to this is significant.")
+    ] = 0.05,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", metavar="NAME", help="A score; may be given several times. All if left out."
+            "--metric",
+            metavar="NAME",
+            help="A score; may be given several times. If left out, those of --fail-on, or all.",
         ),
     ] = None,
     by: Annotated[
         Literal["depth"] | None,
-        typer.Option("--by", help="Also a row for each turn depth; more to correct for."),
+        typer.Option("--by", help="Also a row for each turn depth, corrected apart."),
     ] = None,
     system: SystemOption = None,
     policy: PolicyOption = None,
@@ -40,7 +78,7 @@ def compare(
     spread: Annotated[
         bool, typer.Option("--spread", help="How far two or more repeats of a run lie apart, instead.")
     ] = False,
-    flips: Annotated[int, typer.Option("--flips", min=0, help="Flipped turns to list, at most.")] = 10,
+    flips: Annotated[int, typer.Option("--flips", min=0, help="Flipped turns to list, at most.")] = 0,
     flip_at: Annotated[
         float, typer.Option("--flip-at", min=0.0, max=1.0, help="A turn at or above this score is right.")
     ] = 0.5,
@@ -50,29 +88,51 @@ def compare(
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples and swaps.")] = 0,
     interval: IntervalOption = "percentile",
+    among: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
     """
     Show by how much the second run differs from the first on the same turns, and whether by chance.
 
-    With one run, --policies or --systems name what to compare within it.
+    With one run, --policies or --systems name what to compare within it. Ends with 100 if a score of
+    --fail-on is significantly worse in the second run.
     """
     from rich.console import Console
 
+    from replay.cli.asserting import end_with
     from replay.report.compare_text import print_comparison
+    from replay.report.gate_text import gate_lines
     from replay.report.pairing import pair_groups, selected, two_names
+    from replay.runs.baseline import baseline_run
     from replay.runs.run import Run
     from replay.statistics.comparison import ComparisonSettings
+    from replay.statistics.comparison_gate import gate
     from replay.statistics.run_comparison import comparison_report
 
+    given = runs or []
+    _check_usage(given, systems, policies, baseline, spread=spread, gated=bool(fail_on), alpha=alpha)
     if spread:
-        show_spread(runs, by_depth=by is not None, as_json=as_json)
+        show_spread(given, by_depth=by is not None, as_json=as_json)
         return
-    _check_usage(runs, systems, policies)
-    found = [Run(folder).scored_run(str(folder)) for folder in runs]
+    if baseline is not None:
+        (second_folder,) = given or [run_folder(None, among)]
+        kept = baseline_run(baseline)
+        if kept is None:
+            _tell_that_there_is_no_baseline(baseline, Run(second_folder).folder, as_json=as_json)
+            return
+        given = [kept, second_folder]
+        if kept.resolve() == second_folder.resolve():
+            raise InputError(f'"{kept}" is the baseline and the run to compare with it; name another RUN')
+    gated = fail_on or []
+    metrics = list(dict.fromkeys([*(metric or []), *gated])) if ANY not in gated else metric or []
+    found = [
+        _with_operational(Run(folder).scored_run(str(folder)), ["errors", *metrics] if gated else metrics)
+        for folder in given
+    ]
     first, second = found[0], found[-1]
+    sides = [selected(run.groups(), system or (), policy or ()) for run in (first, second)]
     pairs = pair_groups(
-        *(selected(run.groups(), system or (), policy or ()) for run in (first, second)),
+        *sides,
         systems=two_names(systems, "--systems") if systems else None,
         policies=two_names(policies, "--policies") if policies else None,
     )
@@ -80,7 +140,7 @@ def compare(
         first,
         second,
         pairs,
-        metrics=metric or (),
+        metrics=metrics,
         settings=ComparisonSettings(
             by_depth=by is not None,
             flip_at=flip_at,
@@ -90,10 +150,50 @@ def compare(
             method=interval,
         ),
     )
+    compared = list(dict.fromkeys(one.score for pair in report.pairs for one in pair.comparisons))
+    paired = {one for one, _ in pairs}
+    outcome = gate(
+        report,
+        compared if ANY in gated else gated,
+        alpha=alpha,
+        missing=[] if systems or policies else [group for group in sides[0] if group not in paired],
+    )
     if as_json:
-        echo_json(report.to_json())
+        echo_json({**report.to_json(), **({"gate": outcome.to_json()} if gated else {})})
     else:
         print_comparison(report, Console(), flips=flips)
+    if gated:
+        if not as_json:
+            typer.echo("\n" + "\n".join(gate_lines(outcome)))
+        end_with(outcome.holds)
+
+
+def _with_operational(run: ScoredRun, names: Sequence[str]) -> ScoredRun:
+    """*run* with those of *names* that it has no score of, and that can be read off its records."""
+    from dataclasses import replace
+
+    from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
+    from replay.statistics.score_column import ScoreColumn
+
+    read = {
+        name: ScoreColumn(scorer=scorer, observed=tuple(scorer.observe(run.records)))
+        for name in names
+        if name not in run.scores
+        and (scorer := OPERATIONAL_METRICS.get(name)) is not None
+        and not isinstance(scorer, TotalCost)  # a sum over turns, which a comparison's few would not be
+    }
+    return replace(run, scores={**run.scores, **read})
+
+
+def _tell_that_there_is_no_baseline(baseline: Path, run: Path, *, as_json: bool) -> None:
+    note = (
+        f'there is no run at "{baseline}" yet, so nothing was compared; to compare the next run with this '
+        f"one: cp -r {run} {baseline}"
+    )
+    if as_json:
+        echo_json({"baseline": None, "run": str(run), "note": note})
+    else:
+        typer.echo(note)
 
 
 def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
@@ -105,7 +205,6 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from replay.core.errors import InputError
     from replay.report.spread_text import print_spread
     from replay.runs.run import Run
     from replay.statistics.run_spread import run_spread, same_answers
@@ -146,10 +245,37 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:
     return [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
 
 
-def _check_usage(runs: list[Path], systems: str | None, policies: str | None) -> None:
-    from replay.core.errors import InputError
-
+def _check_usage(
+    runs: list[Path],
+    systems: str | None,
+    policies: str | None,
+    baseline: Path | None,
+    *,
+    spread: bool,
+    gated: bool,
+    alpha: float,
+) -> None:
+    """
+    Raises:
+        InputError: what was asked for contradicts itself.
+    """
+    if not 0 < alpha < 1:
+        raise InputError(f"--alpha {alpha:g}: a number between 0 and 1 is expected, as .05")
+    if spread:
+        if baseline is not None or gated:
+            raise InputError(
+                "--spread looks at repeats of one run; it takes neither --baseline nor --fail-on"
+            )
+        return
     if len(runs) > 2:
         raise InputError(f"{len(runs)} runs: two are compared at a time; for repeats of one run add --spread")
-    if len(runs) == 1 and not (systems or policies):
-        raise InputError("one run: name what to compare in it with --policies A,B or --systems A,B")
+    if baseline is not None:
+        if len(runs) > 1:
+            raise InputError("--baseline is the first run; name one more at most")
+    elif not runs:
+        raise InputError("name two runs, or one and --baseline FOLDER")
+    elif len(runs) == 1 and not (systems or policies):
+        raise InputError(
+            "one run: name what to compare in it with --policies A,B or --systems A,B, or a run to compare "
+            "it with by --baseline FOLDER"
+        )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from itertools import chain
 
 from rich.console import Console
 
@@ -30,8 +29,8 @@ from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport
 
 
-def print_comparison(report: ComparisonReport, console: Console, *, flips: int = 10) -> None:
-    """Print *report*; of the turns that flipped at most *flips* for each pair."""
+def print_comparison(report: ComparisonReport, console: Console, *, flips: int = 0) -> None:
+    """Print *report*; the turns that flipped are counted, and at most *flips* listed for each pair."""
     first, second = report.runs
     heading(console, f"A: {first}" if first == second else f"A: {first}, B: {second}")
     put_lines(console, [""])
@@ -40,8 +39,7 @@ def print_comparison(report: ComparisonReport, console: Console, *, flips: int =
         layout = fitting(console.width, lambda layout, pair=pair: [_columns(pair, layout)])  # type: ignore[misc]
         put_table(console, _columns(pair, layout))
         _flips(console, pair, flips)
-    notes = list(chain.from_iterable(_pair_notes(pair, report) for pair in report.pairs))
-    section(console, "Notes", [*notes, *_notes(report)], break_words=False)
+    section(console, "Notes", [*_pair_notes(report.pairs), *_notes(report)], break_words=False)
 
 
 def _columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
@@ -55,8 +53,8 @@ def _columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
         column("A", _cells(pair.comparisons, lambda row: Value(row.first), layout)),
         column("B", _cells(pair.comparisons, lambda row: Value(row.second), layout)),
         column("B - A", _cells(pair.comparisons, lambda row: row.difference, layout, signed=True), left=True),
-        column("p", (_p(row.test.p if row.test else None) for _, row in rows)),
-        column("p Holm", (_p(row.adjusted_p) for _, row in rows)),
+        column("p", (p_text(row.test.p if row.test else None) for _, row in rows)),
+        column("p Holm", (p_text(row.adjusted_p) for _, row in rows)),
     ]
 
 
@@ -73,22 +71,24 @@ def _cells(
     return cells
 
 
-def _p(p: float | None) -> str:
+def p_text(p: float | None) -> str:
+    """``.012``, ``<.001``; a dash where nothing was tested."""
     return NONE if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def _flips(console: Console, pair: ComparedPair, limit: int) -> None:
-    by_turn: dict[tuple[str, int], list[tuple[str, Flip]]] = {}
+    by_turn: dict[tuple[str, int], list[tuple[Comparison, Flip]]] = {}
     counted = []
     for one in pair.comparisons:
         for flip in one.flips or ():
-            by_turn.setdefault((flip.conversation, flip.depth), []).append((one.score, flip))
+            by_turn.setdefault((flip.conversation, flip.depth), []).append((one, flip))
         if one.flips:
-            won = sum(flip.second > flip.first for flip in one.flips)
+            won = sum(map(one.won, one.flips))
             counted.append(f"{one.score} {won} won and {len(one.flips) - won} lost")
     if not by_turn:
         return
-    heading(console, f"Flipped turns: {', '.join(counted)}")
+    more = "" if limit else "; --flips 10 lists them"
+    heading(console, f"Flipped turns: {', '.join(counted)}{more}")
     for (conversation, depth), flips in sorted(by_turn.items())[:limit]:
         verdicts = [
             f"{word} {names}"
@@ -105,38 +105,53 @@ def _flips(console: Console, pair: ComparedPair, limit: int) -> None:
                 f"  B      {_short(flip.second_answer, console.width)}",
             ],
         )
-    if len(by_turn) > limit:
+    if len(by_turn) > limit > 0:
         put_lines(console, [f"... and {len(by_turn) - limit} more; --flips shows more, --json all"])
     put_lines(console, [""])
 
 
-def _names(flips: Sequence[tuple[str, Flip]], *, won: bool) -> str:
-    return ", ".join(score for score, flip in flips if (flip.second > flip.first) == won)
+def _names(flips: Sequence[tuple[Comparison, Flip]], *, won: bool) -> str:
+    return ", ".join(one.score for one, flip in flips if one.won(flip) == won)
 
 
 def _short(text: str | None, width: int) -> str:
     return NONE if text is None else textwrap.shorten(text, max(20, width - 9), placeholder=" ...") or '""'
 
 
-def _pair_notes(pair: ComparedPair, report: ComparisonReport) -> list[str]:
+def _pair_notes(pairs: Sequence[ComparedPair]) -> list[str]:
+    """Sentences about pairs; one that fits all of them is said once."""
+    who: dict[str, list[str]] = {}
+    for pair in pairs:
+        for sentence in _said_of(pair):
+            who.setdefault(sentence, []).append(f"{pair.second} minus {pair.first}")
+    return [s if len(names) == len(pairs) else f"{'; '.join(names)}: {s}" for s, names in who.items()]
+
+
+def _said_of(pair: ComparedPair) -> list[str]:
     alone = [
         f"{count} only in {side}"
         for count, side in ((pair.only_first, "A"), (pair.only_second, "B"))
         if count
     ]
-    who = "" if len(report.pairs) == 1 else f"{pair.second} minus {pair.first}: "
-    said = [f"{who}{', '.join([f'{pair.conversations} conversations paired', *alone])}."]
+    said = [f"{', '.join([f'{pair.conversations} conversations paired', *alone])}."]
     for name, (before, after) in pair.changes.items():
-        said.append(f"{who}the signature of {name} differs: {before or NONE} -> {after or NONE}.")
+        said.append(f"the signature of {name} differs: {before or NONE} -> {after or NONE}.")
     for one in pair.comparisons:
         if one.one_sided:
-            said.append(f"{who}{one.score}: {one.one_sided} turns have a score on one side only; left out.")
+            said.append(f"{one.score}: {one.one_sided} turns have a score on one side only; left out.")
         if one.unlike:
             said.append(
-                f"{who}{one.score}: {one.unlike} turns have another question or other gold answers; left out."
+                f"{one.score}: {one.unlike} turns have another question or other gold answers; left out."
             )
-        said += [f"{who}{one.score}: {text}" for text in _without_interval(one)]
+        said += [f"{one.score}: {text}" for text in _without_interval(one)]
     return said
+
+
+def holm_note(report: ComparisonReport) -> str:
+    """What was corrected for."""
+    totals, depths = report.tests["totals"], report.tests["depths"]
+    apart = f", and that of a depth for the {depths:,} depths" if depths else ""
+    return f"p Holm: corrected for the {totals:,} totals compared{apart}."
 
 
 def _without_interval(one: Comparison) -> list[str]:
@@ -166,7 +181,7 @@ def _notes(report: ComparisonReport) -> list[str]:
         how += [f"{len(tests) - exact} with up to {most:,} random swaps"] if most else []
         said.append(
             f"p: two-sided permutation test that swaps whole conversations ({', '.join(how)}); "
-            f"p Holm: corrected for the {len(tests)} comparisons shown."
+            f"{holm_note(report)}"
         )
     said += [f"{name} is not compared: {why}." for name, why in report.left_out.items()]
     return said

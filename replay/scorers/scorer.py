@@ -127,21 +127,27 @@ class CheckedScorer(Protocol):
         ...
 
 
+@runtime_checkable
+class DirectedScorer(Protocol):
+    """Marks a scorer that says itself whether less of it is better, instead of its unit."""
+
+    @property
+    def lower_is_better(self) -> bool: ...
+
+
 SHARE = "share"
 """The unit of a scorer that names none."""
 
 
-_LOWER_IS_BETTER = frozenset({"s", "tokens", "usd"})
-"""Units of what an answer takes."""
-
-
-def lower_is_better(scorer: object) -> bool:
-    """Whether less of what *scorer* counts is better: by its own word, or else by its unit."""
-    if isinstance(scorer, DirectedScorer):
-        return scorer.lower_is_better
-    return unit_of(scorer) in _LOWER_IS_BETTER
+COSTS = ("s", "tokens", "usd")
+"""Units of which less is better."""
 
 
 def unit_of(scorer: object) -> str:
     """What *scorer* counts in."""
     return scorer.unit if isinstance(scorer, UnitScorer) else SHARE
+
+
+def lower_is_better(scorer: object) -> bool:
+    """Whether less of *scorer* is better: as it says, or else by its unit."""
+    return scorer.lower_is_better if isinstance(scorer, DirectedScorer) else unit_of(scorer) in COSTS

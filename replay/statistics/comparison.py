@@ -8,7 +8,7 @@ recorded question with the same gold answers. Everything else is counted and lef
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.core.record import TurnRecord
-from replay.scorers.scorer import SHARE
+from replay.scorers.scorer import SHARE, lower_is_better
 from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Resampling
-from replay.statistics.holm import holm
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.jackknife import sums_and_counts
 from replay.statistics.paired import DifferenceRow, PairedCell, Turn, paired_cells
@@ -63,7 +62,7 @@ class ComparedRow:
     bootstrap_p: float | None
     """Twice the share of resampled differences on the far side of 0; None where there is no interval."""
     adjusted_p: float | None = None
-    """The permutation test's p-value after Holm's correction over the whole table."""
+    """The permutation test's p-value after Holm's correction; see ``replay.statistics.holm``."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -105,6 +104,7 @@ class Comparison:
     score: str
     unit: str
     """What it counts in; ``share`` is read in per cent."""
+    lower_is_better: bool
     rows: tuple[ComparedRow, ...]
     """The depths with a common turn, if they were asked for; last, all depths together."""
     one_sided: int
@@ -119,6 +119,10 @@ class Comparison:
         """Whether people read the score in per cent; it is kept as a share in any case."""
         return self.unit == SHARE
 
+    def won(self, flip: Flip) -> bool:
+        """Whether the second side got the turn right."""
+        return (flip.second > flip.first) != self.lower_is_better
+
     @property
     def total(self) -> ComparedRow:
         """All depths together."""
@@ -129,6 +133,7 @@ class Comparison:
         return {
             "score": self.score,
             "unit": self.unit,
+            "lower_is_better": self.lower_is_better,
             "one_sided": self.one_sided,
             "unlike": self.unlike,
             "rows": [row.to_json() for row in self.rows],
@@ -140,7 +145,7 @@ def compare_sides(
     first: Side, second: Side, scores: Sequence[str], settings: ComparisonSettings
 ) -> list[Comparison]:
     """
-    *second* minus *first* in each of *scores*, without Holm's correction; see ``corrected``.
+    *second* minus *first* in each of *scores*, without Holm's correction; see ``replay.statistics.holm``.
 
     Conversations of which both sides have a record are resampled and swapped, the same for all scores.
     """
@@ -171,6 +176,7 @@ def compare_sides(
             Comparison(
                 score=name,
                 unit=column.unit,
+                lower_is_better=lower_is_better(column.scorer),
                 rows=tuple(rows),
                 one_sided=one_sided,
                 unlike=len(unlike),
@@ -178,23 +184,6 @@ def compare_sides(
             )
         )
     return found
-
-
-def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """
-    *comparisons* with Holm's correction over all their rows: the more is looked at, the stricter.
-
-    A row that could not be tested has no p-value and doesn't count.
-    """
-    tested = [row.test.p for one in comparisons for row in one.rows if row.test]
-    adjusted = iter(holm(tested))
-    return [
-        replace(
-            one,
-            rows=tuple(replace(row, adjusted_p=next(adjusted)) if row.test else row for row in one.rows),
-        )
-        for one in comparisons
-    ]
 
 
 Sides = tuple[dict[Turn, int], dict[Turn, int]]

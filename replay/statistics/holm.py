@@ -5,11 +5,19 @@ With twenty comparisons of equal systems, one p-value below .05 is to be expecte
 procedure (Holm, *A simple sequentially rejective multiple test procedure*, Scandinavian Journal of
 Statistics 6, 1979) keeps the chance of even one such false finding below the level, whatever the
 comparisons have to do with each other, and never has less power than Bonferroni's.
+
+Of a comparison, totals and depths are two families, each corrected for itself. A total is what most readers
+ask for, and its p-value does not depend on whether the depths are shown beside it; so a text without
+depths, one with them and a page say the same. The chance of even one false finding is below the level among
+the totals, and once more among the depths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from replay.statistics.comparison import ComparedRow, Comparison
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -20,3 +28,26 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     adjusted: list[float] = multipletests(p_values, method="holm")[1].tolist()
     return adjusted
+
+
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """
+    *comparisons* corrected over all their totals, and over all their depths.
+
+    A row that could not be tested has no p-value and doesn't count.
+    """
+    rows = [row for one in comparisons for row in one.rows]
+    totals = _adjusted([row for row in rows if row.difference.depth is None])
+    depths = _adjusted([row for row in rows if row.difference.depth is not None])
+
+    def with_p(row: ComparedRow) -> ComparedRow:
+        if row.test is None:
+            return row
+        return replace(row, adjusted_p=next(totals if row.difference.depth is None else depths))
+
+    return [replace(one, rows=tuple(map(with_p, one.rows))) for one in comparisons]
+
+
+def _adjusted(rows: Sequence[ComparedRow]) -> Iterator[float]:
+    """The corrected p-values of those of *rows* that were tested."""
+    return iter(holm([row.test.p for row in rows if row.test]))

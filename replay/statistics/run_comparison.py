@@ -15,12 +15,13 @@ from replay import __version__
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
-from replay.statistics.comparison import Comparison, ComparisonSettings, Side, compare_sides, corrected
+from replay.statistics.comparison import Comparison, ComparisonSettings, Side, compare_sides
 from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.holm import corrected
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.score_column import ScoreColumn
 
-SCHEMA = 1
+SCHEMA = 2
 """Goes up when a key changes its meaning or goes away, not when one is added."""
 
 
@@ -73,11 +74,11 @@ class ComparisonReport:
     settings: ComparisonSettings
 
     @property
-    def tests(self) -> int:
-        """Comparisons with a p-value: what Holm's correction counts."""
-        return sum(
-            row.test is not None for pair in self.pairs for one in pair.comparisons for row in one.rows
-        )
+    def tests(self) -> dict[str, int]:
+        """How many ``totals`` and ``depths`` have a p-value: what Holm's correction counts, each apart."""
+        tested = [row for p in self.pairs for one in p.comparisons for row in one.rows if row.test]
+        totals = sum(row.difference.depth is None for row in tested)
+        return {"totals": totals, "depths": len(tested) - totals}
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; scores are shares."""

@@ -52,6 +52,8 @@ def test_the_commands_for_ci_end_as_they_are_said_to(tmp_path):
     for command in commands(CI):
         done = shell(command, tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        if "--fail-on" in command:
+            assert re.search(r"```text\n(Gate: none.*?)\n", CI)[1] in done.stdout
     assert (tmp_path / "junit.xml").is_file()
     assert (tmp_path / "comment.md").read_text().startswith("### `against-baseline`")
     (tmp_path / "ci.yaml").write_text(files(CI)["ci.yaml"].replace("min: 0.3", "min: 0.6"))
@@ -77,8 +79,9 @@ def test_the_scenarios_are_sound(name, tmp_path):
 
 def test_the_snippets_for_ci_services_are_yaml():
     snippets = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", CI, re.DOTALL)]
-    github, gitlab = (s for s in snippets if "assert" not in s)
+    gate, github, gitlab = (s for s in snippets if "assert" not in s)
     steps = github["jobs"]["replay"]["steps"]
+    steps[-1:-1] = gate
 
     assert any("--junit junit.xml" in step.get("run", "") for step in steps)
     assert gitlab["chat-quality"]["artifacts"]["reports"] == {"junit": "junit.xml"}

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from replay.scorers.operational import latency
 from replay.scorers.token_f1 import f1
-from replay.statistics.comparison import ComparisonSettings, Side, bootstrap_p, compare_sides, corrected
+from replay.statistics.comparison import ComparisonSettings, Side, bootstrap_p, compare_sides
+from replay.statistics.holm import corrected
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
@@ -87,7 +88,8 @@ def test_the_other_way_round_the_sign_changes_and_the_p_value_stays():
     assert back.total.test == there.total.test
 
 
-def test_holm_counts_every_row_that_is_shown():
+def test_totals_are_corrected_alike_whether_depths_are_shown_or_not():
+    """Each family for itself: two totals and, beside them, their depths."""
     both = {"f1": f1(), "long": LongestAnswer()}
     first = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"]}, both)
     second = side({"c1": ["Paris", "Paris"], "c2": ["Paris", "Paris"]}, both)
@@ -96,6 +98,7 @@ def test_holm_counts_every_row_that_is_shown():
 
     assert [len(one.rows) for one in shallow] == [1, 1]
     assert shallow[0].total.adjusted_p == min(1, 2 * 0.5)
+    assert [one.total.adjusted_p for one in deep] == [one.total.adjusted_p for one in shallow]
     assert all(
         row.adjusted_p is not None and row.adjusted_p >= row.test.p for one in deep for row in one.rows
     )
@@ -104,17 +107,24 @@ def test_holm_counts_every_row_that_is_shown():
 
 
 def test_holm_by_hand():
-    """Sorted .005, .01, .03, .04 times 4, 3, 2, 1 gives .02, .03, .06, .04, and never falls."""
+    """
+    Of the depths, .005, .01, .03, .04 times 4, 3, 2, 1 give .02, .03, .06, .04, which never falls; the total
+    is the only one of its family.
+    """
     (found,) = compared(FIRST, SECOND)
-    row = found.total
-    rows = [
-        dataclasses.replace(row, test=p and dataclasses.replace(row.test, p=p))
-        for p in (0.01, None, 0.04, 0.03, 0.005)
-    ]
-    (adjusted,) = corrected([dataclasses.replace(found, rows=tuple(rows))])
+    total = found.total
+
+    def row(p, depth):
+        test = p and dataclasses.replace(total.test, p=p)
+        return dataclasses.replace(
+            total, test=test, difference=dataclasses.replace(total.difference, depth=depth)
+        )
+
+    depths = [row(p, depth) for depth, p in enumerate((0.01, None, 0.04, 0.03, 0.005), 1)]
+    (adjusted,) = corrected([dataclasses.replace(found, rows=(*depths, row(0.02, None)))])
 
     assert [one.adjusted_p for one in adjusted.rows] == [
-        pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06), pytest.approx(0.02)
+        pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06), pytest.approx(0.02), 0.02
     ]  # fmt: skip
 
 
@@ -135,6 +145,7 @@ def test_a_comparison_is_told_in_full():
     assert found.to_json() == {
         "score": "f1",
         "unit": "share",
+        "lower_is_better": False,
         "one_sided": 3,
         "unlike": 0,
         "rows": [

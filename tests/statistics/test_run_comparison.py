@@ -79,9 +79,11 @@ def test_a_run_compared_with_itself_differs_in_nothing():
 def test_holm_is_over_all_that_is_shown():
     found = report(pairs=[(GOLD, PRED), (PRED, GOLD)], by_depth=True)
 
-    assert found.tests == 2 * 2 * 6
-    assert found.to_json()["test"]["holm_over"] == 24
-    assert "corrected for the 24 comparisons shown" in printed(found, width=200)
+    assert found.tests == {"totals": 2 * 2, "depths": 2 * 2 * 5}
+    assert found.to_json()["test"]["holm_over"] == found.tests
+    assert "corrected for the 4 totals compared, and that of a depth for the 20 depths." in printed(
+        found, width=200
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -96,6 +98,8 @@ def test_flipped_turns_are_listed_up_to_a_limit():
     found = report()
     count = len({(f.conversation, f.depth) for one in found.pairs[0].comparisons for f in one.flips or ()})
     text = printed(found, flips=1)
+    assert "; --flips 10 lists them" in printed(found)
+    assert "  asked  " not in printed(found)
 
     assert count > 1
     assert f"... and {count - 1} more" in text
@@ -137,7 +141,7 @@ def test_a_score_of_one_run_alone_is_left_out_and_says_whose_it_lacks():
     assert found.runs == ("one", "two")
     assert found.pairs[0].changes == {"gold, pred": ("policy:gold", "policy:pred")}
     assert one.groups() == [Group("s", "gold")]
-    assert found.tests == 1
+    assert found.tests == {"totals": 1, "depths": 0}
     with pytest.raises(
         InputError, match=r'two has no score "rouge_l" \(known: f1, em\); `replay score` adds'
     ):
@@ -160,7 +164,7 @@ def test_what_is_told_of_a_pair_is_all_there():
         "changes": {"gold": ["window:2", "window:3"]},
         "scores": 1,
     }
-    assert (found["schema"], found["runs"], found["left_out"]) == (1, ["one", "two"], {})
+    assert (found["schema"], found["runs"], found["left_out"]) == (2, ["one", "two"], {})
     assert found["interval"] == {
         "method": "percentile bootstrap over conversations",
         "resamples": 100,

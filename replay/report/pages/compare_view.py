@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from replay.core.errors import InputError
+from replay.report.compare_text import holm_note
 from replay.report.pages import figures
 from replay.report.pages.charts import (
     Chart,
@@ -84,12 +85,12 @@ def compare_view(first: ScoredRun, second: ScoredRun) -> CompareView:
 
 
 def _pair(pair: ComparedPair) -> PairView:
-    flips: dict[tuple[str, int], list[tuple[str, Flip]]] = {}
+    flips: dict[tuple[str, int], list[tuple[Comparison, Flip]]] = {}
     for one in pair.comparisons:
         for flip in one.flips or ():
-            flips.setdefault((flip.conversation, flip.depth), []).append((one.score, flip))
+            flips.setdefault((flip.conversation, flip.depth), []).append((one, flip))
     rows = [
-        FlipRow(flip=found[0][1], scores=tuple((score, flip.second > flip.first) for score, flip in found))
+        FlipRow(flip=found[0][1], scores=tuple((one.score, one.won(flip)) for one, flip in found))
         for _, found in sorted(flips.items())
     ]
     return PairView(
@@ -130,7 +131,7 @@ def _chart(report: ComparisonReport, groups: Sequence[Group], scores: Sequence[s
     return Chart(
         id="difference-by-depth",
         title="Differences by depth",
-        note="Above zero, B scores higher. p Holm is corrected for all comparisons on this page.",
+        note="Above zero, B scores higher. p Holm is corrected for all depths of these two runs.",
         variants=variants,
         summary="Differences of the two runs by turn depth, one curve for each policy.",
     )
@@ -159,8 +160,5 @@ def _notes(report: ComparisonReport) -> list[str]:
                 said.append(f"{who}: {one.one_sided:,} turns have a score on one side only.")
             if one.unlike:
                 said.append(f"{who}: {one.unlike:,} turns have another question or gold answer.")
-    said.append(
-        f"p: two-sided permutation test that swaps whole conversations; p Holm: corrected for the "
-        f"{report.tests:,} comparisons made."
-    )
+    said.append(f"p: two-sided permutation test that swaps whole conversations; {holm_note(report)}")
     return list(dict.fromkeys(said))

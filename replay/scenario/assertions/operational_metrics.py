@@ -35,6 +35,10 @@ class ShareOfTurns:
     def is_mean(self) -> bool:
         return True
 
+    @property
+    def lower_is_better(self) -> bool:
+        return True
+
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         found = map(self.holds, records)
         return [one if isinstance(one, Unscored) else float(one) for one in found]
