@@ -91,6 +91,15 @@ def test_a_sweep_is_a_table_of_levels_with_the_knee_below(swept):
     ]
 
 
+def test_levels_stand_in_their_order_however_a_search_went(tmp_path):
+    records = [ask(10.0 * at + n, 0.1, conversation=f"c~{at}-{n}") for at in range(3) for n in range(9)]
+    levels = [level(at, 10.0 * at, 10.0 * at + 9.9, value=v) for at, v in enumerate((8.0, 2.0, 4.0))]
+    summary = summary_of(write_run(tmp_path / "run", records, levels))
+    lines = [line.split() for line in shown(summary).splitlines()]
+    assert [line[1] for line in lines if line[:1] == ["concurrency"]][:3] == ["2", "4", "8"]
+    assert [one.played.index for one in summary.levels] == [1, 2, 0]
+
+
 def test_quality_stands_beside_the_durations_by_level_and_by_depth(swept):
     lines = shown(summary_of(swept, {"f1": f1()})).splitlines()
     scores = lines[lines.index("Scores") :][:5]

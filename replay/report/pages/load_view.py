@@ -155,10 +155,20 @@ def _latency_over_time(series: TimeSeries) -> list[Chart]:
 def _by_level(
     id: str, title: str, note: str, levels: Sequence[LevelSummary], columns: Sequence[_Column], frame: Any
 ) -> Chart:
-    names = [level.played.name for level in levels]
+    names = _names(levels)
     frame["xaxis"]["type"] = "category"
     heads = _Column(head="Level", cells=list(map(text_cell, names)))
     return _chart(id, title, note, list(map(figures.plain, names)), [heads, *columns], frame)
+
+
+def _names(levels: Sequence[LevelSummary]) -> list[str]:
+    """Each once: a level that a search played again is one more place on the axis."""
+    seen: Counter[str] = Counter()
+    names = []
+    for level in levels:
+        seen[name := level.played.name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
 
 
 def _of_percentiles(found: Sequence[Percentiles | None], names: Sequence[str]) -> list[_Column]:
@@ -264,7 +274,7 @@ def _quality_of(name: str, points: Sequence[tuple[str, float, Estimate]], unit: 
 
 
 def _by_depth(levels: Sequence[LevelSummary]) -> list[Chart]:
-    """Of the last level; none with several systems or policies, whose percentiles don't add up."""
+    """Of the highest level; none with several systems or policies, whose percentiles don't add up."""
     if not levels or len(levels[-1].groups) != 1:
         return []
     depths = levels[-1].groups[0].depths
@@ -276,7 +286,7 @@ def _by_depth(levels: Sequence[LevelSummary]) -> list[Chart]:
         _Column(head="Turns", cells=[count_cell(cell.turns) for cell in depths.values()]),
     ]
     frame = layout(x="turn depth", y="latency", unit="s", height=340, short=True, from_zero=True)
-    note = "At the last level. Longer histories take longer to read."
+    note = f"At the highest level, {levels[-1].played.name}. Longer histories take longer to read."
     return [_chart("load-depth", "Latency by depth under load", note, list(depths), columns, frame)]
 
 

@@ -196,7 +196,7 @@ class Viewer:
             part=f"{name}.html",
             facts=watched.facts(),
             failed=self._failed.get(watched.key),
-            has_load=watched.numbers is not None and watched.numbers.load is not None,
+            has_load=watched.is_load,
             **content,
             **_shared(watched, name),
         )

@@ -32,6 +32,7 @@ class WatchedRun:
         self.run = Run(folder)
         self.browser = RunBrowser(folder)
         self.name = str(self.browser.fact("name") or folder.name)
+        self.is_load = self.browser.fact("load") is not None
         self._lock = threading.RLock()
         # Of its own, so that nobody waits for the list who doesn't want it.
         self._list_browser = RunBrowser(folder)

@@ -61,6 +61,7 @@ class LoadSummary:
     load: Mapping[str, Any]
     """The scenario's section."""
     levels: tuple[LevelSummary, ...]
+    """From the lowest up, in whatever order they were played; ``played.index`` tells that order."""
     knee: Knee | None
     """None without goals."""
     series: TimeSeries | None
@@ -149,7 +150,7 @@ def load_summary(
         summaries.append(replace(summary, warnings=level_warnings(summary)))
     return LoadSummary(
         load=load,
-        levels=tuple(summaries),
+        levels=tuple(sorted(summaries, key=lambda one: one.played.value or 0.0)),
         knee=_knee(levels),
         series=time_series(asks),
         outside=int((asks.level == OUTSIDE).sum()),

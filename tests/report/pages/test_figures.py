@@ -15,7 +15,7 @@ from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
 from tests.cli.command import replay_cli
 from tests.report.test_load_text import sweep
-from tests.statistics.load_runs import summary_of
+from tests.statistics.load_runs import ask, level, summary_of, write_run
 
 
 def test_each_policy_has_a_colour_a_dash_or_marker_of_its_own():
@@ -81,6 +81,19 @@ def test_a_stress_run_has_all_its_charts_each_with_its_table(load):
     assert charts["load-errors"].variants[""].rows[0].cells[1].exact == 3
     page = render("load.html", load=list(charts.values()), failed=None)
     assert "Latency against quality" in page
+
+
+def test_levels_stand_in_their_order_however_a_search_went(tmp_path):
+    """A bisection plays 8, then 2, then 4, and 4 once more."""
+    records = [ask(10.0 * at + n, 0.1, conversation=f"c~{at}-{n}") for at in range(4) for n in range(9)]
+    levels = [level(at, 10.0 * at, 10.0 * at + 9.9, value=v) for at, v in enumerate((8.0, 2.0, 4.0, 4.0))]
+    charts = {one.id: one for one in load_charts(summary_of(write_run(tmp_path / "run", records, levels)))}
+    names = ["concurrency 2", "concurrency 4", "concurrency 4 (2)", "concurrency 8"]
+    for id in ("load-latency-levels", "load-throughput"):
+        (variant,) = charts[id].variants.values()
+        assert [row.cells[0].shown for row in variant.rows] == names
+        assert {tuple(trace["x"]) for trace in variant.traces} == {tuple(names)}
+    assert "At the highest level, concurrency 8." in charts["load-depth"].note
 
 
 def test_what_was_not_measured_has_no_chart(load):

@@ -13,6 +13,7 @@ from replay.core.errors import InputError
 from replay.report.pages.server import check_loopback, serve_pages
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, finish, record, talk
+from tests.report.test_load_text import sweep
 from tests.waiting import PATIENCE_S, takes
 
 
@@ -36,6 +37,18 @@ async def test_each_page_is_served_and_lets_in_no_script_but_its_own(http, viewe
     assert "unsafe" not in policy
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert re.findall(r"<script(?! defer src=\"/static/)(?! type=\"application/json\")", text) == []
+
+
+async def test_a_stress_run_has_its_load_page_from_the_first_view_on(http, tmp_path):
+    await asyncio.to_thread(sweep, tmp_path / "runs" / "swept")
+    create(tmp_path / "runs" / "plain").close()
+    with viewing("--runs", "runs", cwd=tmp_path) as address:
+        _, first = await get(http, f"{address}run/swept/")
+        assert "data-pending" in first  # nothing has been computed yet
+        assert '<a href="/run/swept/load">Load</a>' in first
+        assert "load-latency-levels" in await computed(http, f"{address}run/swept/load", "load-throughput")
+        _, other = await get(http, f"{address}run/plain/")
+        assert ">Load<" not in other
 
 
 async def test_another_name_for_this_machine_gets_nothing(http, viewer):
