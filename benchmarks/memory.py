@@ -1,12 +1,15 @@
 """
 What our engine needs of memory, and of CPU while it waits.
 
-    python benchmarks/memory.py [--parts open,long,waiting] [--turns 1000000] [--conversations 10000]
+    python benchmarks/memory.py [--parts open,long,waiting,report] [--turns 1000000] [--conversations 10000]
 
 ``open``: that many conversations are open at once in one process, each with a connection of its own to a
 server that answers after ``--delay-ms``. ``long``: a run of ``--turns`` turns of the scripted adapter, within
 this process; a sample every ``--sample-every`` turns tells whether memory stays flat. ``waiting``: that many
 conversations wait behind a politeness limit of one ask a second; what CPU do ten seconds of that take?
+``report``: a run of ``--report-turns`` turns, half under ``gold`` and half under ``pred`` with its drift detected,
+is played, scored with the usual scorers and reported. Playing holds a few conversations at a time, a report
+all turns.
 
 Each part has a process of its own. RSS is what the process holds (its peak from the kernel's own count), USS
 the part of it that no other process shares (``/proc/self/smaps_rollup``, sampled; Linux only).
@@ -212,10 +215,49 @@ def report_waiting(options: argparse.Namespace) -> None:
     print("\n".join(table(("tasks alive", "CPU while waiting", "of a core", "RSS, MiB", "USS, MiB"), [row])))
 
 
+# Scores and a report ------------------------------------------------------------------------------------
+
+
+async def reported(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    settings = {"answers": [ANSWER] * TURNS_EACH}
+    await warm_up(folder, "scripted", settings)
+    data = folder / "all.jsonl"
+    write_conversations(data, made_up_conversations(options.report_turns // TURNS_EACH // 2, TURNS_EACH))
+    content = scenario(data, "scripted", settings, play={"concurrency": 64})
+    content["policies"] = ["gold", "pred"]
+    del content["scorers"]  # those of a scenario that names none
+    over = AllRecorded(options.report_turns // TURNS_EACH // 2 * TURNS_EACH * 2)
+    run = await replay.run_async(content, runs=folder / "runs", observer=over)
+    scored_mib, begun = peak_rss_mib(), time.perf_counter()
+    run.report()
+    return {
+        "turns": run.state().records,
+        "played_mib": over.figures["peak_rss_mib"],
+        "scored_mib": scored_mib,
+        "reported_mib": peak_rss_mib(),
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def report_reported(options: argparse.Namespace) -> None:
+    found = child(options, "report")
+    print("\nA run under two policies, scored and reported; peak RSS, MiB\n")
+    row = (
+        f"{found['turns']:,}",
+        shown(found["played_mib"]),
+        shown(found["scored_mib"]),
+        shown(found["reported_mib"]),
+        f"{found['seconds']:.0f}",
+    )
+    head = ("turns", "while it plays", "and scores", "and reports", "report, seconds")
+    print("\n".join(table(head, [row])))
+
+
 PARTS = {
     "open": (report_open, open_at_once),
     "long": (report_long, long_run),
     "waiting": (report_waiting, waiting),
+    "report": (report_reported, reported),
 }
 
 
@@ -226,7 +268,7 @@ def child(options: argparse.Namespace, part: str, *more: str) -> Any:
     Raises:
         SystemExit: it failed, or was not done in time.
     """
-    settings = ("conversations", "turns", "keep_turns", "sample_every", "waiting_s")
+    settings = ("conversations", "turns", "keep_turns", "sample_every", "waiting_s", "report_turns")
     passed = [text for key in settings for text in (f"--{key.replace('_', '-')}", str(getattr(options, key)))]
     command = [sys.executable, __file__, "--child", part, *passed, *more]
     try:
@@ -248,6 +290,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=1_000_000, help="of the long run")
     parser.add_argument("--keep-turns", type=int, default=2_000_000, help="of the long run, one by one")
     parser.add_argument("--sample-every", type=int, default=50_000)
+    parser.add_argument("--report-turns", type=int, default=100_000, help="of the run that is reported")
     parser.add_argument("--waiting-s", type=float, default=WAITING_S)
     parser.add_argument("--at-most-s", type=float, default=1800.0, help="for one part")
     parser.add_argument("--url", help=argparse.SUPPRESS)

@@ -296,10 +296,11 @@ def test_latency_tells_how_late_open_arrivals_are_asked():
 
 
 @pytest.mark.long
-def test_memory_tells_of_open_conversations_of_a_long_run_and_of_waiting():
+def test_memory_tells_of_open_conversations_of_a_long_run_of_waiting_and_of_a_report():
     options = ("--conversations", 50, "--delay-ms", 50, "--turns", 400, "--sample-every", 100)
-    said = benchmark("memory.py", *options, "--waiting-s", 0.2)
+    said = benchmark("memory.py", *options, "--waiting-s", 0.2, "--report-turns", 200)
 
     assert "| 50 |" in said
     assert "| 400 |" in said
     assert "s in 0.2 s |" in said
+    assert "| 200 |" in said
