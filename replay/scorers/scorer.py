@@ -106,14 +106,6 @@ class UnitScorer(Protocol):
 
 
 @runtime_checkable
-class DirectedScorer(Protocol):
-    """Marks a scorer that says itself which of two numbers is the better one."""
-
-    @property
-    def lower_is_better(self) -> bool: ...
-
-
-@runtime_checkable
 class CheckedScorer(Protocol):
     """Marks a scorer that can say before a run whether it will be able to score it."""
 
