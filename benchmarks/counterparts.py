@@ -1,60 +1,22 @@
 """
-The servers that ``interop.py`` plays against: how each is installed, started and asked.
+The servers that ``interop.py`` plays against: those of chat models here, others in ``app_counterparts.py``.
 
 All of them are other people's programs, each in an environment of its own, and all listen on this machine
-alone. Hosted models are out of reach of such a check; what answers here are mock replies, a random model
-and a small bot.
+alone. Hosted models are out of reach of such a check; what answers here are mock replies and a random model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from app_counterparts import APPS
+from counterpart import Case, Counterpart
 
 HERE = Path(__file__).parent
 MASTER_KEY = "sk-interop-4f1d0c7be2a9"
 """What the LiteLLM proxy here wants; it guards nothing."""
 WRONG_KEY = "sk-interop-wrong-91c3d5e7"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One run against a counterpart, and what should come of it."""
-
-    name: str
-    adapter: str
-    settings: Mapping[str, Any]
-    """Of the system; ``{url}`` in a text is the counterpart's address."""
-    outcome: str = "answered"
-    """Of every ask."""
-    usage: bool = False
-    """Every answer comes with the counts of its tokens."""
-    cost: bool = False
-    streams: bool = False
-    """Every answer has a first token, and some gaps."""
-    stress: bool = False
-    """Under load, for a few seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counterpart:
-    """A server, and the runs against it."""
-
-    name: str
-    packages: Sequence[str]
-    """What pip installs, one call after another."""
-    versions_of: Sequence[str]
-    """Distributions whose versions are told."""
-    command: Callable[[Path, Path, int], Sequence[str]]
-    """What starts it: from its environment's ``bin``, a folder for its files, and a port."""
-    ready: str | None
-    """Path of a page that answers once it is ready; None for one that prints its port."""
-    cases: Sequence[Case]
-    prepare: Callable[[Path, Path], Sequence[str] | None] = lambda binaries, folder: None
-    """Writes its files, or gives the command that does."""
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def _litellm_config(binaries: Path, folder: Path) -> None:
@@ -217,40 +179,4 @@ GUIDELLM = Counterpart(
     ],
 )
 
-
-def _bot(**settings: Any) -> dict[str, Any]:
-    return {
-        "url": "{url}",
-        "history": "server",
-        "send": {"question": "{{question}}"},
-        "greeting": "type == 'greeting'",
-        "answer": "text",
-        "until": "type == 'end'",
-        **settings,
-    }
-
-
-WEBSOCKETS = Counterpart(
-    name="websockets server",
-    packages=["websockets"],
-    versions_of=["websockets"],
-    command=lambda binaries, folder, port: [str(binaries / "python"), str(HERE / "websocket_bot.py")],
-    ready=None,
-    cases=[
-        Case(name="a connection per conversation", adapter="websocket", settings=_bot(), streams=True),
-        Case(name="the same, under load", adapter="websocket", settings=_bot(), streams=True, stress=True),
-        Case(
-            name="closed with 1011",
-            adapter="websocket",
-            settings=_bot(send={"question": "close: {{question}}"}),
-            outcome="refused",
-        ),
-    ],
-)
-
-COUNTERPARTS = {
-    "litellm": LITELLM,
-    "transformers": TRANSFORMERS,
-    "guidellm": GUIDELLM,
-    "websockets": WEBSOCKETS,
-}
+COUNTERPARTS = {"litellm": LITELLM, "transformers": TRANSFORMERS, "guidellm": GUIDELLM, **APPS}

@@ -1,5 +1,6 @@
 """
-Plays against real servers: LiteLLM's proxy, transformers serve, GuideLLM's mock server, a websockets server.
+Plays against real servers: LiteLLM's proxy, transformers serve, GuideLLM's mock server, a websockets server,
+Gradio, LangServe and LangGraph's server.
 
     python benchmarks/interop.py --folder /tmp/interop [--only litellm transformers]
 
@@ -28,7 +29,8 @@ from statistics import median
 from typing import Any
 
 import yaml
-from counterparts import COUNTERPARTS, MASTER_KEY, WRONG_KEY, Case, Counterpart
+from counterpart import Case, Counterpart
+from counterparts import COUNTERPARTS, MASTER_KEY, WRONG_KEY
 
 from replay import Run, TurnRecord
 
@@ -74,6 +76,9 @@ class Seen:
             found.append("no first token in some")
         if case.streams and not any(t.token_gaps_100us for t in times):
             found.append("no gaps between tokens")
+        told = [(f"After {case.remembers * (r.depth - 1)} ", r.answer or "") for r in answered]
+        if case.remembers and (other := [answer for begins, answer in told if not answer.startswith(begins)]):
+            found.append(f"{len(other)} answers with another history: {other[0]}")
         return found
 
     def row(self) -> tuple[str, ...]:
@@ -148,6 +153,7 @@ def started(one: Counterpart, binaries: Path, folder: Path) -> Iterator[str]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             one.command(binaries, folder, port),
+            cwd=folder,
             env=environment,
             stdout=subprocess.PIPE if one.ready is None else out,
             stderr=out,
