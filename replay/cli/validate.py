@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli.arguments import ScenarioArgument
+from replay.datasets.left_out import LEFT_OUT, LeftOut
 from replay.scenario.local_code import plugins_of_ones_own
 
 if TYPE_CHECKING:
@@ -24,25 +25,16 @@ def validate(
 ) -> None:
     """Check a scenario and its data without asking any system anything; list every fault."""
     from replay.core.errors import DatasetError, InputError
-    from replay.datasets.left_out import LEFT_OUT, LeftOut
     from replay.runs.launch import load_scenario
     from replay.scenario.assembly import assemble
 
     file = load_scenario(scenario)
     assembly = assemble(file)
     faults: list[DatasetError] = []
-    conversations = turns = prompted = 0
-    left_out = LeftOut()
-    not_judged: Counter[str] = Counter()
-    detector = assembly.detector
+    found = _Data(assembly.detector)
     if data:
         for conversation in assembly.conversations(faults.append):
-            conversations += 1
-            turns += len(conversation.turns)
-            prompted += any(turn.system_prompts for turn in conversation.turns)
-            left_out.add(conversation.metadata.get(LEFT_OUT))
-            if detector is not None:
-                not_judged.update(_not_judged(detector, conversation))
+            found.add(conversation)
     skip_bad = file.scenario.data.skip_bad
     if faults and not skip_bad:
         listed = "\n".join(f"  {fault}" for fault in faults[:20])
@@ -54,15 +46,13 @@ def validate(
     typer.echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
-        typer.echo(f"  data      {conversations} conversations, {turns} turns{bad}")
-    for remark in left_out.remarks():
-        typer.echo(f"            {remark}")
-    for reason, count in not_judged.most_common():
-        typer.echo(f"            {count} won't be judged: {reason}")
+        typer.echo(f"  data      {found.conversations} conversations, {found.turns} turns{bad}")
+        for remark in found.remarks():
+            typer.echo(f"            {remark}")
     for system in assembly.systems:
         typer.echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
-        if prompted:
-            typer.echo(f"            {_prompts_sent(system.adapter, prompted)}")
+        if found.prompted:
+            typer.echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
         if local := getattr(system.adapter, "local_code", None):
             typer.echo(f"            runs local code: {local}")
     for label, policy in assembly.policies.items():
@@ -82,6 +72,36 @@ def validate(
         typer.echo(f"  plug-in   runs local code: {name}")
 
 
+class _Data:
+    """What the conversations hold, added up."""
+
+    def __init__(self, detector: DriftDetector | None) -> None:
+        self._detector = detector
+        self.conversations = self.turns = self.prompted = 0
+        self._recorded = self._unanswered = 0
+        self._left_out = LeftOut()
+        self._not_judged: Counter[str] = Counter()
+
+    def add(self, conversation: Conversation) -> None:
+        recorded = conversation.turns[: conversation.asked_from - 1]
+        self.conversations += 1
+        self.turns += len(conversation.asked_depths)
+        self.prompted += any(turn.system_prompts for turn in conversation.turns)
+        self._recorded += len(recorded)
+        self._unanswered += sum(turn.gold_answer is None for turn in recorded)
+        self._left_out.add(conversation.metadata.get(LEFT_OUT))
+        if self._detector is not None:
+            self._not_judged.update(_not_judged(self._detector, conversation))
+
+    def remarks(self) -> Iterator[str]:
+        if self._recorded:
+            lost = f", {self._unanswered} of them left out for want of an answer" if self._unanswered else ""
+            yield f"after {self._recorded} turns that are shown as recorded{lost}"
+        yield from self._left_out.remarks()
+        for reason, count in self._not_judged.most_common():
+            yield f"{count} won't be judged: {reason}"
+
+
 def _prompts_sent(adapter: Adapter, conversations: int) -> str:
     """What becomes of the system prompts that so many *conversations* have."""
     of = f"the system prompts of {conversations} conversation{'s' * (conversations != 1)}"
@@ -92,7 +112,7 @@ def _prompts_sent(adapter: Adapter, conversations: int) -> str:
 
 def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator[str]:
     """Why questions of *conversation* will have no verdict, once for each."""
-    for depth in range(1, len(conversation.turns) + 1):
+    for depth in conversation.asked_depths:
         if unread := detector.not_judged(conversation, depth):
             yield unread.not_judged or ""
 

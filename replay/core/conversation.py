@@ -58,3 +58,10 @@ class Conversation:
     passages: tuple[Passage, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else the data set says of the conversation; JSON values."""
+    asked_from: int = 1
+    """Depth of the first turn that is asked; those before it are shown as they were recorded."""
+
+    @property
+    def asked_depths(self) -> range:
+        """The depths of the turns that are asked."""
+        return range(self.asked_from, len(self.turns) + 1)

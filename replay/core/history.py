@@ -10,7 +10,7 @@ import msgspec
 from replay.core.conversation import Conversation, Turn
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question and its answer, as a system sees them in its history."""
 
     question: str

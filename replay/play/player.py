@@ -18,7 +18,7 @@ from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session, WireTi
 from replay.core.asking.patience import Patience, PatientAsker, UnopenedSession
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.session import opened_session
-from replay.core.conversation import Conversation
+from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterCutOffError, AdapterError
 from replay.core.history import Played, with_system_prompts
 from replay.core.logs import ConversationLog, conversation_log
@@ -114,12 +114,13 @@ class Player:
         """
         conversation = play.conversation
         log = conversation_log(system=play.system.name, policy=play.policy_name, conversation=conversation.id)
-        played = [_played(conversation, record) for record in play.records]
+        played = [_recorded(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
+        played += [_played(conversation, record) for record in play.records]
         due: float | None = None
         done: float | None = None
         async with AsyncExitStack() as stack:
             if log is not None:
-                log.began(len(conversation.turns))
+                log.began(len(conversation.asked_depths))
                 stack.callback(log.ended)
             session: Session
             system = f'system "{play.system.name}" fails'
@@ -162,7 +163,7 @@ class Player:
     ) -> TurnRecord:
         system = play.system
         keeps_history = system.adapter.history == "server"
-        history, prompts = planned.history, ()
+        history, prompts = planned.history, tuple[str, ...]()
         if any(turn.system_prompts for turn in play.conversation.turns[:depth]):
             turn = play.conversation.turns[depth - 1]
             history, prompts = with_system_prompts(history, played, turn)
@@ -296,9 +297,14 @@ def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
 
 def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failure: OnFailure) -> bool:
     """Whether *records*, in order of depth, are all that will ever be known of the conversation."""
-    return len(records) == len(conversation.turns) or (
+    return len(records) == len(conversation.asked_depths) or (
         bool(records) and ends_conversation(records[-1], on_failure)
     )
+
+
+def _recorded(turn: Turn) -> Played:
+    """A turn that isn't asked, but shown as it was recorded."""
+    return Played(turn=turn, asked=turn.question, answer=turn.gold_answer)
 
 
 def _played(conversation: Conversation, record: TurnRecord) -> Played:

@@ -32,6 +32,7 @@ def new_store(assembly: Assembly, runs: Path) -> RunStore:
         "systems": [system.name for system in assembly.systems],
         "policies": {label: policy.signature for label, policy in assembly.policies.items()},
         "histories": _histories(assembly),
+        "ask": scenario.data.ask,
         "load": assembly.load.model_dump(mode="json") if assembly.load else None,
     }
     stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"

@@ -154,16 +154,16 @@ class Rerun:
         if play.system.adapter.history == "server":
             return [play]
         if not self._alone[play.system.name, play.policy_name]:
-            return [replace(play, records=tuple(records[: depths[0] - 1]))]
+            return [replace(play, records=_before(records, depths[0]))]
         return [self._stretch(play, records, first, last) for first, last in _stretches(depths)]
 
     @staticmethod
     def _stretch(play: Play, records: Sequence[TurnRecord], first: int, last: int) -> Play:
         """The turns *first* to *last* alone; what a failure kept from being asked after them as well."""
         conversation = play.conversation
-        if last < len(records):
+        if last < records[-1].depth:
             conversation = replace(conversation, turns=conversation.turns[:last])
-        return replace(play, conversation=conversation, records=tuple(records[: first - 1]))
+        return replace(play, conversation=conversation, records=_before(records, first))
 
     def write(self, record: TurnRecord) -> Awaitable[None]:
         """Store *record* in the place of what it leaves behind; this is the engine's sink."""
@@ -173,6 +173,10 @@ class Rerun:
     def finish(self) -> None:
         """Everything was asked."""
         self._store.set_fact(RERUN, replace(self._plan, turns=(), finished=True))
+
+
+def _before(records: Sequence[TurnRecord], depth: int) -> tuple[TurnRecord, ...]:
+    return tuple(record for record in records if record.depth < depth)
 
 
 def answers_independent(system: System, policy: Policy) -> bool:

@@ -55,7 +55,7 @@ def estimate_resolver(assembly: Assembly) -> Estimate | None:
     reads = any(policy.history != "own" for policy in asking)
     drift = assembly.file.scenario.drift
     for conversation in _conversations(assembly):
-        for depth in range(1, len(conversation.turns) + 1):
+        for depth in conversation.asked_depths:
             recorded = recorded_document(
                 conversation, depth, window=drift.window, background=drift.background
             )
@@ -79,12 +79,12 @@ def estimate_resolver(assembly: Assembly) -> Estimate | None:
 
 def planned_turns(assembly: Assembly) -> int:
     """
-    The turns of *assembly*'s conversations.
+    The turns of *assembly*'s conversations that are to be asked.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.
     """
-    return sum(len(conversation.turns) for conversation in _conversations(assembly))
+    return sum(len(conversation.asked_depths) for conversation in _conversations(assembly))
 
 
 def _conversations(assembly: Assembly) -> Iterator[Conversation]:

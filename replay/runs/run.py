@@ -247,9 +247,18 @@ class Run:
 
         with self._opened() as store:
             lengths, seed = store.conversation_lengths(), store.fact("seed")
+            only_last = store.fact("ask") == "last"
             if store.fact("load") is not None:  # not what the data has, but what was begun
                 lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
-        return depth_table(records, columns, lengths, resamples=resamples, seed=seed, method=method)
+        return depth_table(
+            records,
+            columns,
+            lengths,
+            only_last=only_last,
+            resamples=resamples,
+            seed=seed,
+            method=method,
+        )
 
 
 def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:

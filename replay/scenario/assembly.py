@@ -7,7 +7,7 @@ Everything is built before anything is asked, so that every fault of a scenario 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -84,8 +84,11 @@ class Assembly:
 
     def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
         """The scenario's conversations, read as they are needed."""
-        limit = self.file.scenario.data.limit
-        return read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=limit)
+        data = self.file.scenario.data
+        found = read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=data.limit)
+        if data.ask == "last":
+            return (replace(one, asked_from=len(one.turns)) for one in found)
+        return found
 
 
 def assemble(file: ScenarioFile) -> Assembly:
@@ -191,8 +194,10 @@ def _check_history(
     systems: list[System | None],
     policies: Mapping[str, Policy | None],
 ) -> None:
-    """A history that the system keeps can't be chosen by anyone else."""
+    """A history that the system keeps can't be chosen by anyone else, nor shown what it never answered."""
     keepers = [s.name for s in systems if s and s.adapter.history == "server"]
+    if file.scenario.data.ask == "last":
+        _check_recorded_history(builder, file, keepers, policies)
     for name in keepers:
         for index, choice in enumerate(file.scenario.policies):
             policy = policies.get(choice.label)
@@ -208,4 +213,24 @@ def _check_history(
                 "play.on_failure",
                 f'"gold" puts the gold answer in a failed one\'s place, but "{name}" keeps its own history; '
                 'use "stop"',
+            )
+
+
+def _check_recorded_history(
+    builder: PartBuilder, file: ScenarioFile, keepers: list[str], policies: Mapping[str, Policy | None]
+) -> None:
+    """Where only the last turn is asked, there is no history but the recorded one."""
+    for name in keepers:
+        builder.fault(
+            "data.ask",
+            f'"last" asks after the recorded history, but "{name}" keeps its own, which can\'t be given to '
+            "it; ask all turns, or reach it by an adapter that sends the history along",
+        )
+    for index, choice in enumerate(file.scenario.policies):
+        policy = policies.get(choice.label)
+        if policy and policy.history == "own":
+            builder.fault(
+                f"policies[{index}]",
+                f'"{choice.label}" shows the system its own answers, and with data.ask: last it has given '
+                'none; use "gold", which shows the recorded ones',
             )

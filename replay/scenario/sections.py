@@ -30,6 +30,8 @@ class DataSection(Section):
     """The reader's settings."""
     limit: int | None = Field(default=None, ge=1)
     """Conversations at most, the first ones in file order."""
+    ask: Literal["all", "last"] = "all"
+    """``last``: only each conversation's last turn, after the history as it was recorded."""
     skip_bad: bool = False
     """Skip, count and report conversations that can't be read, instead of stopping."""
 

@@ -27,7 +27,7 @@ class GroupTable:
 
     group: Group
     depths: tuple[DepthRow, ...]
-    """Depth 1 first, up to the longest conversation of the data."""
+    """Those at which the data has a turn to ask, depth 1 first."""
     total: DepthRow
 
     @property
@@ -135,6 +135,7 @@ def depth_table(
     scores: Mapping[str, ScoreColumn],
     conversations: Mapping[str, int],
     *,
+    only_last: bool = False,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -144,7 +145,8 @@ def depth_table(
     The depth table of *records*; the same for any order of them.
 
     *scores* are columns over *records*, by name. *conversations* gives the number of turns of every
-    conversation that was to be played, also of those without a record. *method* is the kind of
+    conversation that was to be played, also of those without a record; with *only_last* no other turn of
+    them was to be asked. *method* is the kind of
     interval; with ``resamples=0`` there are none.
 
     Raises:
@@ -157,7 +159,8 @@ def depth_table(
     drawn = resampling(records, resamples=resamples, seed=seed, confidence=confidence, method=method)
 
     groups = groups_in_order(map(group_of, records))
-    depths = [*range(1, max(conversations.values(), default=0) + 1), None]
+    planned = _turns_by_depth(conversations, only_last)
+    depths = [*sorted(depth for depth in planned if depth is not None), None]
     keys = [(group, depth) for group in groups for depth in depths]
     cells: dict[tuple[Group, int | None], list[int]] = {key: [] for key in keys}
     for index in order:
@@ -168,7 +171,6 @@ def depth_table(
     estimates = {
         name: estimate_cells(column, list(cells.values()), drawn)[0] for name, column in scores.items()
     }
-    planned = _turns_by_depth(conversations)
     rows = {
         (group, depth): depth_row(
             [records[index] for index in cells[group, depth]],
@@ -206,9 +208,9 @@ def _check_depths(records: Sequence[TurnRecord], conversations: Mapping[str, int
             )
 
 
-def _turns_by_depth(conversations: Mapping[str, int]) -> dict[int | None, int]:
-    """How many turns the data has at each depth, and in all."""
+def _turns_by_depth(conversations: Mapping[str, int], only_last: bool) -> dict[int | None, int]:
+    """How many turns are to be asked at each depth, and in all."""
     turns: dict[int | None, int] = Counter(
-        depth for length in conversations.values() for depth in range(1, length + 1)
+        depth for length in conversations.values() for depth in range(length if only_last else 1, length + 1)
     )
-    return {**turns, None: sum(conversations.values())}
+    return {**turns, None: sum(turns.values())}

@@ -199,14 +199,23 @@ SHAREGPT = [
             {"from": "gpt", "value": "These."},
         ],
     },
-    {"id": "i6IyJda_0", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]},
+    {
+        "id": "i6IyJda_0",
+        "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}],
+    },
 ]
 WILDCHAT = {
     "conversation_hash": "cf1267ca6b2f6fccc9c36652a00059a1",
     "model": "gpt-4",
     "timestamp": "2023-04-09T00:00:53+00:00",
     "conversation": [
-        {"content": "Who wrote it?", "role": "user", "language": "English", "toxic": False, "timestamp": None},
+        {
+            "content": "Who wrote it?",
+            "role": "user",
+            "language": "English",
+            "toxic": False,
+            "timestamp": None,
+        },
         {"content": "Okafor.", "role": "assistant", "timestamp": "2023-04-09T00:00:53+00:00"},
     ],
     "turn": 1,

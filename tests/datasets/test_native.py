@@ -92,7 +92,7 @@ def test_every_field_is_read(tmp_path):
             {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
             'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
             "gold_answers, gold_answer, standalone, gold_passages, fact, system_prompts, timestamp, "
-                "answer_timestamp)",
+            "answer_timestamp)",
         ),
         (
             {"id": "a", "titel": "T", "turns": []},

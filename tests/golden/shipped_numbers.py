@@ -33,6 +33,7 @@ from replay.coreference.rewriting import rewrite
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.standalone import standalone_questions
 from replay.datasets.loading import read_conversations
+from replay.datasets.native import native_line
 from replay.play.player import Play, Player, System
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
@@ -110,7 +111,8 @@ def place(conversation: str, depth: int) -> str:
 
 def what_is_read(answers: Golden | None = None) -> str:
     """The conversations, and the *answers* to them, by a hash of their content."""
-    read = f"conversations {_digest(msgspec.json.encode(conversations()))}"
+    # Lines of the native format hold no empty field, so a field that is new changes nothing here.
+    read = f"conversations {_digest(b''.join(map(native_line, conversations())))}"
     return read if answers is None else f"{read}, answers {_digest(answers.written().encode())}"
 
 

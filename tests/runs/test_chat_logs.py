@@ -47,7 +47,9 @@ async def model():
         bodies.append(await request.json())
         text = [{"type": "output_text", "text": "Sure."}]
         output = {"status": "completed", "output": [{"type": "message", "content": text}]}
-        return web.json_response(completion("Sure.") | output | {"content": [{"type": "text", "text": "Sure."}]})
+        return web.json_response(
+            completion("Sure.") | output | {"content": [{"type": "text", "text": "Sure."}]}
+        )
 
     async with answering(answer) as address:
         yield address, bodies

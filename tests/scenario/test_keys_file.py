@@ -61,6 +61,13 @@ async def test_only_the_first_conversations_are_played(tmp_path):
     assert conversations(await played(tmp_path, data={"path": "talks.jsonl", "limit": 2})) == ["a", "b"]
 
 
+@key("data.ask")
+async def test_only_the_last_turns_are_asked_after_the_recorded_history(tmp_path):
+    talks = [talk("a"), talk("b", 3)]
+    run = await played(tmp_path, talks=talks, data={"path": "talks.jsonl", "ask": "last"}, policies=["gold"])
+    assert [(record.asked, record.depth) for record in run.records()] == [("a 1?", 1), ("b 3?", 3)]
+
+
 @key("data.skip_bad")
 async def test_conversations_that_cannot_be_read_may_be_skipped(tmp_path):
     talks = [talk("a"), {"id": "b", "turns": "none"}, talk("c")]

@@ -173,7 +173,9 @@ class HttpAdapter:
 
     @property
     def unsent_system_prompts(self) -> str | None:
-        return unsent_system_prompts(self.url, self.params, self.body, self.form, where="body, form or params")
+        return unsent_system_prompts(
+            self.url, self.params, self.body, self.form, where="body, form or params"
+        )
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()

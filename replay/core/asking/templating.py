@@ -213,9 +213,10 @@ def template_variables(
 
     ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (history
     and question as chat messages, recorded system prompts among them), ``system_prompt`` (all of those,
-    separated by blank lines; *system_prompts* are the ones before the question), ``conversation`` (``id``, ``title``, ``section``, ``background``),
-    ``passage`` (all passages, separated by blank lines), ``passages`` (objects with ``id``, ``title``,
-    ``text``) and ``session_id``. Gold answers and standalone questions are not among them.
+    separated by blank lines; *system_prompts* are the ones before the question), ``conversation`` (``id``,
+    ``title``, ``section``, ``background``), ``passage`` (all passages, separated by blank lines),
+    ``passages`` (objects with ``id``, ``title``, ``text``) and ``session_id``. Gold answers and standalone
+    questions are not among them.
     """
     return _Variables(
         {

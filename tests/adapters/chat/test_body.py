@@ -124,7 +124,10 @@ def test_recorded_system_prompts_stand_where_they_stood() -> None:
 
 @pytest.mark.parametrize(
     ("system", "told"),
-    [("Be mine.", "Be mine."), ("{{system_prompt}}\n\nBe mine.", "Be brief.\n\nBe kind.\n\nBe quick.\n\nBe mine.")],
+    [
+        ("Be mine.", "Be mine."),
+        ("{{system_prompt}}\n\nBe mine.", "Be brief.\n\nBe kind.\n\nBe quick.\n\nBe mine."),
+    ],
 )
 def test_a_system_text_of_the_settings_stands_in_their_place_and_may_hold_them(system, told) -> None:
     sent = json.loads(ChatBody(_bodies(system), TALK).of(PROMPTED))
