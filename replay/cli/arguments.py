@@ -16,6 +16,9 @@ RunArgument = Annotated[
 RunsOption = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="The folder that holds the runs.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 
+FullOption = Annotated[
+    bool, typer.Option("--full", help="Of a run under load: every table. Left out, one screen.")
+]
 JunitOption = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Write there as JUnit XML what became of the assertions."),

@@ -6,8 +6,9 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -31,28 +32,34 @@ Play = Callable[[Progress], Coroutine[None, None, Run]]
 
 
 def play_and_report(
-    play: Play, runs: Path, *, as_json: bool, junit: Path | None = None, folder: Path | None = None
+    play: Play,
+    runs: Path,
+    *,
+    as_json: bool,
+    junit: Path | None = None,
+    folder: Path | None = None,
+    full: bool = False,
 ) -> None:
     """
     Play with live progress; then show the depth table, or say how to go on after an interruption.
 
-    *folder* is that of the run, unless it is a new one.
+    *folder* is that of the run, unless it is a new one; *full* as for ``show``.
 
     Raises:
         typer.Exit: the run was interrupted (130), nothing was answered (1) or an assertion failed (100).
     """
-    show_whole(_played(play, runs, folder), as_json=as_json, junit=junit)
+    show_whole(_played(play, runs, folder), as_json=as_json, junit=junit, full=full)
 
 
-def show_whole(run: Run, *, as_json: bool, junit: Path | None = None) -> None:
+def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool = False) -> None:
     """
-    Show the depth table, what became of the assertions, and where the run is.
+    Show the depth table, what became of the assertions, and where the run is; *full* as for ``show``.
 
     Raises:
         typer.Exit: nothing was answered (1) or an assertion failed (100).
     """
     results = check_assertions(run)
-    show(run, as_json=as_json, results=results)
+    show(run, as_json=as_json, results=results, full=full)
     if not as_json:
         typer.echo(f"\nrun: {run.folder}")
     name, failures = run.scenario().scenario.name, run.failures()
@@ -134,12 +141,13 @@ def show(
     resamples: int = 1000,
     method: IntervalMethod = "percentile",
     results: Sequence[AssertionResult] = (),
+    full: bool = False,
 ) -> None:
     """
     The run's numbers on standard output, as text, JSON or Markdown, those with the *results*.
 
-    A load run's own report comes first; its depth table is left out where the run has too many turns for
-    one (the load report has numbers by depth as well).
+    Of a load run, text is one screen. With *full* it is every table, and then the depth table of all turns,
+    which is left out where a run has too many (the load report has numbers by depth as well).
     """
     from replay.report.json import report_json
     from replay.report.load_text import print_load
@@ -147,16 +155,20 @@ def show(
 
     load = run.load_summary(resamples=resamples) if run.is_load() and not markdown else None
     report = None
-    if load is None or sum(run.outcomes().values()) < MOST_TABLED_TURNS:
+    if load is None or ((as_json or full) and sum(run.outcomes().values()) < MOST_TABLED_TURNS):
         report = run.report(resamples=resamples, method=method)
     if as_json:
-        asserted = {"assertions": [one.to_json() for one in results]} if results else {}
-        echo_json({**report_json(report, load), **asserted})
+        more: dict[str, Any] = {"assertions": [one.to_json() for one in results]} if results else {}
+        more |= {} if report else {"failures": [failure.to_json() for failure in run.failures()]}
+        echo_json({**report_json(report, load), **more})
         return
     if load is not None:
-        print_load(load, Console())
+        print_load(load, Console(), failures=run.failures(), full=full)
+        if not full:
+            typer.echo(f"all tables: replay report {run.folder} --full")
         if report is not None:
             typer.echo("All turns kept one by one, warm-up included\n")
+            report = replace(report, failures=())  # shown already
     if report is None:
         return
     if markdown:

@@ -9,6 +9,7 @@ import typer
 
 from replay.cli.arguments import (
     RUNS,
+    FullOption,
     IntervalOption,
     JsonOption,
     JunitOption,
@@ -29,6 +30,7 @@ def report(
         bool, typer.Option("--markdown", help="Print Markdown for a pull request instead of tables.")
     ] = False,
     junit: JunitOption = None,
+    full: FullOption = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for a browser.")
     ] = None,
@@ -55,6 +57,7 @@ def report(
         resamples=resamples,
         method=interval,
         results=results,
+        full=full,
     )
     if html is not None:
         from replay.report.pages.static_report import write_report

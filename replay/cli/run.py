@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
+from replay.cli.arguments import RUNS, FullOption, JsonOption, JunitOption, RunsOption, ScenarioArgument
 
 
 def run(
@@ -30,6 +30,7 @@ def run(
     ] = False,
     as_json: JsonOption = False,
     junit: JunitOption = None,
+    full: FullOption = False,
 ) -> None:
     """
     Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on.
@@ -61,5 +62,9 @@ def run(
         )
         return
     play_and_report(
-        lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json, junit=junit
+        lambda progress: run_async(file, runs=runs, observer=progress),
+        runs,
+        as_json=as_json,
+        junit=junit,
+        full=full,
     )

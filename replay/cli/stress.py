@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunsOption, ScenarioArgument
+from replay.cli.arguments import RUNS, FullOption, JsonOption, JunitOption, RunsOption, ScenarioArgument
 
 if TYPE_CHECKING:
     from replay.scenario.reading import ScenarioFile
@@ -94,6 +94,7 @@ def stress(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
     junit: JunitOption = None,
+    full: FullOption = False,
 ) -> None:
     """
     Play conversations under load: again and again, with drift handled and every turn scored.
@@ -134,7 +135,11 @@ def stress(
         changes["duration_s"] = DURATION_S
     file = with_section(file, "load", changes)
     play_and_report(
-        lambda progress: run_async(file, runs=runs, observer=progress), runs, as_json=as_json, junit=junit
+        lambda progress: run_async(file, runs=runs, observer=progress),
+        runs,
+        as_json=as_json,
+        junit=junit,
+        full=full,
     )
 
 

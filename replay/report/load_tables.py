@@ -65,6 +65,32 @@ def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
     return [columns[0], *_without_silence(columns[1:])]
 
 
+def brief_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
+    """
+    A row for each level: load, what was borne, how long users waited, and, of one system under one policy,
+    how good the answers were; durations in milliseconds.
+    """
+    levels = summary.levels
+    response = [level.total.response for level in levels]
+    ttft = [level.total.ttft for level in levels]
+    columns = [
+        column("level", [level.played.name for level in levels], left=True),
+        column("turns", [f"{level.total.turns:,}" for level in levels]),
+        column("due/s", [number(level.rates.turns_due) for level in levels]),
+        column("done/s", [number(level.rates.turns_answered) for level in levels]),
+        column("err %", [percent(level.total.error_share) for level in levels]),
+        column("resp. p50", [milliseconds(one.p50_s if one else None) for one in response]),
+        column("p95", [milliseconds(one.p95_s if one else None) for one in response]),
+        column("p99", [milliseconds(one.p99_s if one else None) for one in response]),
+        column("TTFT p50", [milliseconds(one.p50_s if one else None) for one in ttft]),
+    ]
+    scores = []
+    if all(len(level.groups) == 1 for level in levels):
+        scores = _score_columns([level.groups[0].total for level in levels], summary, layout)
+    goals = column("goals", [_MET[level.played.met] for level in levels], left=True)
+    return [columns[0], *_without_silence([*columns[1:], *scores, goals])]
+
+
 def duration_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
     """A row for each level and kind of duration, in milliseconds."""
     rows = [

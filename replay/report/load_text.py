@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from replay.report.columns import TextColumn, column, fitting
+from replay.report.load_limit import limit_sentences
 from replay.report.load_tables import (
+    brief_columns,
     depth_columns,
     duration_columns,
     error_columns,
@@ -22,53 +24,76 @@ from replay.report.load_tables import (
     score_columns,
     series_columns,
 )
-from replay.report.printing import heading, put_items, put_lines, put_table, section
+from replay.report.printing import heading, put_lines, put_table, section
 from replay.report.terminal import has_person
+from replay.report.text import print_failures
+from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.load.load_warnings import few_answers
+from replay.statistics.load.percentiles import asks_needed
 
-_MESSAGE_WIDTH = 300
+MOST_NOTES = 4
+"""Of a kind, in one screen."""
 _MET = {True: "met", False: "missed", None: "not known"}
 
 
-def print_load(summary: LoadSummary, console: Console) -> None:
-    """Print *summary*, as compactly as the console's width asks for."""
+def print_load(
+    summary: LoadSummary, console: Console, *, failures: Sequence[FailureReason] = (), full: bool = False
+) -> None:
+    """
+    Print *summary*, and why turns failed, as compactly as the console's width asks for.
+
+    One screen of it, or with *full* every table.
+    """
     levels = summary.levels
     if not levels:
         console.print("No level of load has been played to its end, so there is nothing to report yet.")
         return
-    _table(console, _title(summary), level_columns(levels))
-    if knee := _knee(summary):
-        put_lines(console, [*textwrap.wrap(knee, console.width), ""])
+    if full:
+        _table(console, _title(summary), level_columns(levels))
+    else:
+        layout = fitting(console.width, lambda layout: [brief_columns(summary, layout)])
+        _table(console, _title(summary), brief_columns(summary, layout))
+    limits = limit_sentences(summary)
+    for said in limits:
+        put_lines(console, textwrap.wrap(said, console.width))
+    if limits:
+        console.print()
+    if full:
+        _every_table(summary, console)
+    elif summary.score_units and any(len(level.groups) > 1 for level in levels):
+        _scores(summary, console)
+    print_failures(failures, console)
+    if full:
+        _goals(levels, console)
+        _notes(summary, console)
+    else:
+        _brief_notes(summary, console)
+
+
+def _every_table(summary: LoadSummary, console: Console) -> None:
+    levels = summary.levels
     if any(level.total.answered for level in levels):
         _table(console, "Durations of answers", duration_columns(levels))
     if summary.score_units and any(level.groups for level in levels):
-        layout = fitting(console.width, lambda layout: [score_columns(summary, layout)])
-        _table(console, "Scores", score_columns(summary, layout))
+        _scores(summary, console)
     _depths(summary, console)
     if summary.series:
         title = f"Over time, in steps of {number(summary.series.bucket_s)} s"
         _table(console, title, series_columns(summary.series, bars=has_person(console)))
     if any(level.errors for level in levels):
-        _table(console, "Errors", error_columns(levels), below=())
-        for level in levels:
-            for error in level.errors:
-                if error.first_message:
-                    message = textwrap.shorten(_printable(error.first_message), _MESSAGE_WIDTH)
-                    put_items(console, [f"{level.played.name}, {error.outcome}: {message}"])
-        console.print()
-    _goals(levels, console)
-    _notes(summary, console)
+        _table(console, "Errors", error_columns(levels))
+
+
+def _scores(summary: LoadSummary, console: Console) -> None:
+    layout = fitting(console.width, lambda layout: [score_columns(summary, layout)])
+    _table(console, "Scores", score_columns(summary, layout))
 
 
 def _table(console: Console, title: str, columns: Sequence[TextColumn], below: Sequence[str] = ("",)) -> None:
     heading(console, title)
     put_table(console, columns, below=below)
-
-
-def _printable(text: str) -> str:
-    """*text* without what would move a terminal's cursor or can't be encoded; systems say anything."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _title(summary: LoadSummary) -> str:
@@ -79,17 +104,46 @@ def _title(summary: LoadSummary) -> str:
     return f"Load{f', {profile}' if profile else ''}: {levels}, {summary.turns:,} turns in {number(ended)} s"
 
 
-def _knee(summary: LoadSummary) -> str:
-    knee = summary.knee
-    if knee is None:
-        return ""
-    if knee.level is None:
-        return f"Not even {knee.missed} met the goals; the system's limit is below what was offered."
-    if knee.missed is None:
-        return (
-            f"{knee.level} met the goals and nothing higher was offered: the system's limit may be beyond it."
-        )
-    return f"The highest level that met the goals is {knee.level}; {knee.missed} missed them."
+def _brief_notes(summary: LoadSummary, console: Console) -> None:
+    """Only what casts doubt on the numbers, and which objectives were missed."""
+    levels = summary.levels
+    who: dict[str, list[str]] = {}
+    for level in levels:
+        few = few_answers(level.total.answered)
+        for warning in level.warnings:
+            if warning != few:
+                who.setdefault(warning, []).append(level.played.name)
+    said = [
+        f"{', '.join(names)}: {warning}" if len(levels) > 1 else warning for warning, names in who.items()
+    ]
+    if len(said) > MOST_NOTES:
+        said[MOST_NOTES:] = [f"{len(said) - MOST_NOTES} more notes of this kind are in the full report."]
+    said += _few_answers(levels)
+    ttft = "; TTFT from when it was sent" if any(level.total.ttft for level in levels) else ""
+    said.append(f"durations in ms, from when a turn was due to its last byte{ttft}.")
+    section(console, "Notes on the load", [*_missed(levels), *said])
+    console.print()
+
+
+def _missed(levels: Sequence[LevelSummary]) -> list[str]:
+    found = [(level, [goal for goal in level.played.goals if goal.met is False]) for level in levels]
+    return [
+        f"{level.played.name} missed {'; '.join(f'{goal.goal} ({_value(goal)})' for goal in goals)}."
+        for level, goals in found
+        if goals
+    ]
+
+
+def _few_answers(levels: Sequence[LevelSummary]) -> list[str]:
+    """One sentence for all levels whose 99th percentile says little."""
+    few = [level for level in levels if few_answers(level.total.answered)]
+    if not few:
+        return []
+    who = ", ".join(f"{level.played.name} ({level.total.answered:,})" for level in few)
+    return [
+        f"p99 means something from {asks_needed(0.99):,} answers on, p95 from {asks_needed(0.95):,}; fewer "
+        f"have {who}."
+    ]
 
 
 def _depths(summary: LoadSummary, console: Console) -> None:

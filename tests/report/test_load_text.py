@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -26,9 +27,12 @@ scorers: [f1]
 """
 
 
-def shown(summary: LoadSummary, *, width: int = 100, terminal: bool = False) -> str:
+def shown(
+    summary: LoadSummary, *, width: int = 100, terminal: bool = False, full: bool = True, **more: Any
+) -> str:
     file = io.StringIO()
-    print_load(summary, Console(file=file, width=width, force_terminal=terminal, no_color=True))
+    console = Console(file=file, width=width, force_terminal=terminal, no_color=True)
+    print_load(summary, console, full=full, **more)
     return file.getvalue()
 
 
@@ -123,14 +127,55 @@ def test_a_pipe_gets_ascii_and_a_terminal_sparklines(swept):
     assert "█" in shown(summary, terminal=True)
 
 
-def test_errors_are_shown_with_the_first_message_and_nothing_that_moves_the_cursor(tmp_path):
+def test_errors_are_counted_by_level_and_their_reasons_shown_with_nothing_that_moves_the_cursor(tmp_path):
     folder = sweep(tmp_path / "run", error="[red]bad\x1b[2J \udc80 reply\r\n" + "x" * 1000)
-    lines = shown(summary_of(folder)).splitlines()
+    text = shown(summary_of(folder), failures=Run(folder).failures())
+    lines = text.splitlines()
     errors = lines[lines.index("Errors") :]
     assert errors[3].split() == ["concurrency", "16", "timed-out", "3", "10"]
-    assert errors[4].startswith("- concurrency 16, timed-out: [red]bad [2J reply")
-    assert not {"\x1b", "\udc80", "\r"} & set("".join(lines))
-    assert len("".join(errors[4:10])) < 700
+    assert errors[errors.index("Failures") + 1].startswith(r"- 3 turns, timed-out: [red]bad\x1b[2J \udc80")
+    assert "x" * 1000 in text, "in full"
+    assert not {"\x1b", "\udc80", "\r"} & set(text)
+
+
+def test_without_more_ado_it_is_one_screen(swept):
+    """Load, throughput, what users waited, scores, objectives and reasons; every table on request."""
+    summary = summary_of(swept, {"f1": f1()})
+    lines = shown(summary, full=False, failures=Run(swept).failures()).splitlines()
+    assert lines[:6] == [
+        "Load, closed: 2 levels, 60 turns in 19.9 s",
+        "level           turns  due/s  done/s  err %  resp. p50    p95    p99  TTFT p50  f1",
+        "-" * 97,
+        "concurrency 8      30   3.03    3.03    0.0        115    128    129        50  90.0 [90.0, 90.0]",
+        "concurrency 16     30   3.03    2.73   10.0      1,115  1,128  1,129        50  70.0 [70.0, 70.0]",
+        "",
+    ]
+    text = " ".join(" ".join(lines).split())
+    assert "The highest level that met the goals is concurrency 8; concurrency 16 missed them." in text
+    assert "- 3 turns, timed-out: no answer within 3 s (first: c0~1-0, depth 1, s, pred)" in text
+    assert "concurrency 16 missed latency p99 at most 1 s (1.1)" in text
+    assert "fewer have concurrency 8 (30), concurrency 16 (27)." in text
+    assert len(lines) <= 24
+    assert not {"Durations of answers", "By depth at concurrency 8", "Errors"} & set(lines)
+
+
+def test_scores_of_several_policies_stand_in_a_table_of_their_own(tmp_path):
+    lines = shown(summary_of(sweep(tmp_path / "run", policies=("pred", "gold")), {"f1": f1()}), full=False)
+    assert "concurrency 16, gold  70.0 [70.0, 70.0]  +20.0" in lines
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_one_screen_is_no_wider_than_the_terminal(swept, width):
+    text = shown(summary_of(swept, {"f1": f1()}), width=width, full=False)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_of_many_doubts_the_first_are_told_and_the_rest_counted(tmp_path):
+    levels = [level(n, n * 10.0, n * 10 + 9.9, value=n + 1.0, delayed=n + 1) for n in range(8)]
+    records = [ask(n * 10 + 1, conversation=f"c{n}") for n in range(8)]
+    text = shown(summary_of(write_run(tmp_path / "run", records, levels)), full=False)
+    assert text.count("had to wait") == 4
+    assert "4 more notes of this kind are in the full report" in text
 
 
 def test_several_policies_are_named(tmp_path):
@@ -159,10 +204,15 @@ def test_a_level_without_turns_is_shown(tmp_path):
 
 
 def test_the_report_of_a_load_run_shows_the_load_first_and_then_the_depth_table(swept, capsys):
+    playing.show(Run(swept), as_json=False, resamples=50, full=True)
+    text = capsys.readouterr().out
+    assert text.index("Load, closed: 2 levels") < text.index("Notes on the load") < text.index("\ns, pred")
+    assert "Signatures" in text
+    assert text.count("Failures\n") == 1
     playing.show(Run(swept), as_json=False, resamples=50)
     text = capsys.readouterr().out
-    assert text.index("Load, closed: 2 levels") < text.index("Notes on the load") < text.index("s, pred")
-    assert "Signatures" in text
+    assert "Signatures" not in text
+    assert f"all tables: replay report {swept} --full" in text
 
 
 def test_plays_that_were_begun_are_what_a_depth_table_of_a_load_run_counts(swept):
@@ -173,11 +223,11 @@ def test_plays_that_were_begun_are_what_a_depth_table_of_a_load_run_counts(swept
 
 def test_too_many_turns_for_a_depth_table_leave_the_load_report(swept, capsys, monkeypatch):
     monkeypatch.setattr(playing, "MOST_TABLED_TURNS", 10)
-    playing.show(Run(swept), as_json=False, resamples=50)
+    playing.show(Run(swept), as_json=False, resamples=50, full=True)
     assert "Signatures" not in capsys.readouterr().out
     playing.show(Run(swept), as_json=True, resamples=50)
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"schema", "convreplay", "statistics", "load"}
+    assert found.keys() == {"schema", "convreplay", "statistics", "load", "failures"}
 
 
 def test_the_json_report_holds_the_load_beside_the_depth_table(swept, capsys):

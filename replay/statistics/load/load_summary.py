@@ -32,6 +32,7 @@ from replay.statistics.load.load_level import (
 from replay.statistics.load.load_scores import Cell, CellScores
 from replay.statistics.load.load_warnings import level_warnings
 from replay.statistics.load.percentiles import KeptDurations, percentiles
+from replay.statistics.load.saturation import Saturation, saturation
 from replay.statistics.load.time_series import TimeSeries, time_series
 
 FirstErrors = Mapping[tuple[int, str], tuple[float, str | None]]
@@ -64,6 +65,8 @@ class LoadSummary:
     """From the lowest up, in whatever order they were played; ``played.index`` tells that order."""
     knee: Knee | None
     """None without goals."""
+    saturation: Saturation | None
+    """What throughput and response times say; None with fewer than three levels."""
     series: TimeSeries | None
     outside: int
     """Asks of no level, since the run ended before the level was over."""
@@ -152,6 +155,7 @@ def load_summary(
         load=load,
         levels=tuple(sorted(summaries, key=lambda one: one.played.value or 0.0)),
         knee=_knee(levels),
+        saturation=saturation(summaries),
         series=time_series(asks),
         outside=int((asks.level == OUTSIDE).sum()),
         skipped=skipped,

@@ -36,7 +36,7 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
         )
         return
     median_s = total.latency.p50_s if total.latency else None
-    yield from _lateness(level, median_s)
+    yield from _lateness(level)
     if played.lag and median_s is not None and played.lag.p99_s > SHARE * median_s:
         yield (
             f"the generator's event loop lagged by {duration(played.lag.p99_s)} (p99), more than {SHARE:.0%} "
@@ -48,7 +48,8 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
             f"{arrivals} had to wait, since as many conversations were open as max_open allows: the load was "
             "lower than offered; response times count from the arrival, latencies don't."
         )
-    yield from _few(total.answered)
+    if few := few_answers(total.answered):
+        yield few
     if total.retried:
         yield (
             f"{_turns(total.retried)} took more than one attempt; latency is that of the last one, response "
@@ -64,9 +65,14 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
         )
 
 
-def _lateness(level: LevelSummary, median_s: float | None) -> Iterator[str]:
-    late = level.lateness
-    if late is not None and late.p99_s > max(LATENESS_S, SHARE * (median_s or 0.0)):
+def is_late(level: LevelSummary) -> bool:
+    """Whether the generator could not offer the level in time."""
+    median_s = level.total.latency.p50_s if level.total.latency else 0.0
+    return level.lateness is not None and level.lateness.p99_s > max(LATENESS_S, SHARE * median_s)
+
+
+def _lateness(level: LevelSummary) -> Iterator[str]:
+    if (late := level.lateness) is not None and is_late(level):
         yield (
             f"the generator was late: asks were sent {duration(late.p50_s)} (p50) to {duration(late.p99_s)} "
             "(p99) after they were due. It could not offer this load in time, so latencies understate what "
@@ -75,15 +81,17 @@ def _lateness(level: LevelSummary, median_s: float | None) -> Iterator[str]:
         )
 
 
-def _few(answered: int) -> Iterator[str]:
-    if 0 < answered < asks_needed(0.99):
-        needs = ", ".join(
-            f"p{100 * share:g} {asks_needed(share):,}" for share in SHARES if answered < asks_needed(share)
-        )
-        yield (
-            f"{answered:,} answer{'' if answered == 1 else 's'} only; a percentile means something with ten "
-            f"answers beyond it, which takes: {needs}."
-        )
+def few_answers(answered: int) -> str | None:
+    """Which percentiles *answered* answers are too few for; None where they are enough, or none."""
+    if not 0 < answered < asks_needed(0.99):
+        return None
+    needs = ", ".join(
+        f"p{100 * share:g} {asks_needed(share):,}" for share in SHARES if answered < asks_needed(share)
+    )
+    return (
+        f"{answered:,} answer{'' if answered == 1 else 's'} only; a percentile means something with ten "
+        f"answers beyond it, which takes: {needs}."
+    )
 
 
 def duration(duration_s: float) -> str:

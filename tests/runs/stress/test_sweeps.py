@@ -6,6 +6,7 @@ import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from shutil import copyfile
 
 import pytest
@@ -125,21 +126,24 @@ async def test_what_was_not_measured_is_not_met(tmp_path):
     assert level["goals"][0]["value"] is None
 
 
+async def swept(folder: Path, delay_s: float, *arguments: str) -> tuple[int, str, str]:
+    """A sweep from the command line, against ``replay serve extractive`` that takes two at a time."""
+    copyfile(shipped_folder() / "conversations" / "museum.jsonl", folder / "museum.jsonl")
+    async with serving("extractive", "--delay", str(delay_s), "--capacity", "2", folder=folder) as address:
+        (folder / "sweep.yaml").write_text(
+            "name: sweep\ndata: {path: museum.jsonl}\npolicies: [{pred: {detect: false}}]\n"
+            "drift: {nlp_workers: 0}\nscorers: [f1]\n"
+            f"systems: [{{name: s, adapter: openai, settings: {{base_url: {address}/v1, model: m, "
+            "system: '{{ passage }}'}}]\n"
+        )
+        async with replaying("stress", "sweep.yaml", *arguments, folder=folder) as command:
+            return await command.ended()
+
+
 async def test_the_reports_knee_and_quality_by_depth_at_each_level(tmp_path):
-    """From the command line, against ``replay serve extractive``."""
-    copyfile(shipped_folder() / "conversations" / "museum.jsonl", tmp_path / "museum.jsonl")
-    (tmp_path / "sweep.yaml").write_text(
-        "name: sweep\ndata: {path: museum.jsonl}\npolicies: [{pred: {detect: false}}]\n"
-        "drift: {nlp_workers: 0}\nscorers: [f1]\n"
-        "systems: [{name: s, adapter: openai, settings: {base_url: ADDRESS/v1, model: m, "
-        "system: '{{ passage }}'}}]\n"
+    code, out, err = await swept(
+        tmp_path, 0.05, "--levels", "2,24", "--duration", "1", "--slo", "latency_p50_s=0.4", "--full"
     )
-    async with serving("extractive", "--delay", "0.05", "--capacity", "2", folder=tmp_path) as address:
-        text = (tmp_path / "sweep.yaml").read_text().replace("ADDRESS", address)
-        (tmp_path / "sweep.yaml").write_text(text)
-        arguments = ["--levels", "2,24", "--duration", "1", "--slo", "latency_p50_s=0.4"]
-        async with replaying("stress", "sweep.yaml", *arguments, folder=tmp_path) as command:
-            code, out, err = await command.ended()
     assert code == 0, err
     assert "The highest level that met the goals is concurrency 2; concurrency 24 missed them." in out
     for level in (2, 24):
@@ -149,3 +153,14 @@ async def test_the_reports_knee_and_quality_by_depth_at_each_level(tmp_path):
     assert "latency p50 at most 0.4 s missed" in err
     told = " ".join(out.split())
     assert re.search(r"concurrency 24: latency p50 at most 0\.4 s: missed \(\d\.\d+ s\)", told)
+
+
+async def test_without_objectives_the_point_of_saturation_is_named_on_one_screen(tmp_path):
+    """Two at a time of 20 ms each: four users wait for each other, eight the more so."""
+    code, out, err = await swept(tmp_path, 0.02, "--levels", "1,4,8", "--turns", "110", "--duration", "30")
+    assert code == 0, err
+    told = " ".join(out.split())
+    assert re.search(r"Saturated at concurrency 4: [0-9.]+ answers/s\. concurrency 8, 2 times", told), told
+    assert "goals" not in out
+    assert "By depth" not in out
+    assert len(out.splitlines()) <= 30

@@ -1,0 +1,132 @@
+"""Where a system is saturated, without any objective."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.load_level import LevelSummary, Rates
+from replay.statistics.load.saturation import saturation
+from tests.statistics.load.test_load_words import NO_RATES, PLAYED, taking
+
+
+def level(
+    value: float | None,
+    throughput: float | None,
+    response_s: float = 0.1,
+    *,
+    turns: int = 400,
+    errors: float = 0.0,
+    late_s: float = 0.0,
+    **played: object,
+) -> LevelSummary:
+    answered = round(turns * (1 - errors))
+    rates: Rates = replace(NO_RATES, turns_answered=throughput)
+    return LevelSummary(
+        played=replace(PLAYED, name=f"concurrency {value:g}" if value else "trace", value=value, **played),
+        warm_up_turns=0,
+        rates=rates,
+        tokens_from=None,
+        total=LoadCell(
+            turns=turns,
+            outcomes={"answered": answered, "refused": turns - answered},
+            latency=taking(response_s),
+            response=taking(response_s) if answered else None,
+        ),
+        groups=(),
+        goodput=None,
+        errors=(),
+        lateness=taking(late_s),
+    )
+
+
+CLOSED = [level(2, 34, 0.052), level(4, 70, 0.055), level(8, 145, 0.053), level(16, 151, 0.103)]
+"""A server of eight at a time and 50 ms each."""
+
+
+def test_a_server_of_eight_at_a_time_is_saturated_by_eight():
+    found = saturation([*CLOSED, level(32, 151, 0.207)])
+
+    assert found is not None
+    assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, False)
+    assert found.beyond is not None
+    assert (found.beyond.value, found.beyond.throughput, found.beyond.response_p50_s) == (16, 151, 0.103)
+
+
+def test_the_order_in_which_levels_were_played_is_no_matter():
+    assert saturation(CLOSED[::-1]) == saturation(CLOSED)
+
+
+@pytest.mark.parametrize("rates", [(1, 2, 4, 8), (8, 4, 2, 1)])
+def test_arrivals_beyond_what_is_borne_saturate_too(rates):
+    """Ten turns a conversation, thirty turns a second borne; beyond, the queue grows while it is measured."""
+    borne = {1: (10, 0.1), 2: (20, 0.12), 4: (29, 1.4), 8: (28, 4.0)}
+    found = saturation([level(rate, *borne[rate]) for rate in rates])
+
+    assert found is not None
+    assert (found.found, found.at.value) == ("saturated", 4)
+
+
+def test_a_system_that_gets_less_done_under_more_load_is_saturated_at_its_best():
+    found = saturation([level(4, 40), level(8, 80), level(16, 30, 0.5)])
+
+    assert found is not None
+    assert (found.found, found.at.value) == ("saturated", 8)
+
+
+def test_a_system_that_turns_load_away_is_saturated_though_its_answers_are_quick():
+    found = saturation([level(4, 40), level(8, 80), level(16, 80, errors=0.5)])
+
+    assert found is not None
+    assert (found.found, found.at.value) == ("saturated", 8)
+    assert saturation([level(4, 40), level(8, 80), level(16, 0, errors=1.0)]).found == "saturated"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ([level(2, 34), level(4, 70), level(8, 145)], "growing"),
+        ([level(4, 40), level(8, 80), level(9, 81), level(10, 82)], "untested"),
+        ([level(4, 40), level(8, 80, turns=60), level(16, 82, 0.2, turns=60)], "few-turns"),
+        ([level(4, 40), level(8, 80), level(16, 82, 0.11)], "not-the-system"),
+        ([level(4, 40), level(8, 80), level(16, 82, 0.5, late_s=0.4)], "not-the-system"),
+    ],
+    ids=["growing", "untested", "few", "no-slower", "late-generator"],
+)
+def test_where_the_levels_do_not_say_so_nothing_is_called_saturated(levels, said):
+    found = saturation(levels)
+
+    assert found is not None
+    assert found.found == said
+
+
+def test_a_lowest_level_that_is_saturated_already_is_said_to_be_the_lowest():
+    found = saturation([level(8, 80, 0.1), level(16, 81, 0.2), level(32, 79, 0.4)])
+
+    assert found is not None
+    assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, True)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [],
+        CLOSED[:2],
+        [level(None, 34), level(None, 70), level(None, 145)],
+        [level(8, 70), level(8, 75), level(16, 80)],
+        [level(4, 40), level(8, 80), level(16, 81, 0.2, interrupted=True)],
+        [level(4, 0, errors=1.0), level(8, 0, errors=1.0), level(16, 0, errors=1.0)],
+    ],
+    ids=["none", "two", "as-recorded", "alike", "interrupted", "nothing-answered"],
+)
+def test_of_too_few_levels_nothing_is_said(levels):
+    assert saturation(levels) is None
+
+
+def test_of_the_same_load_played_twice_the_better_counts():
+    found = saturation([level(4, 40), level(8, 30, 0.9), level(8, 80), level(16, 82, 0.2)])
+
+    assert found is not None
+    assert (found.found, found.at.throughput) == ("saturated", 80)
