@@ -2,7 +2,9 @@
 How an answer's text is read before it is compared: normalization, words, and answers that decline.
 
 The normalization is that of SQuAD v1.1's ``evaluate-v1.1.py`` (Rajpurkar et al., 2016), which QuAC and
-CoQA took over. The rule over several references is that of QuAC's scorer (Choi et al., 2018).
+CoQA took over. The rule over several references is that of QuAC's scorer (Choi et al., 2018). Chinese and
+Japanese are split as in ``mlqa_evaluation_v1.py`` (Lewis et al., 2020, *MLQA*), text by text: one without
+such characters is read as ever, so English turns score the same in mixed data.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import string
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -18,14 +21,24 @@ from replay.core.conversation import CANNOT_ANSWER
 
 Tokens = Literal["plain", "squad"]
 """``plain``: lower-case runs of letters and digits, for ASCII text those of the rouge-score package
-without its stemmer. ``squad``: the words of the SQuAD-normalized text, so without articles."""
+without its stemmer. ``squad``: the words of the SQuAD-normalized text, so without articles. Under both, each
+Chinese character and each kana is a word of its own."""
 
 DECLINING_PATTERNS = (r"CANNOTANSWER\.?", r"I don['’]t know\.?")
 """Whole answers that say the question can't be answered: regular expressions, case ignored."""
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+# Han characters, and kana of full and half width. Korean is written with spaces.
+_HAN = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = _HAN + r"\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+_CJK_WORD = re.compile(f"[{_CJK}]")
+_FIRST_WIDE = "\u3001"
+"""Punctuation from here on is Chinese or Japanese, as "。" and that of full width."""
 _PLAIN_WORDS = re.compile(r"[^\W_]+")
+_PLAIN_MIXED_WORDS = re.compile(rf"(?=[^\W_])[{_CJK}]|[^\W_{_CJK}]+")
+_SQUAD_MIXED_WORDS = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 
 
 def normalize(text: str) -> str:
@@ -35,24 +48,35 @@ def normalize(text: str) -> str:
     ``normalize("The U.S.-led war")`` is ``"usled war"``: punctuation goes before words are told
     apart, as in the original.
     """
-    bare = text.lower().translate(_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", bare).split())
+    return " ".join(_without_articles(text.lower()).split())
+
+
+def _without_articles(bare: str) -> str:
+    return _ARTICLES.sub(" ", bare.translate(_PUNCTUATION))
 
 
 def words(text: str, tokens: Tokens, stemmer: bool = False) -> list[str]:
     """
     The words of *text*, in order, or their stems, which rouge-score's *stemmer* leaves.
 
-    A phrase in a script written without spaces counts as one word under either setting. The stemmer is
-    Porter's, for ASCII words past three letters.
+    ``words("北京大学 (PKU)。", "squad")`` is ``["北", "京", "大", "学", "pku"]``. Where a text has Chinese or
+    Japanese characters, any script's punctuation is none of its words. A phrase in another script written
+    without spaces (Thai) counts as one word. The stemmer is Porter's, for ASCII words past three letters.
     """
-    found = _PLAIN_WORDS.findall(text.lower()) if tokens == "plain" else normalize(text).split()
+    if tokens == "plain":
+        found = (_PLAIN_WORDS if text.isascii() else _PLAIN_MIXED_WORDS).findall(text.lower())
+    elif text.isascii():
+        found = normalize(text).split()
+    else:
+        first = "" if _CJK_WORD.search(text) else _FIRST_WIDE
+        bare = [c for c in text.lower() if c < first or not unicodedata.category(c).startswith("P")]
+        found = _SQUAD_MIXED_WORDS.findall(_without_articles("".join(bare)))
     return [_stem(word) for word in found] if stemmer else found
 
 
-def words_signature(tokens: Tokens, stemmer: bool) -> str:
-    """Which words are compared: ``plain``, ``squad+stem``, ..."""
-    return f"{tokens}{'+stem' if stemmer else ''}"
+def words_signature(tokens: Tokens, stemmer: bool = False) -> str:
+    """Which words are compared: ``plain+cjk``, ``squad+cjk+stem``, ..."""
+    return f"{tokens}+cjk{'+stem' if stemmer else ''}"
 
 
 def declines(text: str, patterns: Sequence[str]) -> bool:

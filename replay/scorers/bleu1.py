@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, words
+from replay.scorers.answer_text import DECLINING_PATTERNS, Tokens, words, words_signature
 from replay.scorers.reference_score import ReferenceScore, each
 
 
@@ -44,7 +44,7 @@ def bleu1(
     """The scorer ``bleu1``: mean clipped unigram precision, in [0, 1]."""
     return ReferenceScore(
         name="bleu1",
-        settings=f"{tokens}+clip-max|bp:no|smooth:no",
+        settings=f"{words_signature(tokens)}+clip-max|bp:no|smooth:no",
         score=each(partial(clipped_precision, tokens=tokens)),
         answerable_only=answerable_only,
         declining=declining,

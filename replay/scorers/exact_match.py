@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.scorers.answer_text import DECLINING_PATTERNS, normalize
+from replay.scorers.answer_text import DECLINING_PATTERNS, words, words_signature
 from replay.scorers.reference_score import ReferenceScore, each
 
 
 def exact_match(answer: str, references: Sequence[str]) -> float:
     """
-    1 if *answer* equals any reference after SQuAD normalization, else 0.
+    1 if *answer* has the words of any reference after SQuAD normalization, in their order, else 0.
 
     ``exact_match("The Eiffel Tower.", ["eiffel tower"])`` is 1.
     """
-    return float(normalize(answer) in map(normalize, references))
+    found = words(answer, "squad")
+    return float(any(found == words(reference, "squad") for reference in references))
 
 
 def em(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
     """The scorer ``em``: share of answers that equal a reference, in [0, 1]."""
     return ReferenceScore(
         name="em",
-        settings="squad+max",
+        settings=f"{words_signature('squad')}+max",
         score=each(exact_match),
         answerable_only=answerable_only,
         declining=declining,

@@ -8,7 +8,8 @@ of a question is the mean over references of the best F1 against the others. Que
 agree too little (human F1 below 0.4) are left out. HEQ-Q is the share of questions on which the system
 is at least as good as people, HEQ-D the share of dialogs in which it is so on every question.
 
-We differ in two things: an answer may also decline in other words than CANNOTANSWER, and two texts that
+The words are those of the script, so a Chinese phrase is one of them, other than in ``f1``. We differ in two
+things: an answer may also decline in other words than CANNOTANSWER, and two texts that
 normalize to nothing score 1, where the script gives 0.
 """
 
@@ -22,11 +23,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS
+from replay.scorers.answer_text import DECLINING_PATTERNS, normalize
 from replay.scorers.reference_score import ReferenceScore, Texts, each, mean
 from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
-from replay.scorers.token_f1 import token_f1
+from replay.scorers.token_f1 import bag_f1
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +44,7 @@ def leave_one_out_f1(answer: str, references: Sequence[str]) -> float:
     ``leave_one_out_f1("in Paris", ["in Paris", "Paris", "the city"])``: with F1 of 1, 2/3 and 0 the best
     of the others are 2/3, 1 and 1, so 8/9.
     """
-    scores = [token_f1(answer, [reference]) for reference in references]
+    scores = [_f1(answer, reference) for reference in references]
     if len(scores) == 1:
         return scores[0]
     return mean(max((*scores[:left], *scores[left + 1 :])) for left in range(len(scores)))
@@ -58,8 +59,13 @@ def human_f1(references: Sequence[str]) -> float:
     if len(references) == 1:
         return 1.0
     return mean(
-        token_f1(one, [*references[:left], *references[left + 1 :]]) for left, one in enumerate(references)
+        max(_f1(one, other) for right, other in enumerate(references) if right != left)
+        for left, one in enumerate(references)
     )
+
+
+def _f1(answer: str, reference: str) -> float:
+    return bag_f1(normalize(answer).split(), normalize(reference).split())
 
 
 def _scores(

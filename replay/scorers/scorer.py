@@ -49,7 +49,7 @@ class Scorer(Protocol[S]):
 
     @property
     def signature(self) -> str:
-        """Every setting that can move the number, as in ``f1:squad+max``."""
+        """Every setting that can move the number, as in ``f1:squad+cjk+max``."""
         ...
 
 

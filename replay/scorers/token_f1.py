@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from replay.scorers.answer_text import DECLINING_PATTERNS, words
+from replay.scorers.answer_text import DECLINING_PATTERNS, words, words_signature
 from replay.scorers.reference_score import ReferenceScore, each
 
 
@@ -16,7 +16,8 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
     """
     Best bag-of-words F1 of *answer* against any reference, in [0, 1].
 
-    Both sides are normalized as in SQuAD v1.1 (lower case; no punctuation, articles or extra spaces).
+    Both sides are normalized as in SQuAD v1.1 (lower case; no punctuation, articles or extra spaces); a
+    Chinese character is a word, as in MLQA's script, whose F1 for Chinese this is.
     Two texts that normalize to nothing score 1, where the SQuAD v1.1 script gives 0. Unlike in the
     QuAC script, no leave-one-out maximum over several references is taken here.
 
@@ -24,10 +25,11 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
     recall 1/2, F1 1/3.
     """
     predicted = words(answer, "squad")
-    return max(_f1(predicted, words(reference, "squad")) for reference in references)
+    return max(bag_f1(predicted, words(reference, "squad")) for reference in references)
 
 
-def _f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
+def bag_f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
+    """F1 of two bags of words, in [0, 1]; 1 of two empty ones."""
     if not predicted and not gold:
         return 1.0
     shared = (Counter(predicted) & Counter(gold)).total()
@@ -38,7 +40,7 @@ def f1(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PAT
     """The scorer ``f1``: mean word F1 against the best reference, in [0, 1]."""
     return ReferenceScore(
         name="f1",
-        settings="squad+max",
+        settings=f"{words_signature('squad')}+max",
         score=each(token_f1),
         answerable_only=answerable_only,
         declining=declining,

@@ -23,5 +23,5 @@ def check_signature(plugin: Signed, before: str) -> None:
     )
     assert now, "the signature is empty: give it the name, and every setting that can move a number"
     assert not any(character.isspace() for character in now), (
-        f'the signature "{now}" has a space in it: write it as one word, as in "f1:squad+max"'
+        f'the signature "{now}" has a space in it: write it as one word, as in "f1:squad+cjk+max"'
     )

@@ -22,6 +22,7 @@ def alone(question):
     ("question", "language"),
     [
         ("Wer war das?", "de"),
+        ("Wann ist sie erreichbar?", "de"),
         ("Was kostet der zweite Tarif, und ab wann gilt er?", "de"),
         ("und wie viel kostet er im monat", "de"),
         ("Und der andere?", "de"),

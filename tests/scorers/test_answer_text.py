@@ -50,6 +50,32 @@ def test_plain_words_keep_letters_beyond_ascii():
     assert words("Ça coûte 5 €", "plain") == ["ça", "coûte", "5"]
 
 
+@pytest.mark.parametrize(
+    ("text", "squad", "plain"),
+    [
+        ("北京大学 (PKU)。", "北 京 大 学 pku", "北 京 大 学 pku"),
+        ("“东京”塔，1958年", "东 京 塔 1958 年", "东 京 塔 1958 年"),
+        ("東京タワー・ヒカリ", "東 京 タ ワ ー ヒ カ リ", "東 京 タ ワ ー ヒ カ リ"),
+        ("A组的the冠军", "a 组 的 the 冠 军", "a 组 的 the 冠 军"),
+        ("𠮷野家々", "𠮷 野 家 々", "𠮷 野 家 々"),
+        # Korean and Thai are as they were.
+        ("서울의 인구", "서울의 인구", "서울의 인구"),
+        # Without such a letter only what is full-width goes beside ASCII punctuation.
+        ("1958。", "1958", "1958"),
+        ("Ann　Lee", "ann lee", "ann lee"),
+        ("«Ça ira» – the song", "«ça ira» – song", "ça ira the song"),
+    ],
+)
+def test_chinese_and_japanese_are_read_letter_by_letter(text, squad, plain):
+    assert words(text, "squad") == squad.split()
+    assert words(text, "plain") == plain.split()
+
+
+@given(st.text(st.characters(max_codepoint=0x2FFF)))
+def test_other_texts_are_read_as_in_squad(text):
+    assert words(text, "squad") == normalize(text).split()
+
+
 def test_only_ascii_words_have_a_stem_of_their_own():
     assert words("He walked naïvely", "plain", stemmer=True) == ["he", "walk", "naïvely"]
     assert words("He walked", "plain") == words("He walked", "plain", stemmer=False) == ["he", "walked"]

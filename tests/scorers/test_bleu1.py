@@ -84,5 +84,5 @@ def test_equal_texts_score_1(text):
 
 
 def test_the_signature_names_the_words():
-    assert bleu1().signature == "bleu1:plain+clip-max|bp:no|smooth:no|declining:default"
+    assert bleu1().signature == "bleu1:plain+cjk+clip-max|bp:no|smooth:no|declining:default"
     assert bleu1(tokens="squad").signature != bleu1().signature

@@ -50,5 +50,5 @@ def test_patterns_move_the_number_and_the_signature():
     turns = [turn("I don't know", "CANNOTANSWER")]
 
     assert (em().observe(turns), strict.observe(turns)) == ([1.0], [0.0])
-    assert em().signature == "em:squad+max|declining:default"
-    assert strict.signature == "em:squad+max|declining:quac"
+    assert em().signature == "em:squad+cjk+max|declining:default"
+    assert strict.signature == "em:squad+cjk+max|declining:quac"

@@ -98,6 +98,11 @@ def test_is_the_scripts_for_answers_in_words(answer, gold):
     )
 
 
+def test_a_chinese_phrase_is_a_word_as_in_the_script():
+    assert score_of(quac_f1(), "北京大学", ["北京"]) == 0
+    assert score_of(quac_f1(), "北京", ["北京", "北京"]) == 1
+
+
 def test_questions_that_people_disagree_on_are_left_out():
     turns = [turn("in Paris", "in Paris", "Paris", "the city"), turn("x", "cat", "dog")]
 

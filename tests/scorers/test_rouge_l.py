@@ -82,5 +82,5 @@ def test_a_beta_without_meaning_is_refused(beta):
 
 
 def test_the_signature_names_beta():
-    assert rouge_l().signature == "rouge_l:plain+max|beta:1|declining:default"
-    assert rouge_l(beta=1.2).signature == "rouge_l:plain+max|beta:1.2|declining:default"
+    assert rouge_l().signature == "rouge_l:plain+cjk+max|beta:1|declining:default"
+    assert rouge_l(beta=1.2).signature == "rouge_l:plain+cjk+max|beta:1.2|declining:default"

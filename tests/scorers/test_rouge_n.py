@@ -84,5 +84,5 @@ def test_the_published_columns_recompute(published_rows):
 
 
 def test_the_signature_names_the_order_and_the_stemmer():
-    assert rouge1().signature == "rouge1:plain+max|declining:default"
-    assert rouge2(stemmer=True).signature == "rouge2:plain+stem+max|declining:default"
+    assert rouge1().signature == "rouge1:plain+cjk+max|declining:default"
+    assert rouge2(stemmer=True).signature == "rouge2:plain+cjk+stem+max|declining:default"

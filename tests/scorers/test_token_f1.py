@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from replay.scorers.exact_match import em
 from replay.scorers.token_f1 import f1
 from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, turn
@@ -37,6 +38,23 @@ def test_words_in_common_count(answer, gold, score):
     assert score_of(f1(), answer, gold) == pytest.approx(score)
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold", "score", "equal"),
+    [
+        ("中国的首都是北京。", "北京", 0.4, False),
+        ("他生于1987年,在台北", "1987年", 0.4, False),
+        ("“北京大学”", "北京 大学", 1.0, True),
+        ("李安导演了《卧虎藏龙》", "《卧虎藏龙》是李安导演的", 0.8421052631578948, False),
+        ("iPhone 15 手机", "苹果iPhone 15手机", 0.8, False),
+        ("上海", "北京", 0.0, False),
+    ],
+)
+def test_chinese_has_the_numbers_of_mlqa(answer, gold, score, equal):
+    """By mlqa_evaluation_v1.py (facebookresearch/MLQA, 5ef5c73) for "zh"."""
+    assert score_of(f1(), answer, [gold]) == pytest.approx(score)
+    assert score_of(em(), answer, [gold]) == equal
+
+
 @given(PHRASES, PHRASES)
 def test_f1_is_symmetric_and_between_0_and_1(one, other):
     assert score_of(f1(), one, [other]) == score_of(f1(), other, [one])
@@ -61,4 +79,4 @@ def test_the_scorer_means_over_turns():
     observed = scorer.observe([turn("in the city of Paris", "Paris, France"), turn("x", "x")])
 
     assert scorer.combine(observed) == pytest.approx((1 / 3 + 1) / 2)
-    assert scorer.signature == "f1:squad+max|declining:default"
+    assert scorer.signature == "f1:squad+cjk+max|declining:default"

@@ -209,7 +209,7 @@ def test_the_json_has_plain_values_only():
 
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["columns"]["f1"] == {
-        "signature": "f1:squad+max|declining:default",
+        "signature": "f1:squad+cjk+max|declining:default",
         "unit": "share",
         "percent": True,
     }
