@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -29,12 +28,22 @@ async def opened_session(
     """
     opening = adapter.session(conversation)
     session = await opening.__aenter__()
+
+    async def leave(error: BaseException | None) -> None:
+        try:
+            if error is None:  # not by sys.exc_info(), which also has what our caller is handling
+                await opening.__aexit__(None, None, None)
+            else:
+                await opening.__aexit__(type(error), error, error.__traceback__)
+        except AdapterError as failure:
+            hide_in_error(failure)
+            tell(logging.INFO, "session not closed", conversation=conversation.id, error=str(failure))
+            unclosed(failure)
+
     try:
         yield session
-    finally:
-        try:
-            await opening.__aexit__(*sys.exc_info())
-        except AdapterError as error:
-            hide_in_error(error)
-            tell(logging.INFO, "session not closed", conversation=conversation.id, error=str(error))
-            unclosed(error)
+    except BaseException as error:
+        await leave(error)
+        raise
+    else:
+        await leave(None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -94,11 +95,23 @@ class TestGradio(AdapterContract):
 SUBMITTED = {"event_id": "e1"}
 
 
-async def _ask(*parts: bytes, submitted: Any = SUBMITTED, status: int = 200, **settings: Any) -> ChatReply:
-    """The answer to a job whose address streams *parts*, or answers with *status*."""
+async def _ask(
+    *parts: bytes,
+    submitted: Any = SUBMITTED,
+    status: int = 200,
+    got_at: list[float] | None = None,
+    **settings: Any,
+) -> ChatReply:
+    """
+    The answer to a job whose address streams *parts*, or answers with *status*.
+
+    The moment of its submission is added to *got_at*.
+    """
+    got_at = [] if got_at is None else got_at
 
     async def handler(request: web.Request) -> web.StreamResponse:
         if request.method == "POST":
+            got_at.append(perf_counter())
             return web.json_response(submitted)
         assert request.path == "/e1"
         return await streamed(request, *parts) if status == 200 else web.Response(status=status, text="no")
@@ -117,14 +130,16 @@ COMPLETE = event(["Yes."], "complete")
 
 
 async def test_the_latency_is_from_submission_and_pieces_are_timed() -> None:
-    reply = await _ask(HEARTBEAT, event(["Ye"], "generating"), event(["Yes."], "generating"), COMPLETE)
+    got_at: list[float] = []
+    parts = [event(["Ye"], "generating"), event(["Yes."], "generating"), COMPLETE]
+    reply = await _ask(HEARTBEAT, *parts, got_at=got_at)
 
     assert reply.text == "Yes."
     times = reply.times
     assert isinstance(times, WireTimes)
     assert times.first_byte is not None
     assert times.first_token is not None
-    assert times.sent < times.first_byte <= times.first_token <= times.done
+    assert times.sent < got_at[0] < times.first_byte <= times.first_token <= times.done
     assert len(times.token_gaps_100us) == 1
 
 

@@ -127,11 +127,12 @@ async def test_what_looks_like_json_is_a_text_all_the_same() -> None:
 
 
 async def test_events_may_hold_texts() -> None:
-    stream = b"data: In\n\ndata:  18\n\ndata: 89\n\nevent: ping\ndata:\n\ndata: .50\n\ndata: [DONE]\n\n"
+    events = [b"data: In", b"data:  18", b"data: 89", b"event: ping\ndata:", b"data: .50", b"data:\ndata:"]
+    stream = b"\n\n".join([*events, b"data: Yes.", b"data: [DONE]", b""])
     kind = "Content-Type: text/event-stream\r\n"
     for settings in ({"stream": "sse", "until": "[DONE]"}, {"stream": "sse", "piece": "@ != '[DONE]' && @"}):
         async with playing(http(stream, headers=kind)) as address:
-            assert (await _asked(address, format="text", **settings)).text == "In 1889.50"
+            assert (await _asked(address, format="text", **settings)).text == "In 1889.50\nYes."
 
 
 async def test_a_text_that_is_cut_is_told_with_what_had_come() -> None:

@@ -326,6 +326,21 @@ async def test_a_session_without_an_id_of_the_system_has_one_of_ours() -> None:
     assert server.got == ["PUT /open", *[f"POST /ask/{ours}"] * 2, f"DELETE /close/{ours}"]
 
 
+async def test_a_session_of_ours_that_was_not_opened_is_not_closed() -> None:
+    server = Server(open=web.Response(status=503))
+
+    assert len(await _played(server, session_id=None)) == 1
+    assert server.got == ["POST /open"]
+
+
+async def test_ids_in_answers_are_not_the_sessions_that_was_opened() -> None:
+    """A run has an id as well, and by the same name."""
+    server = Server(ask='{"id": "run_1", "text": "Yes."}')
+
+    assert await _played(server, questions=2) == ["Yes.", "Yes."]
+    assert server.got == ["POST /open", "POST /ask/s1", "POST /ask/s1", "DELETE /close/s1"]
+
+
 async def test_a_session_whose_id_stands_in_the_first_reply_can_be_closed() -> None:
     server = Server()
 
