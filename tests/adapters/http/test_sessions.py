@@ -21,11 +21,14 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
     AdapterTimeoutError,
+    ChatReply,
     ChatRequest,
     Conversation,
     ScenarioError,
 )
+from replay.core.asking.patience import Patience, PatientAsker
 from replay.core.settings.plugins import build
+from replay.play.load.host_consent import hosts_to_confirm
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http import session as session_module
 from replay_adapters.http.adapter import HttpAdapter
@@ -198,6 +201,16 @@ def _adapter(address: str, **settings: Any) -> HttpAdapter:
     )
 
 
+class Endpoint:
+    """What a question is put to."""
+
+    name = "bot"
+    limit = None
+
+    def __init__(self, adapter: HttpAdapter) -> None:
+        self.adapter = adapter
+
+
 async def _played(server: Server, questions: int = 1, **settings: Any) -> list[AdapterError | str]:
     """
     What *questions* of one conversation came to, and what its end did.
@@ -272,6 +285,29 @@ async def test_what_could_not_be_opened_is_opened_with_the_next_question() -> No
             assert (await session.ask(REQUEST)).text == "Yes."
 
     assert server.got == ["POST /open", "POST /open", "POST /ask/s1", "POST /ask/s1", "DELETE /close/s1"]
+
+
+async def test_opening_is_tried_again_within_a_question_though_the_system_keeps_the_history() -> None:
+    """It hasn't heard the question then; one that may have reached it is not asked twice."""
+    server = Server()
+
+    async def busy(request: web.Request) -> web.StreamResponse:
+        times = sum(got == f"{request.method} {request.path}" for got in server.got)
+        reply = await server.handle(request)
+        return web.Response(status=503) if times < 2 and request.path != "/close/s1" else reply
+
+    async with answering(busy) as address, _adapter(address) as adapter, adapter.session(TALK) as session:
+        system = Endpoint(adapter)
+        asker = PatientAsker(Patience(backoff_s=0))
+        came = [
+            await asker.ask(system, session, REQUEST, place=(depth,), session_remembers=True)
+            for depth in range(1, 4)
+        ]
+
+    assert [attempts for _, attempts, _, _ in came] == [3, 1, 1]
+    assert server.got[:4] == ["POST /open"] * 3 + ["POST /ask/s1"]
+    kinds = [type(reply) for reply, *_ in came]
+    assert kinds == [AdapterRefusedError, AdapterRefusedError, ChatReply]
 
 
 async def test_opening_may_be_cancelled() -> None:
@@ -367,6 +403,16 @@ async def test_keys_do_not_get_into_messages(monkeypatch: pytest.MonkeyPatch) ->
         assert "not *** again" in str(error)
         assert "sk-4f" not in str(error)
         echo = web.Response(status=500, text="not sk-4f1d0c7be2a9 again")
+
+
+def test_load_on_whoever_opens_or_closes_sessions_is_to_be_confirmed() -> None:
+    settings = {
+        "url": "http://127.0.0.1/",
+        "open": {"url": "http://192.0.2.1/"},
+        "close": {"url": "http://192.0.2.2"},
+    }
+
+    assert hosts_to_confirm([settings]) == ["192.0.2.1", "192.0.2.2"]
 
 
 @pytest.mark.parametrize(

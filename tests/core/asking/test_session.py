@@ -40,14 +40,39 @@ class Jammed:
         return ChatReply(text="Yes.")
 
 
-async def test_a_session_that_cannot_be_closed_is_told_without_keys() -> None:
+async def test_a_session_that_cannot_be_closed_is_told_without_keys(caplog: pytest.LogCaptureFixture) -> None:
     keep_secret(KEY)
+    caplog.set_level("INFO", "replay")
     told: list[AdapterError] = []
 
     async with opened_session(Jammed(), TALK, told.append) as session:
         assert (await session.ask(ChatRequest(question="Q?", history=(), depth=1))).text == "Yes."
 
     assert [str(error) for error in told] == ["jammed, ***"]
+    assert [record.getMessage() for record in caplog.records] == ["session not closed"]
+
+
+async def test_a_session_may_be_left_while_something_else_is_handled() -> None:
+    """What its caller handles went wrong elsewhere, and is none of the session's business."""
+    seen: list[BaseException | None] = []
+
+    class Watching(Jammed):
+        @asynccontextmanager
+        async def session(self, conversation: Conversation) -> AsyncIterator[Jammed]:
+            try:
+                yield self
+            except BaseException as error:
+                seen.append(error)
+                raise
+
+    opened = opened_session(Watching(), TALK)
+    await opened.__aenter__()
+    try:
+        raise KeyError("elsewhere")
+    except KeyError:
+        await opened.__aexit__(None, None, None)
+
+    assert seen == []
 
 
 async def test_what_went_wrong_in_a_session_gets_out_all_the_same() -> None:
