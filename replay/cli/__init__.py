@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,7 @@ from replay.cli.validate import validate
 from replay.cli.view import view
 from replay.core.errors import InputError, PluginError, ReplayError
 from replay.core.secret_hiding import hidden
+from replay.core.settings.plugin_bugs import bug_behind
 
 app = typer.Typer(
     name="replay",
@@ -117,5 +119,7 @@ def main() -> None:
 
 
 def _say(error: ReplayError, *, code: int) -> int:
-    sys.stderr.write(f"{hidden(str(error))}\n")
+    bug = bug_behind(error)
+    frames = "" if bug is None else "".join(traceback.format_exception(bug))
+    sys.stderr.write(hidden(f"{frames}{error}\n"))
     return code

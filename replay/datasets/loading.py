@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import glob
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, PluginError, ReplayError
-from replay.core.settings.plugins import available, load, misfit, raised
+from replay.core.settings.plugin_bugs import raised
+from replay.core.settings.plugins import available, load, misfit
 from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
 from replay.datasets.place import Place
 from replay.datasets.reader import Reader
@@ -70,10 +71,28 @@ def read_conversations(
     Raises:
         DatasetError: *on_bad* is None and something can't be read.
     """
+    yield from _wanted(_all(paths, reader), on_bad, limit)
+
+
+def given_conversations(
+    conversations: Iterable[Conversation],
+    *,
+    on_bad: Callable[[DatasetError], None] | None,
+    limit: int | None,
+) -> Iterator[Conversation]:
+    """
+    Those of *conversations* that can be played; *on_bad*, *limit* and errors as for ``read_conversations``.
+    """
+    yield from _wanted(_checked(conversations, _MEMORY), on_bad, limit)
+
+
+def _wanted(
+    all_found: Iterator[_Found], on_bad: Callable[[DatasetError], None] | None, limit: int | None
+) -> Iterator[Conversation]:
     if limit is not None and limit < 1:
         return
     count = 0
-    for found in _unlike(_all(paths, reader)):
+    for found in _unlike(all_found):
         if isinstance(found, Conversation):
             yield found
             count += 1
@@ -88,6 +107,9 @@ def read_conversations(
 _Found = tuple[Path, int, Conversation | DatasetError]
 """File, 1-based position among what the file's reader gave, and what it gave."""
 
+_MEMORY = Path("conversations in memory")
+"""The "file" of conversations that come from none, for messages."""
+
 
 def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
     known = _readers() if reader is None else {}
@@ -95,17 +117,25 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
         number = 0
         try:
             chosen = _recognized(path, known) if reader is None else reader
-            for number, found in enumerate(_read(chosen, path), 1):
-                if isinstance(found, Conversation):
-                    try:
-                        check(found, Place(path=path))
-                    except DatasetError as error:
-                        found = error
-                yield path, number, found
+            for found in _checked(_read(chosen, path), path):
+                number = found[1]
+                yield found
             if number == 0:
                 raise DatasetError("holds no conversation; is it the right file?", path=str(path))
         except DatasetError as error:  # the file as a whole, or its rest
             yield path, number + 1, error
+
+
+def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> Iterator[_Found]:
+    """*all_found* in *path*, with what is wrong in the place of a conversation that can't be played."""
+    for number, found in enumerate(all_found, 1):
+        if isinstance(found, Conversation):
+            try:
+                check(found, Place(path=path))
+            except DatasetError as error:
+                yield path, number, error
+                continue
+        yield path, number, found
 
 
 def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:

@@ -11,12 +11,14 @@ def first_failure() -> Iterator[None]:
     """
     Around a task group: raises the failure itself instead of a group of them.
 
-    What went wrong first is what the caller can act on; the rest hangs on as its cause.
+    What went wrong first is what the caller can act on; the rest hangs on as its context, or as its cause
+    where it has none of its own.
     """
     try:
         yield
     except BaseExceptionGroup as group:
-        raise _first(group) from group
+        first = _first(group)
+        raise first from first.__cause__ or group
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

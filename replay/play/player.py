@@ -24,7 +24,7 @@ from replay.core.history import Played, with_system_prompts
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
-from replay.core.settings.plugins import blaming
+from replay.core.settings.plugin_bugs import blaming
 from replay.core.settings.prices import Prices, cost_usd
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy

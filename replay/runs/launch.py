@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from replay import __version__
-from replay.core.errors import DatasetError, RunError
+from replay.core.errors import DatasetError, ReplayError, RunError
 from replay.core.logs import run_logged, tell
+from replay.core.settings.in_memory import with_names
+from replay.core.settings.plugin_bugs import in_short
 from replay.play.engine import Observer, play_all
 from replay.play.player import Play, is_over
 from replay.policies.rewriter import opened
@@ -25,12 +27,20 @@ from replay.runs.run import Run
 from replay.runs.stress.levels import check_hosts, play_under_load
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.scenario.assembly import Assembly, assemble
+from replay.scenario.in_memory import in_plain_form
 from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore
 
+T = TypeVar("T")
+
 AnyScenario = str | Path | ScenarioFile | Mapping[str, Any]
-"""A path, a shipped scenario's name, a scenario already read, or its content as a mapping."""
+"""
+A path, a shipped scenario's name, a scenario already read, or its content as a mapping.
+
+A mapping may hold objects where a file has names: a function as an adapter or as the ``target`` of
+``python``, plug-ins (classes, or objects made of them), conversations under ``data``.
+"""
 
 
 def load_scenario(scenario: AnyScenario) -> ScenarioFile:
@@ -45,7 +55,8 @@ def load_scenario(scenario: AnyScenario) -> ScenarioFile:
     if isinstance(scenario, Mapping):
         import yaml
 
-        text = yaml.safe_dump(dict(scenario), sort_keys=False, allow_unicode=True)
+        content = with_names(in_plain_form(scenario))
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
         return parse_scenario(text, source="scenario", folder=Path.cwd())
     return read_scenario(scenario if isinstance(scenario, Path) else find_scenario(scenario))
 
@@ -65,10 +76,17 @@ async def run_async(
         ResolverError: coreference failed for good; the run can be resumed.
         RunStoppedError: a system refuses our key, or failed too often in a row; the run can be resumed.
     """
-    assembly = assemble(load_scenario(scenario))
+    try:
+        return await _run(load_scenario(scenario), Path(runs), observer)
+    except ReplayError as error:
+        raise in_short(error)  # noqa: B904 - its cause is in it
+
+
+async def _run(file: ScenarioFile, runs: Path, observer: Observer | None) -> Run:
+    assembly = assemble(file)
     if assembly.load:
         await asyncio.to_thread(check_hosts, assembly)
-    store = new_store(assembly, Path(runs))
+    store = new_store(assembly, runs)
     try:
         with run_logged(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
             if assembly.load:
@@ -103,24 +121,37 @@ async def repeat_async(
     return [await run_async(file, runs=runs, observer=observer) for _ in range(count)]
 
 
-async def resume_async(folder: str | Path, *, observer: Observer | None = None) -> Run:
+async def resume_async(
+    folder: str | Path, *, scenario: AnyScenario | None = None, observer: Observer | None = None
+) -> Run:
     """
     Go on with the run in *folder*: no finished turn is asked again.
 
     A half-played conversation goes on after its last durable turn, or starts again from its first
-    where the system kept the history, since that session is gone.
+    where the system kept the history, since that session is gone. The run knows its *scenario*; only one
+    with objects from another process's memory has to be given again.
 
     Raises:
-        RunError: there is no such run, another process is writing it, or its data has changed.
+        RunError: there is no such run, another process is writing it, or its scenario or data has changed.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
-    assembly = assemble(Run(folder).scenario())
+    try:
+        return await _resume(Path(folder), scenario, observer)
+    except ReplayError as error:
+        raise in_short(error)  # noqa: B904 - its cause is in it
+
+
+async def _resume(folder: Path, scenario: AnyScenario | None, observer: Observer | None) -> Run:
+    file = Run(folder).scenario()
+    if scenario is not None and load_scenario(scenario).text != file.text:
+        raise RunError(f'"{folder}" was begun with another scenario; give that one, or begin a new run')
+    assembly = assemble(file)
     if assembly.load:
         raise RunError(
             f'"{folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t be '
             "taken up again where it stopped; begin a new run"
         )
-    store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
+    store = RunStore(folder, write=True, durability=assembly.file.scenario.play.durability)
     try:
         store.add_event("resumed", {"version": __version__})
         with run_logged(store.folder.name, scenario=assembly.file.source, resumed=True):
@@ -132,7 +163,7 @@ async def resume_async(folder: str | Path, *, observer: Observer | None = None) 
 
 def run(scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None) -> Run:
     """``run_async`` for a program without an event loop."""
-    return asyncio.run(run_async(scenario, runs=runs, observer=observer))
+    return _on_a_loop("run", lambda: run_async(scenario, runs=runs, observer=observer))
 
 
 def repeat(
@@ -143,12 +174,36 @@ def repeat(
     observer: Observer | None = None,
 ) -> list[Run]:
     """``repeat_async`` for a program without an event loop."""
-    return asyncio.run(repeat_async(scenario, times, runs=runs, observer=observer))
+    return _on_a_loop("repeat", lambda: repeat_async(scenario, times, runs=runs, observer=observer))
 
 
-def resume(folder: str | Path, *, observer: Observer | None = None) -> Run:
+def resume(
+    folder: str | Path, *, scenario: AnyScenario | None = None, observer: Observer | None = None
+) -> Run:
     """``resume_async`` for a program without an event loop."""
-    return asyncio.run(resume_async(folder, observer=observer))
+    return _on_a_loop("resume", lambda: resume_async(folder, scenario=scenario, observer=observer))
+
+
+def _on_a_loop(name: str, playing: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """
+    What *playing*, which the caller knows as *name*, gives.
+
+    Raises:
+        RuntimeError: the caller has an event loop.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise RuntimeError(
+            f"an event loop is running here, as in every notebook: write `await replay.{name}_async(...)` in "
+            f"the place of `replay.{name}(...)`"
+        )
+    try:
+        return asyncio.run(playing())
+    except ReplayError as error:
+        raise in_short(error)  # noqa: B904 - its cause is in it
 
 
 async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer | None) -> None:

@@ -18,6 +18,7 @@ from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
+from replay.core.settings.in_memory import is_known
 from replay.runs.scoring import _StoredScorer, build_scorers, score_into, stored_columns
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
@@ -145,11 +146,22 @@ class Run:
         """The scorers whose observations the run holds, by label, in order, and then its judges' columns."""
         from replay.runs.verdict_columns import verdict_scores
 
-        stored = self._fact("scorers") or []
-        folder = Path(self._fact("scenario")["folder"])
-        scorers = build_scorers([msgspec.convert(one, _StoredScorer) for one in stored], folder)
+        stored = [one for one in self._stored_scorers() if is_known(one.name)]
+        scorers = build_scorers(stored, Path(self._fact("scenario")["folder"]))
         with self._opened() as store:
             return {**scorers, **verdict_scores(store)}
+
+    def _stored_scorers(self) -> list[_StoredScorer]:
+        return msgspec.convert(self._fact("scorers") or [], list[_StoredScorer])
+
+    def _forgotten(self) -> list[str]:
+        """What to say of scores whose scorers were objects of another process."""
+        return [
+            f'The scores of "{one.label}" are not shown: the scorer was an object of the program that '
+            "played the run."
+            for one in self._stored_scorers()
+            if not is_known(one.name)
+        ]
 
     def judged(self) -> list[Judged]:
         """What judging took and how far its repeats lie apart, judge by judge."""
@@ -203,7 +215,14 @@ class Run:
             failures=self.failures(),
             loop_lag_s=None if lag is None else lag.p99_s,
             signatures=self.signatures(),
-            remarks=(*left_out.remarks(), *again, *asked, *unclosed, *remarks(judged)),
+            remarks=(
+                *left_out.remarks(),
+                *again,
+                *asked,
+                *unclosed,
+                *remarks(judged),
+                *self._forgotten(),
+            ),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ScenarioError
+from replay.core.settings.in_memory import PLACE, is_in_memory
 from replay.coreference import drift_strict
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
-from replay.datasets.loading import read_conversations
+from replay.datasets.loading import given_conversations, read_conversations
 from replay.datasets.reader import Reader
 from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
@@ -42,6 +43,8 @@ class Assembly:
     reader: Reader | None
     """None where each file's format is to be found out."""
     paths: tuple[Path, ...]
+    given: Sequence[Conversation] | None
+    """The conversations, where they come from memory and no file."""
     systems: tuple[System, ...]
     service: CoreferenceService
     policies: Mapping[str, Policy]
@@ -85,7 +88,10 @@ class Assembly:
     def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
         """The scenario's conversations, read as they are needed."""
         data = self.file.scenario.data
-        found = read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=data.limit)
+        if self.given is not None:
+            found = given_conversations(self.given, on_bad=on_bad, limit=data.limit)
+        else:
+            found = read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=data.limit)
         if data.ask == "last":
             return (replace(one, asked_from=len(one.turns)) for one in found)
         return found
@@ -117,6 +123,8 @@ def assemble(file: ScenarioFile) -> Assembly:
         folder=file.folder,
     )
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
+    given = builder.given(scenario.data)
+    _check_in_memory(builder, file)
     _check_history(builder, file, systems, policies)
     if scenario.load and all(scorers.values()):
         try:
@@ -129,6 +137,7 @@ def assemble(file: ScenarioFile) -> Assembly:
         file=file,
         reader=reader,
         paths=paths,
+        given=given,
         systems=tuple(system for system in systems if system),
         service=service,
         policies=_all(policies),
@@ -173,6 +182,15 @@ def _detector(
         match=drift.match,
         skip_entity=drift.skip_entity,
     )
+
+
+def _check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
+    """An object of this process can't be found by another."""
+    drift, load = file.scenario.drift, file.scenario.load
+    if is_in_memory(drift.resolver) and drift.nlp_workers:
+        builder.fault("drift.nlp_workers", "a resolver from memory works in this process alone; give 0")
+    if f"{PLACE}:" in file.text and load and load.workers > 1:
+        builder.fault("load.workers", "what comes from memory is known to this process alone; give 1")
 
 
 def _check_judge_names(

@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
+from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection
+from replay.core.settings.in_memory import is_in_memory, recalled
 from replay.core.settings.plugins import Factory, Kind, build, load, misfit
 from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
@@ -196,7 +198,22 @@ class PartBuilder:
         places = {"name_at": "data.format", "settings_at": "data.settings"}
         return self.plugin("readers", data.format, data.settings, Reader, **places)  # type: ignore[type-abstract]
 
+    def given(self, data: DataSection) -> Sequence[Conversation] | None:
+        """The conversations, where they come from memory."""
+        if not is_in_memory(data.path):
+            return None
+        for key in ("format", "settings"):
+            if getattr(data, key):
+                self.fault(f"data.{key}", "conversations from memory are in no format; leave it out")
+        try:
+            return tuple(recalled(str(data.path)))
+        except PluginError as error:
+            self.fault("data.path", str(error))
+            return None
+
     def paths(self, data: DataSection) -> tuple[Path, ...]:
+        if is_in_memory(data.path):
+            return ()
         try:
             return tuple(expand(data.paths, self.folder))
         except DatasetError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from replay.core.errors import PluginError, ReplayError
 from replay.core.record import Timing, TurnRecord
-from replay.core.settings.plugins import raised
+from replay.core.settings.plugin_bugs import raised
 from replay.scorers.scorer import CheckedScorer, Scorer, Unscored
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import replay
 from tests.cli.command import replay_cli, replay_process
 from tests.scenario.test_plugin_mistakes import scenario
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -82,6 +87,8 @@ def test_what_fails_while_a_run_goes_on_is_named_with_its_line(folder, section, 
 
     assert done.returncode == 2
     said, advice = done.stderr.splitlines()[-2:]
+    assert "Traceback" in done.stderr
+    assert str(Path(replay.__file__).parent) not in done.stderr
     assert said == (
         f'{who} fails at turn 1 of conversation "c": IndexError: tuple index out of range '
         f"(broken.py, line {line})"
@@ -130,3 +137,53 @@ def test_what_a_run_alone_can_show_is_told_after_it_and_nothing_is_lost(folder):
     (folder / "rare.py").write_text(RARE.replace("10 / len", "10 + 0 * len"))
     mended = replay_process("score", *next_step.split()[-1:], cwd=folder)  # this one keeps what it imported
     assert mended.returncode == 0
+
+
+DEEP = """\
+from replay import GoldPolicy
+
+
+def deeper(conversation, depth):
+    return conversation.turns[depth + 9]
+
+
+class Policy(GoldPolicy):
+    async def plan(self, conversation, depth, played):
+        return deeper(conversation, depth)
+"""
+ALONE = "import replay\n\nreplay.run('s.yaml')\n"
+AWAITED = """\
+import asyncio
+import replay
+
+
+async def main():
+    await replay.run_async('s.yaml')
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("program", "ours"), [(ALONE, 2), (AWAITED, 1)])
+def test_a_program_is_shown_the_frames_of_the_plug_in_and_hardly_any_of_ours(folder, program, ours):
+    (folder / "deep.py").write_text(DEEP)
+    (folder / "program.py").write_text(program)
+    (folder / "s.yaml").write_text(scenario(policies=["deep.py:Policy"]))
+    command = [sys.executable, "program.py"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+    assert re.findall(r'deep\.py", line (\d+), in (\w+)', done.stderr) == [("10", "plan"), ("5", "deeper")]
+    assert done.stderr.count(str(Path(replay.__file__).parent)) <= ours, done.stderr
+    assert "During handling" not in done.stderr
+    assert 'policy "deep.py:Policy" fails at turn 1' in done.stderr
+
+
+def test_a_fault_in_a_file_that_is_imported_is_told_with_its_line(folder):
+    (folder / "broken.py").write_text("import os\n\nnothing.at.all\n")
+    (folder / "s.yaml").write_text(scenario(policies=["broken.py:Policy"]))
+    done = replay_cli("run", "s.yaml", cwd=folder)
+
+    assert "NameError: name 'nothing' is not defined (broken.py, line 3)" in done.stderr

@@ -39,8 +39,8 @@ class AnthropicAdapter(ChatAdapter):
     version: str = "2023-06-01"
     """The ``anthropic-version`` header."""
     system: str | None = None
-    """Template of the system text, as in ``Answer from this text: {{passage}}``; stands in the place of the
-    recorded system prompts, which are sent without it."""
+    """Template of the system text, as in ``Answer from this text: {{passage}}``, in the
+    place of the recorded system prompts, which are sent without it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
     headers: Mapping[str, str] = field(default_factory=dict)

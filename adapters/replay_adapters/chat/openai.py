@@ -34,8 +34,8 @@ class OpenAIAdapter(ChatAdapter):
     api_key_env: str | None = None
     """The environment variable that holds the key; none for a server that wants no key."""
     system: str | None = None
-    """Template of the system message, as in ``Answer from this text: {{passage}}``; stands in the place of the
-    recorded system prompts, which are sent without it."""
+    """Template of the system message, as in ``Answer from this text: {{passage}}``, in the
+    place of the recorded system prompts, which are sent without it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
     headers: Mapping[str, str] = field(default_factory=dict)

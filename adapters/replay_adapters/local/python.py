@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
+import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -126,7 +127,9 @@ class PythonAdapter:
         except AdapterError:
             raise
         except Exception as error:  # whatever a stranger's code raises
-            raise AdapterRefusedError(f'"{self.target}" raised {type(error).__name__}: {error}') from error
+            raise AdapterRefusedError(
+                f'"{self.target}" raised {type(error).__name__}: {error}{_where(error)}'
+            ) from error
 
 
 class PythonSession:
@@ -163,6 +166,15 @@ def _outcome(
         return function(**given), None
     except Exception as error:  # noqa: BLE001 - handed over; not raised, since no future can hold StopIteration
         return None, error
+
+
+def _where(error: Exception) -> str:
+    """On which line of the function's own file it came up, in brackets; empty where it has no line."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+    if not frames:
+        return ""
+    *_, deepest = (one for one in frames if one.filename == frames[0].filename)
+    return f" ({Path(deepest.filename).name}, line {deepest.lineno})"
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

@@ -12,15 +12,12 @@ among the *provided* ones (``detector`` for policies, ``folder`` for adapters) i
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import inspect
-import os
 import sys
-import traceback
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -28,6 +25,8 @@ from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
 from replay.core.settings.faults import faults_of, nearest
+from replay.core.settings.in_memory import factory_of, is_in_memory, recalled
+from replay.core.settings.plugin_bugs import raised
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
@@ -55,6 +54,8 @@ def load(kind: Kind, name: str, folder: Path) -> Factory:
         PluginNotFoundError: nothing has that name.
         PluginError: the plug-in is there but importing it fails.
     """
+    if is_in_memory(name):
+        return typing.cast(Factory, factory_of(recalled(name)))
     if ":" in name:
         return typing.cast(Factory, load_object(name, folder))
     entry = available(kind).get(name)
@@ -77,10 +78,14 @@ def load_object(target: str, folder: Path) -> Any:
     """
     What ``module:attribute`` or ``file.py:attribute`` names; the file is looked up from *folder*.
 
+    Or an object of the program itself, by the name that ``replay.run`` gave it.
+
     Raises:
         PluginNotFoundError: there is no such module, file or attribute.
         PluginError: importing it fails.
     """
+    if is_in_memory(target):
+        return recalled(target)
     place, _, attribute = target.rpartition(":")
     if place.endswith(".py"):
         module = _import_file((folder / place).resolve())
@@ -92,7 +97,7 @@ def load_object(target: str, folder: Path) -> Any:
                 raise PluginNotFoundError(f'there is no module "{place}" to import') from error
             raise PluginError(f'"{place}" can\'t be imported: {error}') from error
         except Exception as error:
-            raise PluginError(f'"{place}" can\'t be imported: {type(error).__name__}: {error}') from error
+            raise PluginError(f'"{place}" can\'t be imported: {raised(error)}') from error
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -116,7 +121,7 @@ def _import_file(path: Path) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise PluginError(f'"{path}" can\'t be imported: {type(error).__name__}: {error}') from error
+        raise PluginError(f'"{path}" can\'t be imported: {raised(error)}') from error
     return module
 
 
@@ -160,49 +165,6 @@ def _defines(made: object, name: str) -> bool:
     """Whether *made* has *name*, if only as a property that fails."""
     missing = object()
     return inspect.getattr_static(made, name, missing) is not missing
-
-
-def raised(error: BaseException) -> str:
-    """What *error* is and says, and on which line of the plug-in that we called it came up."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    called = _frames_of_plugin(error)
-    if not called:
-        return said
-    *_, deepest = (frame for frame in called if frame.filename == called[0].filename)
-    return f"{said} ({Path(deepest.filename).name}, line {deepest.lineno})"
-
-
-@contextlib.contextmanager
-def blaming(who: str) -> Iterator[None]:
-    """
-    Around calls of a plug-in while a run goes on. A fault of our own comes out as it is.
-
-    Raises:
-        PluginError: the plug-in raised something that is no error of ours; the message begins with *who*.
-    """
-    try:
-        yield
-    except ReplayError:
-        raise
-    except Exception as error:
-        if not _frames_of_plugin(error):
-            raise
-        raise PluginError(f"{who}: {raised(error)}") from error
-
-
-def _frames_of_plugin(error: BaseException) -> list[traceback.FrameSummary]:
-    """Those that are neither ours nor the standard library's, which calls both of us."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return [
-        frame
-        for frame in frames
-        if not frame.filename.startswith((_OURS, "<"))
-        and (not frame.filename.startswith(_STANDARD_LIBRARY) or "site-packages" in frame.filename)
-    ]
-
-
-_OURS = str(Path(__file__).parents[2]) + os.sep
-_STANDARD_LIBRARY = str(Path(os.__file__).parent) + os.sep
 
 
 def _parameters(factory: Factory) -> Mapping[str, inspect.Parameter]:

@@ -106,7 +106,7 @@ async def judge_all(
                 for _ in range(min(panel.concurrency, len(ready))):
                     tasks.create_task(keep_judging())
         except BaseExceptionGroup as group:
-            raise group.exceptions[0] from group
+            raise group.exceptions[0] from group.exceptions[0].__cause__ or group
         finally:
             tally.problems += [cache.problem] if cache.problem else []
 

@@ -14,7 +14,7 @@ from typing import Any
 from replay.core.asking.cached import Model
 from replay.core.asking.patience import Patience
 from replay.core.asking.prompt import PromptError
-from replay.core.settings.plugins import blaming
+from replay.core.settings.plugin_bugs import blaming
 from replay.scorers.judges.asking import Asked, Asker, VoterAsk
 from replay.scorers.judges.judge import Case, Judge, Opinion, Output, UnfitVoterError, Value, Voting
 from replay.scorers.scorer import Unscored

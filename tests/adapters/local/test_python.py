@@ -197,7 +197,8 @@ async def _raise(error: Exception) -> None:
 
 
 async def test_an_exception_is_a_refusal_with_its_type_and_message() -> None:
-    with pytest.raises(AdapterRefusedError, match="\"test:function\" raised KeyError: 'k'") as caught:
+    said = r"\"test:function\" raised KeyError: 'k' \(test_python\.py, line \d+\)"
+    with pytest.raises(AdapterRefusedError, match=said) as caught:
         await _raise(KeyError("k"))
 
     assert not caught.value.retryable

@@ -1,0 +1,99 @@
+"""
+Objects that a program puts into a scenario in the place of names: functions, classes, conversations.
+
+A scenario is a text, and its run keeps it. So each object gets a name there, ``in-memory:answer``, under
+which it is found as long as this process lives, in the place of ``file.py:answer``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from datetime import date
+from functools import partial
+from numbers import Integral, Real
+from pathlib import PurePath
+from typing import Any
+
+from replay.core.conversation import Conversation
+from replay.core.errors import PluginNotFoundError
+
+PLACE = "in-memory"
+"""Before the colon of such a name; no module can be called so."""
+
+_known: dict[str, Any] = {}
+
+
+def with_names(value: Any) -> Any:
+    """
+    *value* of plain values, mappings and lists, with a name in the place of each other object.
+
+    A list of conversations is one object. Names are made of the objects' own, and so are the same in
+    every process that is given the same scenario.
+    """
+    return _with_names(value, {})
+
+
+def _with_names(value: Any, given: dict[str, Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _with_names(item, given) for key, item in value.items()}
+    if value is None or isinstance(value, str | bool | date):
+        return value
+    if isinstance(value, Real):  # numpy's among them
+        return int(value) if isinstance(value, Integral) else float(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, list | tuple) and not any(isinstance(one, Conversation) for one in value):
+        return [_with_names(item, given) for item in value]
+    return _name(value, given)
+
+
+def _name(thing: Any, given: dict[str, Any]) -> str:
+    own = "conversations" if isinstance(thing, list | tuple) else called(thing)
+    name, count = own, 1
+    while name in given and given[name] is not thing:
+        count += 1
+        name = f"{own}_{count}"
+    given[name] = _known[name] = thing
+    return f"{PLACE}:{name}"
+
+
+def called(thing: Any) -> str:
+    """What *thing* is called in its program: a function's or a class's name, or that of an object's class."""
+    thing = thing.func if isinstance(thing, partial) else thing
+    name = getattr(thing, "__name__", type(thing).__name__)
+    return re.sub(r"\W", "", name) or "object"
+
+
+def is_in_memory(name: object) -> bool:
+    """Whether *name* is one that ``with_names`` gave."""
+    return isinstance(name, str) and name.startswith(f"{PLACE}:")
+
+
+def is_known(name: str) -> bool:
+    """Whether *name* can be looked for here: in files and packages, or in this process's memory."""
+    return not is_in_memory(name) or name.removeprefix(f"{PLACE}:") in _known
+
+
+def recalled(name: str) -> Any:
+    """
+    What was given the *name* last.
+
+    Raises:
+        PluginNotFoundError: nothing was, in this process.
+    """
+    try:
+        return _known[name.removeprefix(f"{PLACE}:")]
+    except KeyError:
+        raise PluginNotFoundError(
+            f'"{name}" was an object of the program that began the run; go on from there with '
+            "replay.resume(folder, scenario=...), or begin a run that names it as file.py:name"
+        ) from None
+
+
+def factory_of(thing: Any) -> Any:
+    """*thing* where it makes plug-ins, else what gives it as the plug-in that it is."""
+    if inspect.isclass(thing) or inspect.isroutine(thing) or isinstance(thing, partial):
+        return thing
+    return lambda: thing

@@ -1,0 +1,81 @@
+"""
+What went wrong in a plug-in: said in a line, with its place, and shown by its own frames.
+
+A plug-in's author needs the lines of the plug-in, and of what it called. Ours, and those of asyncio below
+them, are left out: they are always the same, and ten times as many.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from replay.core.errors import PluginError, ReplayError
+
+
+def raised(error: BaseException) -> str:
+    """What *error* is and says, and on which line of the plug-in that we called it came up."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    called = _frames_of_plugin(error)
+    if not called:
+        return said
+    *_, deepest = (frame for frame in called if frame.filename == called[0].filename)
+    return f"{said} ({Path(deepest.filename).name}, line {deepest.lineno})"
+
+
+@contextlib.contextmanager
+def blaming(who: str) -> Iterator[None]:
+    """
+    Around calls of a plug-in while a run goes on. A fault of our own comes out as it is.
+
+    Raises:
+        PluginError: the plug-in raised something that is no error of ours; the message begins with *who*.
+    """
+    try:
+        yield
+    except ReplayError:
+        raise
+    except Exception as error:
+        if not _frames_of_plugin(error):
+            raise
+        raise PluginError(f"{who}: {raised(error)}") from error
+
+
+def in_short(error: ReplayError) -> ReplayError:
+    """
+    *error* as whoever called us needs it: without our frames, and caused by a plug-in's bug, if by anything.
+    """
+    error.__cause__ = bug_behind(error)
+    return error.with_traceback(None)
+
+
+def bug_behind(error: ReplayError) -> BaseException | None:
+    """What a plug-in raised that *error* speaks of, with the plug-in's own frames; None where it was none."""
+    bug: BaseException | None = error
+    while isinstance(bug, ReplayError):
+        bug = bug.__cause__
+    if bug is None or not _frames_of_plugin(bug):
+        return None
+    frames: TracebackType | None = bug.__traceback__
+    while frames is not None and not _is_plugins(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    return bug.with_traceback(frames)
+
+
+def _frames_of_plugin(error: BaseException) -> list[traceback.FrameSummary]:
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if _is_plugins(frame.filename)]
+
+
+def _is_plugins(filename: str) -> bool:
+    """Whether a file is neither ours nor of the standard library, which calls both of us."""
+    if filename.startswith((_OURS, "<")):
+        return False
+    return not filename.startswith(_STANDARD_LIBRARY) or "site-packages" in filename
+
+
+_OURS = str(Path(__file__).parents[2]) + os.sep
+_STANDARD_LIBRARY = str(Path(os.__file__).parent) + os.sep

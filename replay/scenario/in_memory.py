@@ -1,0 +1,76 @@
+"""What a program may write in a scenario where a file has names: functions, objects, conversations."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from replay.core.conversation import Conversation
+from replay.core.errors import Fault, ScenarioError
+from replay.core.settings.in_memory import called
+
+ASKED_BY = frozenset({"question", "request"})
+"""A function with such a parameter answers questions; one without makes an adapter."""
+
+
+def in_plain_form(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    *scenario* in the forms that a file has, objects in the place of their names.
+
+    ``data: [Conversation, ...]`` becomes ``data: {path: ...}``; a function as ``adapter`` the ``target`` of
+    ``python``; an object among policies or scorers is called by its class.
+
+    Raises:
+        ScenarioError: what stands among the conversations is none.
+    """
+    plain = dict(scenario)
+    data = plain.get("data")
+    if data is not None and not isinstance(data, str | Mapping):
+        plain["data"] = data = {"path": data}
+    if isinstance(data, Mapping) and not _are_files(data.get("path")):
+        plain["data"] = {**data, "path": _conversations(data["path"])}
+    for key in ("policies", "scorers"):
+        if isinstance(plain.get(key), list | tuple):
+            plain[key] = [_choice(one) for one in plain[key]]
+    if isinstance(plain.get("systems"), list | tuple):
+        plain["systems"] = [_system(one) for one in plain["systems"]]
+    return plain
+
+
+def _are_files(path: Any) -> bool:
+    if isinstance(path, list | tuple):
+        return bool(path) and all(isinstance(one, str | PurePath) for one in path)
+    return path is None or isinstance(path, str | PurePath)
+
+
+def _conversations(given: Any) -> list[Conversation]:
+    """
+    Raises:
+        ScenarioError: one of them is none, or there is none.
+    """
+    conversations = list(given) if isinstance(given, Iterable) else [given]
+    faults = [
+        Fault(path=f"data[{index}]", message=f"is a {type(one).__name__}, not a replay.Conversation")
+        for index, one in enumerate(conversations)
+        if not isinstance(one, Conversation)
+    ]
+    if not conversations:
+        faults = [Fault(path="data", message="is empty; there is no conversation to play")]
+    if faults:
+        raise ScenarioError("scenario", faults[:20])
+    return conversations
+
+
+def _choice(one: Any) -> Any:
+    return one if isinstance(one, str | Mapping) else {called(one): one}
+
+
+def _system(one: Any) -> Any:
+    adapter = one.get("adapter") if isinstance(one, Mapping) else None
+    if not (inspect.isfunction(adapter) or inspect.ismethod(adapter)):
+        return one
+    if not ASKED_BY & inspect.signature(adapter).parameters.keys():
+        return one
+    return {**one, "adapter": "python", "settings": {**(one.get("settings") or {}), "target": adapter}}
