@@ -57,6 +57,7 @@ from .runs.launch import (
     run as run,
     run_async as run_async,
 )
+from .runs.own_loop import OwnLoop as OwnLoop, OwnPlay as OwnPlay, own_loop as own_loop
 from .runs.run import Run as Run, score as score
 from .scorers.reference_score import why_unanswered as why_unanswered, why_unscored as why_unscored
 from .scorers.scorer import Scorer as Scorer, Unscored as Unscored

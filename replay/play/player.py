@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol, cast
+from typing import Any, Protocol, cast
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session, WireTimes
 from replay.core.asking.patience import Patience, PatientAsker, UnopenedSession
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.session import opened_session
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError
 from replay.core.history import Played, with_system_prompts
 from replay.core.logs import ConversationLog, conversation_log
@@ -26,12 +26,9 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
 from replay.core.settings.plugin_bugs import blaming
 from replay.core.settings.prices import Prices, cost_usd
+from replay.play.turn_record import OnFailure, ends_conversation, played_of, recorded, turn_record
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy
-
-OnFailure = Literal["stop", "gold"]
-"""``stop``: the conversation ends at its first failed ask. ``gold``: the gold answer stands in for the
-missing one and the conversation goes on (it ends all the same where no gold answer is known)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +111,8 @@ class Player:
         """
         conversation = play.conversation
         log = conversation_log(system=play.system.name, policy=play.policy_name, conversation=conversation.id)
-        played = [_recorded(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
-        played += [_played(conversation, record) for record in play.records]
+        played = [recorded(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
+        played += [played_of(conversation, record) for record in play.records]
         due: float | None = None
         done: float | None = None
         async with AsyncExitStack() as stack:
@@ -149,7 +146,7 @@ class Player:
                     raise self._asker.breaker.stop
                 if ends_conversation(record, self._on_failure):
                     return
-                played.append(_played(conversation, record))
+                played.append(played_of(conversation, record))
 
     async def _ask(
         self,
@@ -201,8 +198,8 @@ class Player:
         timing = self._timing(due, times)
         return self._record(play, depth, planned, "answered", attempt, reply=outcome, timing=timing)
 
+    @staticmethod
     def _record(
-        self,
         play: Play,
         depth: int,
         planned: PlannedTurn,
@@ -210,34 +207,20 @@ class Player:
         attempts: int,
         *,
         reply: ChatReply | None = None,
-        error: str | None = None,
-        partial: str | None = None,
-        timing: Timing | None = None,
+        **more: Any,
     ) -> TurnRecord:
-        turn = play.conversation.turns[depth - 1]
-        return TurnRecord(
+        return turn_record(
+            play.conversation,
+            depth,
+            planned,
+            outcome,
             system=play.system.name,
             policy=play.policy_name,
-            conversation=play.conversation.id,
-            depth=depth,
-            turn=turn.id,
-            recorded=turn.question,
-            asked=planned.question,
-            edit=planned.edit,
-            edit_note=planned.edit_note,
-            drift=planned.drift,
-            outcome=outcome,
-            answer=None if reply is None else reply.text,
-            error=error,
-            gold_answers=turn.gold_answers,
-            gold_passages=turn.gold_passages,
-            passages=() if reply is None else reply.passages,
-            usage=None if reply is None else reply.usage,
-            cost_usd=None if reply is None else cost_usd(reply, play.system.prices),
             attempts=attempts,
-            timing=timing,
+            reply=reply,
+            cost_usd=None if reply is None else cost_usd(reply, play.system.prices),
             source=play.source,
-            partial=partial,
+            **more,
         )
 
     def _timing(self, due: float, times: WireTimes) -> Timing:
@@ -290,25 +273,8 @@ class _Attempts:
             )
 
 
-def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
-    """Whether nothing can be asked after *record*."""
-    return record.failed and (on_failure == "stop" or not record.gold_answers)
-
-
 def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failure: OnFailure) -> bool:
     """Whether *records*, in order of depth, are all that will ever be known of the conversation."""
     return len(records) == len(conversation.asked_depths) or (
         bool(records) and ends_conversation(records[-1], on_failure)
     )
-
-
-def _recorded(turn: Turn) -> Played:
-    """A turn that isn't asked, but shown as it was recorded."""
-    return Played(turn=turn, asked=turn.question, answer=turn.gold_answer)
-
-
-def _played(conversation: Conversation, record: TurnRecord) -> Played:
-    """What *record* left behind in the system's own history."""
-    turn = conversation.turns[record.depth - 1]
-    answer = turn.gold_answer if record.failed else record.answer
-    return Played(turn=turn, asked=record.asked, answer=answer)

@@ -111,7 +111,7 @@ def assemble(file: ScenarioFile) -> Assembly:
     if scenario.load and any(system and system.keep_raw for system in systems):
         builder.fault("load", "replies can't be kept under load; leave keep_raw out of this scenario")
     service = builder.service(scenario.drift)
-    policies = builder.policies(scenario.policies, detector=_detector(builder, service, scenario.drift))
+    policies = builder.policies(scenario.policies, detector=detector_of(builder, service, scenario.drift))
     scorers = builder.scorers(scenario.scorers)
     judges = build_panels(builder, scenario.judges)
     _check_judge_names(builder, judges, scorers)
@@ -151,9 +151,10 @@ def _all(parts: Mapping[str, T | None]) -> dict[str, T]:
     return {label: part for label, part in parts.items() if part is not None}
 
 
-def _detector(
+def detector_of(
     builder: PartBuilder, service: CoreferenceService | None, drift: DriftSection
 ) -> DriftDetector | None:
+    """What detects drift as *drift* says; *builder* has the faults."""
     if drift.mode != "evalconvqa":
         for key, chosen in (("match", drift.match != "f1"), ("skip_entity", not drift.skip_entity)):
             if chosen:

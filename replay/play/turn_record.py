@@ -1,0 +1,76 @@
+"""One turn that was played: its record, and what it leaves behind for the turns after it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from replay.core.adapter import ChatReply
+from replay.core.conversation import Conversation, Turn
+from replay.core.history import Played
+from replay.core.record import Outcome, Timing, TurnRecord
+from replay.policies.policy import PlannedTurn
+
+OnFailure = Literal["stop", "gold"]
+"""``stop``: the conversation ends at its first failed ask. ``gold``: the gold answer stands in for the
+missing one and the conversation goes on (it ends all the same where no gold answer is known)."""
+
+
+def turn_record(
+    conversation: Conversation,
+    depth: int,
+    planned: PlannedTurn,
+    outcome: Outcome,
+    *,
+    system: str,
+    policy: str,
+    attempts: int = 1,
+    reply: ChatReply | None = None,
+    cost_usd: float | None = None,
+    error: str | None = None,
+    partial: str | None = None,
+    timing: Timing | None = None,
+    source: str | None = None,
+) -> TurnRecord:
+    """The record of the turn at *depth* of *conversation*, asked as *planned*."""
+    turn = conversation.turns[depth - 1]
+    return TurnRecord(
+        system=system,
+        policy=policy,
+        conversation=conversation.id,
+        depth=depth,
+        turn=turn.id,
+        recorded=turn.question,
+        asked=planned.question,
+        edit=planned.edit,
+        edit_note=planned.edit_note,
+        drift=planned.drift,
+        outcome=outcome,
+        answer=None if reply is None else reply.text,
+        error=error,
+        gold_answers=turn.gold_answers,
+        gold_passages=turn.gold_passages,
+        passages=() if reply is None else reply.passages,
+        usage=None if reply is None else reply.usage,
+        cost_usd=cost_usd,
+        attempts=attempts,
+        timing=timing,
+        source=source,
+        partial=partial,
+    )
+
+
+def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
+    """Whether nothing can be asked after *record*."""
+    return record.failed and (on_failure == "stop" or not record.gold_answers)
+
+
+def recorded(turn: Turn) -> Played:
+    """A turn that isn't asked, but shown as it was recorded."""
+    return Played(turn=turn, asked=turn.question, answer=turn.gold_answer)
+
+
+def played_of(conversation: Conversation, record: TurnRecord) -> Played:
+    """What *record* left behind in the system's own history."""
+    turn = conversation.turns[record.depth - 1]
+    answer = turn.gold_answer if record.failed else record.answer
+    return Played(turn=turn, asked=record.asked, answer=answer)
