@@ -118,8 +118,12 @@ class ChatReader:
     system_field: str | None = None
     """A field beside the messages with a system prompt that comes before all of them."""
 
+    metadata_fields: Sequence[str] = ()
+    """Fields beside the messages that are kept in the metadata, as what a judge has to look for."""
+
     def __post_init__(self) -> None:
         beside = {"metadata": "metadata", "messages_field": self.messages_field}
+        beside |= {f"metadata_fields[{n}]": name for n, name in enumerate(self.metadata_fields)}
         _check_unlike(beside | {"id_field": self.id_field, "system_field": self.system_field})
         within = {name: name for name in _Message.__struct_fields__}
         _check_unlike(within | {"role_field": self.role_field, "text_field": self.text_field})
@@ -151,15 +155,20 @@ class ChatReader:
             rename={"role": self.role_field, "content": self.text_field},
             kw_only=True,
         )
-        system = [("system", content, None)] if self.system_field else []
+        more: list[tuple[str, Any, Any]] = [
+            (f"more_{n}", Any, None) for n in range(len(self.metadata_fields))
+        ]
+        if self.system_field:
+            more.append(("system", content, None))
         return msgspec.defstruct(
             "_NamedLog",
-            [("messages", list[message]), ("name", str | int | None, None), *system],  # type: ignore[valid-type]
+            [("messages", list[message]), ("name", str | int | None, None), *more],  # type: ignore[valid-type]
             bases=(_Log,),
             rename={
                 "messages": self.messages_field,
                 "name": self.id_field or "id",
                 "system": self.system_field or "",
+                **{f"more_{n}": name for n, name in enumerate(self.metadata_fields)},
             },
             kw_only=True,
         )
@@ -170,6 +179,8 @@ class ChatReader:
         name = f"{place.path.name}:{place.item or place.line}" if log.name is None else str(log.name)
         story = self._told(log, place)
         metadata = dict(log.metadata) if isinstance(log.metadata, dict) else {}
+        kept = ((name, getattr(log, f"more_{n}")) for n, name in enumerate(self.metadata_fields))
+        metadata |= {name: value for name, value in kept if value is not None}
         metadata = with_timestamps(
             metadata,
             asked=[exchange.asked_at for exchange in story.exchanges],

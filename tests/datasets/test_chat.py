@@ -261,9 +261,14 @@ def test_wildchat_needs_settings_only(tmp_path):
 
 
 def test_multichallenge_needs_settings_only(tmp_path):
-    reader = ChatReader(messages_field="CONVERSATION", id_field="QUESTION_ID")
+    kept = ["AXIS", "TARGET_QUESTION", "NOT_THERE"]
+    reader = ChatReader(messages_field="CONVERSATION", id_field="QUESTION_ID", metadata_fields=kept)
     found = only(reader, json_lines_file(tmp_path / "m.jsonl", [MULTICHALLENGE]))
 
+    assert found.metadata == {
+        "AXIS": "INSTRUCTION_RETENTION",
+        "TARGET_QUESTION": "Is the answer in lower case?",
+    }
     assert pairs(found) == [("Answer in lower case.", "fine."), ("Who wrote it?", None)]
 
 
@@ -284,6 +289,7 @@ def test_the_items_of_a_list_are_told_apart_and_recognized(tmp_path):
         ({"messages_field": ""}, 'messages_field is ""'),
         ({"system_field": "messages"}, 'system_field is "messages"'),
         ({"text_field": "timestamp"}, 'text_field is "timestamp"'),
+        ({"metadata_fields": ["a", "a"]}, r'metadata_fields\[1\] is "a"'),
         ({"roles": {"gpt": "asistant"}}, 'roles.gpt is "asistant", .* did you mean "assistant"'),
     ],
 )

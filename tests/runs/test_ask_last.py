@@ -24,7 +24,7 @@ def folder(tmp_path):
     talks = []
     for name, questions in QUESTIONS.items():
         turns = [{"question": f"{name}: {q}", "gold_answer": f"{name} said {q}"} for q in questions]
-        talks.append({"id": name, "turns": turns})
+        talks.append({"id": name, "turns": turns, "metadata": {"look_for": f"criterion of {name}"}})
     del talks[1]["turns"][1]["gold_answer"]  # it can't stand in the history
     del talks[2]["turns"][1]["gold_answer"]  # as in MultiChallenge: asked, unscored
     (tmp_path / "talks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in talks), "utf-8")
@@ -92,6 +92,7 @@ async def test_a_finished_run_has_nothing_to_resume_and_asks_a_failed_turn_again
 async def test_a_judge_sees_the_recorded_history(folder):
     (folder / "judge.txt").write_text(
         "{% for e in history %}{{ e.answer }} {% endfor %}| {{ question }} {{ predicted }}"
+        " {{ conversation.metadata.look_for }}"
     )
     judge = {
         "correctness": {
@@ -104,7 +105,7 @@ async def test_a_judge_sees_the_recorded_history(folder):
     run = await run_async(scenario(folder, system, judges=[judge]), runs=folder / "runs")
 
     (case,) = [one for one in run.verdicts("correctness") if one.conversation == "b"]
-    assert "b said Who? | b: When? So." in str(case)
+    assert "b said Who? | b: When? So. criterion of b" in str(case)
 
 
 @pytest.mark.parametrize("policy", ["pred", "rewrite", "replace", "filter"])

@@ -52,6 +52,7 @@ def case_variables(case: Case) -> dict[str, Any]:
             "title": conversation.title,
             "section": conversation.section,
             "background": conversation.background,
+            "metadata": dict(conversation.metadata),
         },
         "depth": record.depth,
     }

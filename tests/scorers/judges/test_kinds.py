@@ -193,7 +193,13 @@ def test_everything_that_is_known_of_a_case_can_stand_in_a_prompt():
         ),
         "fact": "Okafor was born in 1950.",
         "passages": [{"id": "p7", "title": "Page", "text": "Text."}],
-        "conversation": {"id": "c1", "title": "Stone Garden", "section": "", "background": ""},
+        "conversation": {
+            "id": "c1",
+            "title": "Stone Garden",
+            "section": "",
+            "background": "",
+            "metadata": {},
+        },
         "depth": 2,
     }
     assert tuple(case_variables(judged)) == VARIABLES
