@@ -2,16 +2,17 @@
 Where a system is saturated, told from throughput and response times alone: it takes no objective.
 
 Throughput is answers complete within a second of a level's window. The point of saturation is the lowest
-level whose throughput comes within a tenth (``PLATEAU``) of the highest of all levels, if a level with at
-least half as much load again (``FURTHER``) was offered too and brought no more than that. Chance moves the
-throughput of a hundred answers by about a tenth; half as much load should have brought half as many more.
+level whose throughput comes within a fifth (``PLATEAU``) of the highest of all levels, if a level with at
+least half as much load again (``FURTHER``) was offered too: that one brought a quarter more at most, half of
+what it should have brought. Chance moves the throughput of a hundred answers by about a tenth.
 
 That alone does not accuse the system: whatever holds the load back makes throughput flat. Where it is the
 system, the further level's users wait: by Little's law (Little, *A Proof for the Queuing Formula L = λW*,
-1961) half as many users more at a tenth more throughput spend at least 1.5 / 1.1 = 1.36 times as long in the
-system, and users who arrive regardless queue ever longer. So the median response time has to be ``RISE``
-times the point's, or ``REFUSED`` more of the asks have to fail, as with a system that turns load away. If
-neither holds, or the generator was late, it is the generator, think times or a limit in the scenario.
+1961) half as many users more at a quarter more throughput spend at least 1.5 / 1.25 = 1.2 times as long in
+the system, and users who arrive regardless queue ever longer. So the median response time has to be
+``RISE`` times the point's, or ``REFUSED`` more of the asks have to fail, as with a system that turns load
+away. If neither holds, or the generator was late, it is the generator, think times or a limit in the
+scenario.
 
 It can't tell more than the levels offer: the true limit lies between the point and the level below it, or
 beyond the last level; a level too short for its queue to grow, or with a cold cache, looks better or worse
@@ -31,9 +32,9 @@ from replay.statistics.load.load_warnings import is_late
 FEWEST_LEVELS = 3
 FEWEST_TURNS = 100
 """At each of the two levels that are set side by side."""
-PLATEAU = 0.9
+PLATEAU = 0.8
 FURTHER = 1.5
-RISE = 1.2
+RISE = FURTHER * PLATEAU
 REFUSED = 0.05
 
 Finding = Literal["saturated", "growing", "untested", "few-turns", "not-the-system"]
@@ -63,7 +64,7 @@ class Saturation:
     ``not-the-system``: throughput is flat, and neither responses nor failures say why.
     """
     at: Compared
-    """The lowest level within a tenth of the highest throughput."""
+    """The lowest level within a fifth of the highest throughput."""
     is_lowest: bool
     """No lower level was offered, so the limit may be below."""
     beyond: Compared | None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import random
+import statistics
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -53,6 +57,31 @@ def test_a_server_of_eight_at_a_time_is_saturated_by_eight():
     assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, False)
     assert found.beyond is not None
     assert (found.beyond.value, found.beyond.throughput, found.beyond.response_p50_s) == (16, 151, 0.103)
+
+
+@pytest.mark.parametrize(("throughput", "at"), [(121, 8), (120, 16)])
+def test_within_a_fifth_of_the_most_is_as_good_as_the_most(throughput, at):
+    levels = [*CLOSED[:2], level(8, throughput, 0.055), CLOSED[3], level(32, 151, 0.207)]
+    found = saturation(levels)
+
+    assert found is not None
+    assert (found.found, found.at.value) == ("saturated", at)
+
+
+@pytest.mark.parametrize(("further", "said"), [(12, "saturated"), (11.9, "untested")])
+def test_half_as_much_load_again_has_to_be_offered(further, said):
+    found = saturation([level(4, 40), level(8, 80), level(further, 90, 0.13)])
+
+    assert found is not None
+    assert found.found == said
+
+
+@pytest.mark.parametrize(("response_s", "said"), [(0.121, "saturated"), (0.119, "not-the-system")])
+def test_whoever_waits_for_the_system_waits_a_fifth_longer(response_s, said):
+    found = saturation([level(4, 40), level(8, 80), level(16, 82, response_s)])
+
+    assert found is not None
+    assert found.found == said
 
 
 def test_the_order_in_which_levels_were_played_is_no_matter():
@@ -130,3 +159,43 @@ def test_of_the_same_load_played_twice_the_better_counts():
 
     assert found is not None
     assert (found.found, found.at.throughput) == ("saturated", 80)
+
+
+def closed_system(users: int, servers: int, think_s: float, rng: random.Random) -> LevelSummary:
+    """Twenty seconds of users who think, wait for one of so many servers, and are served in half a second."""
+    events = [(rng.expovariate(1 / think_s) if think_s else 0.0, user, "asks") for user in range(users)]
+    heapq.heapify(events)
+    free, queue, since, responses = servers, deque[int](), {}, []
+    while events[0][0] < 24:
+        now, user, what = heapq.heappop(events)
+        if what == "asks":
+            since[user] = now
+            queue.append(user)
+        else:
+            free += 1
+            if now > 4:
+                responses.append(now - since[user])
+            heapq.heappush(events, (now + (rng.expovariate(1 / think_s) if think_s else 0.0), user, "asks"))
+        if free and queue:
+            free -= 1
+            heapq.heappush(events, (now + rng.expovariate(2), queue.popleft(), "served"))
+    return level(users, len(responses) / 20, statistics.median(responses), turns=len(responses))
+
+
+@pytest.mark.parametrize(
+    ("users", "servers", "think_s", "found", "at"),
+    [
+        ((2, 4, 8, 16), 1000, 0.0, "growing", 16),
+        ((8, 12, 18, 27), 1000, 1.0, "growing", 27),
+        ((2, 4, 8, 16, 32), 8, 0.0, "saturated", 8),
+        ((2, 4, 8, 16, 32), 12, 0.0, "saturated", 16),
+        ((10, 20, 40, 80, 160), 8, 2.0, "saturated", 40),
+    ],
+)
+def test_in_simulated_systems_it_is_where_it_should_be(users, servers, think_s, found, at):
+    """Without a limit, and with one: as many users as servers, or that keep them busy between thoughts."""
+    rng = random.Random(7)
+    said = [saturation([closed_system(n, servers, think_s, rng) for n in users]) for _ in range(30)]
+
+    assert sum(one is not None and (one.found, one.at.value) == (found, at) for one in said) >= 27
+    assert found == "saturated" or not any(one and one.found == "saturated" for one in said)
