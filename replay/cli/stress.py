@@ -19,8 +19,11 @@ DURATION_S = 30.0
 def stress(
     scenario: ScenarioArgument,
     profile: Annotated[
-        Literal["closed", "constant", "poisson", "trace"] | None,
-        typer.Option("--profile", help="closed: so many users; the others: arrivals."),
+        Literal["closed", "constant", "poisson", "trace", "recorded"] | None,
+        typer.Option(
+            "--profile",
+            help="closed: so many users; the others: arrivals; recorded: by the data's timestamps.",
+        ),
     ] = None,
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", min=1, help="Users at a time (closed).")
@@ -30,6 +33,10 @@ def stress(
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="When conversations arrive (trace).")
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option("--speed", help="How many times as fast they arrive (trace, recorded)."),
     ] = None,
     levels: Annotated[
         str | None,
@@ -102,15 +109,17 @@ def stress(
     Options go before what the scenario's `load` section says. Ctrl-C keeps what was answered.
     """
     from replay.cli.playing import play_and_report
+    from replay.play.load.section import TIMED
     from replay.runs.launch import load_scenario, run_async
     from replay.scenario.reading import with_section
 
     file = load_scenario(scenario)
     given = {
-        "profile": profile or _implied_profile(file, concurrency, rate, trace),
+        "profile": profile or _implied_profile(file, concurrency, rate, trace, speed),
         "concurrency": concurrency,
         "rate": rate,
         "trace": str(trace.resolve()) if trace else None,
+        "speed": speed,
         "duration_s": duration_s,
         "warmup_s": warmup_s,
         "ramp_s": ramp_s,
@@ -126,12 +135,15 @@ def stress(
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if sweep := _sweep(levels, search):
         changes["sweep"] = sweep
-    elif rate is not None or concurrency is not None:
+    elif rate is not None or concurrency is not None or changes.get("profile") in TIMED:
         changes["sweep"] = None  # one level, whatever sweep the scenario has
     if changes.get("profile", "trace") != "trace":
         changes["trace"] = None
+    if changes.get("profile", "trace") not in TIMED:
+        changes.setdefault("speed", 1.0)
     bounds = ("duration_s", "conversations", "turns")
-    if file.scenario.load is None and not any(bound in changes for bound in bounds) and trace is None:
+    bounded = any(bound in changes for bound in bounds) or changes.get("profile") in TIMED
+    if file.scenario.load is None and not bounded:
         changes["duration_s"] = DURATION_S
     file = with_section(file, "load", changes)
     play_and_report(
@@ -144,15 +156,23 @@ def stress(
 
 
 def _implied_profile(
-    file: ScenarioFile, concurrency: int | None, rate: float | None, trace: Path | None
+    file: ScenarioFile,
+    concurrency: int | None,
+    rate: float | None,
+    trace: Path | None,
+    speed: float | None,
 ) -> str | None:
     """The profile that an option is one of, where the scenario says another one or none."""
+    from replay.play.load.section import TIMED
+
     said = file.scenario.load.profile if file.scenario.load else None
     if trace:
         return "trace"
     if rate is not None:
         return None if said in ("constant", "poisson") else "poisson"
-    return "closed" if concurrency is not None else None
+    if concurrency is not None:
+        return "closed"
+    return "recorded" if speed is not None and said not in TIMED else None
 
 
 def _think(text: str) -> Any:

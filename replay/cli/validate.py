@@ -43,6 +43,7 @@ def validate(
             f"{file.source}: {len(faults)} conversations can't be read (--skip-bad goes on without them)\n"
             f"{listed}{more}"
         )
+    within_s = _recorded_s(assembly) if data else None
     typer.echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
@@ -65,7 +66,7 @@ def validate(
             if local := getattr(voter.adapter, "local_code", None):
                 typer.echo(f"            runs local code: {local}")
     if assembly.load:
-        _show_load(assembly)
+        _show_load(assembly, within_s)
     for assertion in file.scenario.assertions:
         typer.echo(f"  assert    {assertion.title}")
     for name in plugins_of_ones_own(file.scenario.model_dump()):
@@ -117,14 +118,27 @@ def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator
             yield unread.not_judged or ""
 
 
-def _show_load(assembly: Assembly) -> None:
+def _recorded_s(assembly: Assembly) -> float | None:
+    """How long the data's own arrivals take, where the load is made of them."""
+    from replay.play.load.recorded import recorded_arrivals
+
+    if assembly.load is None or assembly.load.profile != "recorded":
+        return None
+    arrivals = recorded_arrivals(assembly.conversations(lambda _: None))  # who can't be read has been told
+    return arrivals[-1].at_s / assembly.load.speed if arrivals else None
+
+
+def _show_load(assembly: Assembly, within_s: float | None) -> None:
     """How it would be put under load, and whose leave that takes."""
     from replay.play.load.host_consent import canonical
+    from replay.report.pages.numbers import duration
     from replay.runs.stress.levels import hosts_under_load
 
     load = assembly.load
     assert load is not None
     offered = {"closed": f"{load.concurrency} users", "trace": f"arrivals of {load.trace}"}
+    within = "" if within_s is None else f", within {duration(within_s)}"
+    offered["recorded"] = f"the data's own arrivals{within}"
     rate = "a sweep" if load.rate is None else f"{load.rate:g} conversations/s"
     how = "a sweep" if load.sweep else offered.get(load.profile, rate)
     typer.echo(f"  load      {load.profile}: {how}, {load.workers} process{'es' * (load.workers > 1)}")

@@ -66,6 +66,8 @@ def folder(tmp_path: Path, port: str) -> Path:
                 (tmp_path / name[1]).write_text(text)
     (trace,) = blocks(PAGE, "csv")
     (tmp_path / "arrivals.csv").write_text(trace)
+    (log,) = blocks(PAGE, "jsonl")
+    (tmp_path / "log.jsonl").write_text(log, "utf-8")
     copytree(shipped_folder() / "conversations", tmp_path / "conversations")
     for name, changes in CHANGED.items():
         text = find_scenario(name).read_text(encoding="utf-8").replace(PORT, port)
@@ -119,10 +121,10 @@ def done(command: str, folder: Path) -> str:
     return ended.stdout
 
 
-def heads(text: str) -> list[str]:
-    """The first two lines of each table: its title, and its columns without their widths."""
-    tables = [part.splitlines() for part in text.split("\n\n")]
-    return [f"{lines[0].split(',')[0]} {' '.join(lines[1].split())}" for lines in tables if len(lines) > 2]
+def heads(text: str) -> set[str]:
+    """What stands above the rules of its tables; a terminal may need two blocks for what takes one here."""
+    rules = (part.partition("\n---")[0].splitlines() for part in text.split("\n\n") if "\n---" in part)
+    return {word for *_, head in rules for word in head.split()}
 
 
 def percentiles(shown: str, kind: str) -> dict[str, float]:
@@ -138,17 +140,18 @@ def test_a_first_stress_test_shows_what_the_page_shows(folder, port):
     shown = play("A first stress test", folder, port)
     (text,) = blocks(SECTIONS["A first stress test"], "text")
     first, other = shown.values()
-    assert set(heads(text)) <= set(heads(first))
-    assert "TTFT" in first
+    assert {"TTFT", "goals"} < heads(text) <= heads(first)
+    assert len(first.splitlines()) <= 24
     assert "Load, closed: 1 level" in other
 
 
 def test_the_sweeps_show_quality_by_depth_at_each_level(folder, port):
     shown = play("Looking for the limit: sweeps and objectives", folder, port)
     texts = blocks(SECTIONS["Looking for the limit: sweeps and objectives"], "text")
-    sweep, search = shown.values()
-    assert set(heads(texts[0])) <= set(heads(sweep))
-    assert "By depth at concurrency 8" in sweep
+    sweep, report, search = shown.values()
+    assert heads(texts[0]) <= heads(sweep)
+    assert heads(texts[1]) <= heads(report)
+    assert "By depth at concurrency 8" in report
     assert "concurrency 8 met the goals and nothing higher was offered" in sweep
     assert "concurrency 32 met the goals and nothing higher was offered" in search
 
@@ -174,6 +177,14 @@ def test_workers_and_traces_are_as_shown(folder, port):
         for section in ("Several processes", "Traces"):
             for command in commands(SECTIONS[section]):
                 assert "turns in" in done(command, folder)
+
+
+def test_a_log_with_times_has_its_own_arrivals(folder, port):
+    done("replay init", folder)
+    validate, stress = commands(SECTIONS["Arrivals as recorded"])
+    assert "the data's own arrivals, within 2 s" in done(validate, folder)
+    with served(f"replay serve python --set target=stalling.py:answer --port {port}", folder):
+        assert "Load, recorded: 1 level, 4 turns" in done(stress, folder)
 
 
 def test_every_load_section_shown_is_sound(tmp_path):

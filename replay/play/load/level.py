@@ -16,7 +16,7 @@ class Level:
     index: int
     """0 for the first of a run."""
     value: float | None
-    """Concurrency, or conversations per second; None where a trace says."""
+    """Concurrency, or conversations per second; None where arrivals are read."""
     is_open: bool
     """Whether conversations arrive whatever the system does."""
     start_s: float
@@ -32,7 +32,7 @@ class Level:
     @property
     def name(self) -> str:
         if self.value is None:
-            return "trace"
+            return "as recorded"
         return f"{self.value:g} conversations/s" if self.is_open else f"concurrency {self.value:g}"
 
     @property

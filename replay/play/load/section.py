@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from replay.play.load.sampling import Order
 from replay.play.load.think import ThinkTime
 
-Profile = Literal["closed", "constant", "poisson", "trace"]
+Profile = Literal["closed", "constant", "poisson", "trace", "recorded"]
+TIMED = ("trace", "recorded")
+"""Profiles whose arrivals are read, and not made."""
 
 
 class _Section(BaseModel):
@@ -52,7 +54,7 @@ class LoadSection(_Section):
     profile: Profile = "closed"
     """``closed``: as many users as ``concurrency`` says, each of whom begins the next conversation when
     the one before is over. ``constant`` and ``poisson``: conversations arrive at ``rate`` whatever the
-    system does. ``trace``: they arrive as a file says."""
+    system does. ``trace``: they arrive as a file says. ``recorded``: each when it came, as the data says."""
     concurrency: int = Field(default=8, ge=1)
     """Of the profile ``closed``: conversations at a time."""
     rate: float | None = Field(default=None, gt=0)
@@ -60,7 +62,7 @@ class LoadSection(_Section):
     trace: str | None = None
     """Of ``trace``: the file, relative to the scenario's folder."""
     speed: float = Field(default=1.0, gt=0)
-    """Of ``trace``: how many times as fast as recorded."""
+    """Of ``trace`` and ``recorded``: how many times as fast conversations arrive. Think times stay."""
     max_open: int = Field(default=10_000, ge=1)
     """Conversations at a time at most in an open profile. Later ones wait, are counted, and their
     response times tell of it."""
@@ -105,8 +107,14 @@ class LoadSection(_Section):
             raise ValueError(f"profile {self.profile} needs rate, in conversations per second")
         if (self.profile == "trace") != (self.trace is not None):
             raise ValueError("trace, a file, belongs to profile: trace")
-        if self.profile == "trace" and (self.sweep is not None or self.ramp_s):
-            raise ValueError("a trace has its own arrivals: no sweep and no ramp_s; speed makes it faster")
+        if self.profile in TIMED and (self.sweep is not None or self.ramp_s):
+            raise ValueError(
+                f"profile {self.profile} has its own arrivals: no sweep and no ramp_s; speed makes it faster"
+            )
+        if self.profile not in TIMED and self.speed != 1:
+            raise ValueError(
+                f"speed belongs to the profiles {' and '.join(TIMED)}; {self.profile} has its load by itself"
+            )
         if self.sweep is not None and self.duration_s is None:
             raise ValueError("a sweep needs duration_s, the seconds measured at each level")
         if self.sweep is not None and self.sweep.low is not None and not self.slo:
@@ -121,6 +129,6 @@ class LoadSection(_Section):
                 f"{self._fewest_users:g} at a time"
             )
         bounds = (self.duration_s, self.conversations, self.turns)
-        if all(bound is None for bound in bounds) and self.profile != "trace":
+        if all(bound is None for bound in bounds) and self.profile not in TIMED:
             raise ValueError("how long? set duration_s, conversations or turns")
         return self

@@ -123,12 +123,12 @@ def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
     Where the data doesn't say when an answer came, from question to question; such a gap holds the
     time that the recorded system took as well.
     """
-    asked = _time(conversation, ASKED, depth)
+    asked = recorded_s(conversation, ASKED, depth)
     if asked is None:
         raise _unknown(conversation, depth)
-    before = _time(conversation, ANSWERED, depth - 1)
+    before = recorded_s(conversation, ANSWERED, depth - 1)
     if before is None:
-        before = _time(conversation, ASKED, depth - 1)
+        before = recorded_s(conversation, ASKED, depth - 1)
     if before is None:
         raise _unknown(conversation, depth - 1)
     if asked < before:
@@ -140,7 +140,13 @@ def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
     return asked - before
 
 
-def _time(conversation: Conversation, name: str, depth: int) -> float | None:
+def recorded_s(conversation: Conversation, name: str, depth: int) -> float | None:
+    """
+    When the turn at *depth* was asked or answered, as *name* says, in seconds; None where it isn't known.
+
+    Raises:
+        InputError: what *conversation* says are no times, or not as many as there are turns.
+    """
     times: Any = conversation.metadata.get(name)
     if times is None:
         return None

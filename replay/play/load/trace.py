@@ -53,7 +53,7 @@ class Arrival:
     """One line of a trace."""
 
     line: int
-    """Where it stands in the file, for complaints about what only the data can tell."""
+    """Where it stands in the file, for complaints about what only the data can tell; 0 without a file."""
     at_s: float
     """Seconds after the first arrival; never less than the one before."""
     conversation: str | None = None

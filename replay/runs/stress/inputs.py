@@ -9,6 +9,7 @@ from pathlib import Path
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.datasets.place import Place
+from replay.play.load.recorded import recorded_arrivals
 from replay.play.load.section import LoadSection
 from replay.play.load.think import think_rng
 from replay.play.load.trace import Arrival, read_trace
@@ -24,7 +25,7 @@ class LoadInputs:
     conversations: Sequence[Conversation]
     """All of the data, since a load run plays it again and again."""
     trace: Sequence[Arrival]
-    """The arrivals of the scenario's trace; none where it has no trace."""
+    """The arrivals of the scenario's trace or of its data; none where they are made."""
 
 
 def read_inputs(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> LoadInputs:
@@ -34,7 +35,7 @@ def read_inputs(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> L
     Raises:
         DatasetError: a conversation can't be read, or there is none; the trace can't be read, names a
             conversation that is not there, or has more gaps than that has turns to wait for.
-        InputError: think times are to be read from the data, and a conversation doesn't have them.
+        InputError: arrivals or think times are to be read from the data, which doesn't have them.
     """
     load = assembly.load
     assert load is not None
@@ -42,7 +43,11 @@ def read_inputs(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> L
     conversations = list(assembly.conversations(on_bad if skips else None))
     if not conversations:
         raise DatasetError("holds no conversation to play", path=", ".join(map(str, assembly.paths)))
-    trace = [] if load.trace is None else _read_trace(assembly.file.folder / load.trace, conversations)
+    trace: list[Arrival] = []
+    if load.trace is not None:
+        trace = _read_trace(assembly.file.folder / load.trace, conversations)
+    elif load.profile == "recorded":
+        trace = recorded_arrivals(conversations)
     if load.think.kind == "recorded":
         for conversation in conversations:
             load.think.gaps_s(conversation, think_rng(0, 0))

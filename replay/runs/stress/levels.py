@@ -195,7 +195,7 @@ def _values(load: LoadSection) -> Generator[float | None, bool, None]:
     """What the levels offer, one after another; to be sent whether each met the objectives."""
     sweep = load.sweep
     if sweep is None:
-        alone = {"closed": float(load.concurrency), "trace": None}
+        alone = {"closed": float(load.concurrency), "trace": None, "recorded": None}
         yield alone.get(load.profile, load.rate)
     elif sweep.low is None or sweep.high is None:
         search = steps(sweep.levels, go_on=sweep.go_on or not load.slo)

@@ -19,6 +19,7 @@ from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
 from replay.play.load.sampling import draw, played_again, repetition_mark
 from replay.play.load.think import think_rng
+from replay.play.load.trace import Arrival
 from replay.play.player import Play
 from replay.play.turn_schedule import Pacer
 from replay.runs.stress.inputs import LoadInputs
@@ -63,14 +64,19 @@ class PlannedSessions:
         return ramped(arrivals, level.ramp_s)
 
     def _of_trace(self) -> Iterator[UserSession]:
-        for number, arrival in enumerate(self._trace):
-            if arrival.conversation is None:
-                play = next(self._drawn)
-            else:
-                plays = self._plays_of(self._conversations[arrival.conversation])
-                play = plays[number % len(plays)]
+        for number, (arrival, play) in enumerate(self._arriving()):
             if number % self._workers == self._worker:
                 yield self._session(number, play, arrival.at_s / self._load.speed, arrival.gaps_s)
+
+    def _arriving(self) -> Iterator[tuple[Arrival, Play]]:
+        """A play for each arrival; of a recorded one, with each system under each policy at once."""
+        for number, arrival in enumerate(self._trace):
+            if arrival.conversation is None:
+                yield arrival, next(self._drawn)
+                continue
+            plays = self._plays_of(self._conversations[arrival.conversation])
+            for play in plays if self._load.profile == "recorded" else [plays[number % len(plays)]]:
+                yield arrival, play
 
     def _session(
         self, number: int, play: Play, at_s: float | None = None, gaps: tuple[float, ...] | None = None

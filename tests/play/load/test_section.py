@@ -34,8 +34,11 @@ FAULTY = [
     ({"profile": "poisson", "turns": 1}, "profile poisson needs rate"),
     ({"profile": "trace"}, "trace, a file, belongs to profile: trace"),
     ({"trace": "t.csv", "turns": 1}, "trace, a file, belongs to profile: trace"),
-    ({"profile": "trace", "trace": "t.csv", "ramp_s": 1}, "a trace has its own arrivals"),
-    ({"profile": "trace", "trace": "t.csv", "sweep": SWEEP, "duration_s": 1}, "a trace has its own arrivals"),
+    ({"profile": "trace", "trace": "t.csv", "ramp_s": 1}, "profile trace has its own arrivals"),
+    ({"profile": "trace", "trace": "t.csv", "sweep": SWEEP, "duration_s": 1}, "trace has its own arrivals"),
+    ({"profile": "recorded", "ramp_s": 1}, "profile recorded has its own arrivals: no sweep and no ramp_s"),
+    ({"profile": "recorded", "trace": "t.csv"}, "trace, a file, belongs to profile: trace"),
+    ({"turns": 1, "speed": 2}, "speed belongs to the profiles trace and recorded; closed has its load"),
     ({"sweep": SWEEP}, "a sweep needs duration_s"),
     ({"sweep": {"low": 1, "high": 2}, "duration_s": 1}, "needs objectives (slo)"),
     ({"sweep": {"levels": [1, 1.5]}, "duration_s": 1}, "whole numbers of conversations"),
@@ -89,6 +92,8 @@ def test_what_goes_together_is_taken(said):
 )  # fmt: skip
 def test_numbers_have_their_ranges(key, taken, refused):
     rest = {"turns": 1, "concurrency": 64}
+    if key == "speed":
+        rest |= {"profile": "recorded"}
     if taken is not None:
         assert getattr(LoadSection.model_validate({**rest, key: taken}), key) == taken
     with pytest.raises(ValidationError, match=key):
