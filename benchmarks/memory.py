@@ -7,9 +7,9 @@ What our engine needs of memory, and of CPU while it waits.
 server that answers after ``--delay-ms``. ``long``: a run of ``--turns`` turns of the scripted adapter, within
 this process; a sample every ``--sample-every`` turns tells whether memory stays flat. ``waiting``: that many
 conversations wait behind a politeness limit of one ask a second; what CPU do ten seconds of that take?
-``report``: a run of ``--report-turns`` turns, half under ``gold`` and half under ``pred`` with its drift detected,
-is played, scored with the usual scorers and reported. Playing holds a few conversations at a time, a report
-all turns.
+``report``: a run of ``--report-turns`` turns, half under ``gold`` and half under ``pred`` with its drift
+detected, is played, scored with the usual scorers and reported. Playing holds a few conversations at a time,
+a report all turns.
 
 Each part has a process of its own. RSS is what the process holds (its peak from the kernel's own count), USS
 the part of it that no other process shares (``/proc/self/smaps_rollup``, sampled; Linux only).

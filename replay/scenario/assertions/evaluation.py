@@ -11,7 +11,7 @@ What can't be evaluated fails, with the reason: a check that silently didn't run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -113,15 +113,17 @@ class _Held:
             raise _NotEvaluatedError(f"{one.metric} is not defined over these turns")
         below = one.min is not None and found.value < one.min
         above = one.max is not None and found.value > one.max
+        bound = _nearer(found.value, one.min, one.max)
         return Finding(
             group=group,
             holds=not (below or above),
             value=found.value,
             low=found.low,
             high=found.high,
-            bound=_nearer(found.value, one.min, one.max),
+            bound=bound,
             turns=found.scored,
             conversations=found.conversations,
+            against=_against(_numbers(self.run, column, cell), bound, low=below) if below or above else (),
         )
 
     def changed(self, one: Assertion, group: Group, folder: str) -> Finding:
@@ -147,6 +149,7 @@ class _Held:
         bound = -(one.max_drop or 0.0) if fall else one.max_rise or 0.0
         beyond = change.value < bound if fall else change.value > bound
         by_chance = one.significant and row.test.p > SIGNIFICANT
+        changes = _changes(*sides, one.metric) if beyond and not by_chance else {}
         return Finding(
             group=group,
             holds=not beyond or by_chance,
@@ -160,6 +163,7 @@ class _Held:
             after=row.second,
             p=row.test.p,
             remark=_remark(beyond and by_chance, row.test.conversations, found.one_sided + found.unlike),
+            against=_against(changes, 0.0, low=fall),
         )
 
 
@@ -171,6 +175,39 @@ def _nearer(value: float, least: float | None, most: float | None) -> float | No
     if most is not None and value > most:
         return most
     return min(bounds, key=lambda bound: abs(value - bound))
+
+
+Numbers = Mapping[tuple[str, int], float | None]
+"""By conversation and depth; None for an observation that is no number."""
+
+
+def _numbers(run: ScoredRun | Side, column: ScoreColumn, cell: Iterable[int]) -> Numbers:
+    found = ((run.records[i], column.observed[i]) for i in cell if column.is_scored(i))
+    return {(r.conversation, r.depth): v if isinstance(v, int | float) else None for r, v in found}
+
+
+def _changes(first: Side, second: Side, metric: str) -> Numbers:
+    """*second* minus *first*, on the turns that both asked about the same thing."""
+    sides = (first, second)
+    before, after = (_numbers(side, side.scores[metric], range(len(side.records))) for side in sides)
+    asked, again = (
+        {(r.conversation, r.depth): (r.recorded, r.gold_answers) for r in side.records} for side in sides
+    )
+    return {
+        turn: None if value is None or (other := before[turn]) is None else value - other
+        for turn, value in after.items()
+        if turn in before and asked[turn] == again[turn]
+    }
+
+
+def _against(numbers: Numbers, bound: float | None, *, low: bool) -> tuple[tuple[str, int], ...]:
+    """The turns below *bound* where the number is too *low*, else above; all where that is said of none."""
+    beyond = tuple(
+        turn
+        for turn, value in numbers.items()
+        if value is not None and bound is not None and (value < bound if low else value > bound)
+    )
+    return beyond or tuple(numbers)
 
 
 def _remark(excused: bool, differing: int, left_out: int) -> str | None:

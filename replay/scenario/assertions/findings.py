@@ -36,6 +36,9 @@ class Finding:
     """Why it could not be evaluated, which fails it."""
     remark: str | None = None
     """What a reader should know beside the number."""
+    against: tuple[tuple[str, int], ...] = ()
+    """Conversation and depth of the turns that pull a failing number beyond its bound: those that break it
+    themselves or, compared with another run, were worse than there; all of its turns where none is so."""
 
     @property
     def said(self) -> str:
@@ -56,8 +59,9 @@ class Finding:
         return said if self.remark is None else f"{said}; {self.remark}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "group"}
+        """Plain values for JSON, without the turns."""
+        left_out = ("group", "against")
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
         return {"system": self.group.system, "policy": self.group.policy, **values}
 
 

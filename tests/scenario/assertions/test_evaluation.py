@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from replay.core.errors import RunError
 from replay.core.record import Timing
@@ -256,3 +257,38 @@ def test_a_score_of_other_settings_is_not_compared():
     (found,) = judge(after, baseline=changed, compare="old", max_drop=0.5).findings
 
     assert "means two things" in (found.reason or "")
+
+
+def test_a_number_that_fails_names_the_turns_that_pull_it_down():
+    """Of a share those that break the bound themselves; where the number holds, none."""
+    run = answers("+-", "--", "++")
+
+    assert judge(run, min=0.6).findings[0].against == (("c0", 2), ("c1", 1), ("c1", 2))
+    assert judge(run, max=0.2).findings[0].against == (("c0", 1), ("c2", 1), ("c2", 2))
+    assert judge(run, min=0.6, depth=2).findings[0].against == (("c0", 2), ("c1", 2))
+    assert judge(run, min=0.5).findings[0].against == ()
+    assert "against" not in judge(run, min=0.6).findings[0].to_json()
+
+
+def test_failed_asks_and_invalid_questions_are_against_their_bounds():
+    records = [turn(GOLD, drift=VALID), turn(None, depth=2, drift=INVALID), turn(depth=3, drift=NOT_JUDGED)]
+    run = scored(records)
+
+    assert judge(run, metric="errors", max=0).findings[0].against == (("c1", 2),)
+    assert judge(run, metric="invalid", max=0.1).findings[0].against == (("c1", 2),)
+
+
+def test_a_sum_is_made_by_all_of_its_turns():
+    run = scored([turn(cost_usd=0.5), turn(depth=2, cost_usd=0.6)])
+
+    assert judge(run, metric="cost_usd", max=1).findings[0].against == (("c1", 1), ("c1", 2))
+
+
+def test_a_drop_is_made_by_the_turns_that_got_worse():
+    before, after = answers("++-", "+++"), answers("+-+", "--+")
+    asserted = {"compare": "x", "max_drop": 0.1}
+
+    assert judge(after, baseline=before, **asserted).findings[0].against == (("c0", 2), ("c1", 1), ("c1", 2))
+    other = scored([replace(after.records[1], recorded="Something else?"), *after.records[2:]])
+    assert judge(other, baseline=before, **asserted).findings[0].against == (("c1", 1), ("c1", 2))
+    assert judge(after, baseline=before, **asserted, significant=True).findings[0].against == ()
