@@ -68,6 +68,15 @@ class TimedTurn(NamedTuple):
     ttft_s: float
 
 
+class TurnKey(NamedTuple):
+    """Which turn, of all that were asked."""
+
+    conversation: str
+    system: str
+    policy: str
+    depth: int
+
+
 class TurnScore(NamedTuple):
     """One observation, or why there is none."""
 
@@ -140,6 +149,11 @@ class RunBrowser:
                 " FROM turn GROUP BY system, policy, outcome ORDER BY system, policy, outcome"
             )
         ]
+
+    def recorded_turns(self) -> int:
+        """Questions that were reached, each counted once however many systems and policies asked it."""
+        sql = "SELECT count(DISTINCT depth) AS turns FROM turn GROUP BY conversation"
+        return int(self._rows(f"SELECT coalesce(sum(turns), 0) FROM ({sql})")[0][0])
 
     def played(self, *, after: int, until: int) -> list[PlaySummary]:
         """Turns written after row *after* up to row *until*, counted by conversation, system and policy."""
@@ -215,6 +229,31 @@ class RunBrowser:
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy, conversation",
             [scorer],
         )
+
+    def means(self, scorer: str) -> list[tuple[str, str, float]]:
+        """System, policy and mean of *scorer*'s observations, which are numbers."""
+        return self._rows(
+            "SELECT system, policy, avg(CAST(value AS REAL)) FROM score"
+            " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy",
+            [scorer],
+        )
+
+    def noes(self, scorer: str) -> list[TurnKey]:
+        """The turns on which *scorer* says no; none of a scorer that says more than yes and no."""
+        of_scorer = "FROM score WHERE scorer = ? AND value"
+        if self._rows(
+            f"SELECT 1 {of_scorer} NOT IN ('0', '0.0', 'false', '1', '1.0', 'true') LIMIT 1", [scorer]
+        ):
+            return []
+        sql = f"SELECT {', '.join(TurnKey._fields)} {of_scorer} IN ('0', '0.0', 'false')"
+        return [TurnKey(*row) for row in self._rows(sql, [scorer])]
+
+    def due(
+        self, from_s: float, to_s: float, condition: str = "1", values: Sequence[Any] = ()
+    ) -> list[TurnKey]:
+        """The turns due in [*from_s*, *to_s*) of which an SQL *condition* holds."""
+        sql = f"SELECT {', '.join(TurnKey._fields)} FROM turn WHERE scheduled_s >= ? AND scheduled_s < ?"
+        return [TurnKey(*row) for row in self._rows(f"{sql} AND {condition}", [from_s, to_s, *values])]
 
     def conversation(self, id: str) -> Conversation | None:
         """The conversation as the data has it; *id* may be that of a play of it."""

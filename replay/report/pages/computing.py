@@ -21,6 +21,7 @@ from loky.backend import get_context
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as LokyPool
 
 from replay.core.errors import RunError
+from replay.report.pages.checks import Gate, gate
 from replay.report.pages.compare_view import CompareView, compare_view
 from replay.report.pages.run_numbers import RunNumbers, run_numbers
 from replay.runs.run import Run
@@ -85,6 +86,11 @@ def numbers_of(folder: Path, resamples: int) -> RunNumbers:
         return run_numbers(Run(folder), browser, resamples=resamples)
     finally:
         browser.close()
+
+
+def gate_of(folder: Path) -> Gate:
+    """The run in *folder* held against its scenario's assertions."""
+    return gate(Run(folder))
 
 
 def comparisons_of(runs: Sequence[tuple[str, Path]]) -> list[CompareView]:

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from replay.report.pages.checks import Check
+from replay.report.pages.numbers import headline
 from replay.scorers.observing import combine
-from replay.scorers.scorer import MeanScorer, Scorer, lower_is_better
+from replay.scorers.scorer import MeanScorer, Scorer, lower_is_better, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.store import schema
 from replay.store.browsing import PlaySummary, RunBrowser
@@ -23,6 +25,7 @@ SEARCHED = 20_000
 """Characters of an answer that are searched."""
 MOST_ORDERS = 64
 """Sorted lists that are kept."""
+KINDS = ("invalid", "edited", "failed")
 
 
 class Counts(NamedTuple):
@@ -61,7 +64,12 @@ class ListQuery:
     system: str = ""
     policy: str = ""
     only: str = ""
-    """``invalid``, ``edited`` or ``failed``: conversations with such a turn."""
+    """``invalid``, ``edited`` or ``failed``: conversations with such a turn; or a check's id."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of turns is looked for; empty where all are, or a check says which."""
+        return self.only if self.only in KINDS else ""
 
 
 class Listed(NamedTuple):
@@ -71,10 +79,15 @@ class Listed(NamedTuple):
     title: str
     section: str
     turns: int
+    """Of the conversation, as far as it was played."""
+    asks: int
+    """Turns of all systems and policies together, as are those below."""
     invalid: int
     edited: int
     failed: int
     score: float | None
+    checked: tuple[int, ...] = ()
+    """Depths of the turns that the check is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +98,8 @@ class Page:
     found: int
     """Conversations that fit, on all pages."""
     of: int
+    score: str
+    """The one that is shown; empty without any."""
 
 
 class ConversationIndex:
@@ -163,22 +178,42 @@ class ConversationIndex:
         self.read_texts()
         yield "texts"
 
-    def page(self, question: ListQuery, *, first: int = 0, count: int = 50) -> Page:
+    def shown_score(self, order: str) -> str:
+        """The score to show beside an *order*: itself where it is one; empty without any."""
+        units = {name: unit_of(scorer) for name, scorer in self._scorers.items()}
+        return order if order in units else headline(units)
+
+    def page(
+        self, question: ListQuery, *, check: Check | None = None, first: int = 0, count: int = 50
+    ) -> Page:
         """*count* rows from the *first* on; worst first where an order is asked for."""
         rows = self._in_order(question)
+        if check is not None:
+            turns = check.by_conversation
+            rows = [
+                row._replace(checked=tuple(dict.fromkeys(turn.depth for turn in turns[row.id])))
+                for row in rows
+                if row.id in turns
+            ]
         words = question.text.casefold().split()
         if words:
             self.read_texts()
             entries = self._entries
             rows = [row for row in rows if all(word in entries[row.id].words for word in words)]
-        return Page(rows=tuple(rows[first : first + count]), found=len(rows), of=len(self._entries))
+        return Page(
+            rows=tuple(rows[first : first + count]),
+            found=len(rows),
+            of=len(self._entries),
+            score=self.shown_score(question.order),
+        )
 
     def _in_order(self, question: ListQuery) -> list[Listed]:
-        key = (question.order, question.system, question.policy, question.only)
+        shown = self.shown_score(question.order)
+        key = (question.order, shown, question.system, question.policy, question.kind)
         if key not in self._sorted:
             if len(self._sorted) >= MOST_ORDERS:
                 self._sorted.pop(next(iter(self._sorted)))
-            scores = self._scores_of(question.order)
+            scores = self._scores_of(shown)
             groups = [
                 group
                 for group in self.groups
@@ -186,23 +221,24 @@ class ConversationIndex:
             ]
             found = []
             for entry in self._entries.values():
-                row = self._listed(entry, groups, question.order, scores.get(entry.id, {}))
-                if row is not None and _fits(row, question.only):
+                row = self._listed(entry, groups, shown, scores.get(entry.id, {}))
+                if row is not None and (not question.kind or getattr(row, question.kind) > 0):
                     found.append((self._rank(row, question.order), entry.place, row.id, row))
             found.sort(key=lambda one: one[:3])
             self._sorted[key] = [row for *_, row in found]
         return self._sorted[key]
 
     def _listed(
-        self, entry: Entry, groups: list[Group], order: str, scores: Mapping[Group, Any]
+        self, entry: Entry, groups: list[Group], shown: str, scores: Mapping[Group, Any]
     ) -> Listed | None:
         plays = [entry.plays[group] for group in groups if group in entry.plays]
         if not plays:
             return None
-        turns, invalid, edited, failed = map(sum, zip(*plays, strict=True))
+        asks, invalid, edited, failed = map(sum, zip(*plays, strict=True))
+        turns = max(play.turns for play in plays)
         found = [scores[group] for group in groups if group in scores]
-        score = self._combined(order, found) if found else None
-        return Listed(entry.id, entry.title, entry.section, turns, invalid, edited, failed, score)
+        score = self._combined(shown, found) if found else None
+        return Listed(entry.id, entry.title, entry.section, turns, asks, invalid, edited, failed, score)
 
     def _combined(self, order: str, found: list[Any]) -> float | None:
         """One number of what ``_scores_of`` keeps."""
@@ -223,7 +259,7 @@ class ConversationIndex:
                 return 1.0, 0.0
             return 0.0, -row.score if lower_is_better(self._scorers[order]) else row.score
         counts = {"drift": row.invalid, "failures": row.failed, "edits": row.edited}
-        return -counts.get(order, 0) / max(1, row.turns), 0.0
+        return -counts.get(order, 0) / max(1, row.asks), 0.0
 
     def _scores_of(self, scorer: str) -> Mapping[str, Mapping[Group, Any]]:
         """By conversation and group: sum and count of a mean, all observations of anything else."""
@@ -242,10 +278,6 @@ class ConversationIndex:
                     found[conversation].setdefault(group, []).append(schema.from_json(value, object))
             self._scores[scorer] = found
         return self._scores[scorer]
-
-
-def _fits(row: Listed, only: str) -> bool:
-    return only not in ("invalid", "edited", "failed") or getattr(row, only) > 0
 
 
 def _folded(text: str) -> str:

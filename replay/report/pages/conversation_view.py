@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from replay.core.conversation import Conversation, Turn
 from replay.report.pages import figures
+from replay.report.pages.checks import Check
 from replay.report.pages.figures import Style
 from replay.report.pages.turn_view import Room, TurnShown, turn_shown
 from replay.statistics.group import Group, group_of, groups_in_order
@@ -25,6 +26,25 @@ class Column:
     """``gold`` or ``own``: whose answers the system was shown."""
 
 
+class Row(NamedTuple):
+    """One turn: as recorded, and as played in each column, None where it was not asked."""
+
+    turn: Turn
+    plays: Sequence[TurnShown | None]
+
+    @property
+    def said(self) -> str:
+        """What became of it, in a few words."""
+        shown = [play for play in self.plays if play is not None]
+        counts = {
+            "failed": sum(play.record.failed for play in shown),
+            "invalid": sum(play.record.drift is not None and play.record.drift.invalid for play in shown),
+            "against a check": sum(bool(play.against) for play in shown),
+        }
+        noun = "play" if len(shown) == 1 else "plays"
+        return ", ".join([f"{len(shown)} {noun}", *(f"{n} {what}" for what, n in counts.items() if n)])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView:
     """What is shown of one conversation."""
@@ -33,8 +53,7 @@ class ConversationView:
     conversation: Conversation
     """As recorded; its id is another where this is a play of it under a name of its own."""
     columns: tuple[Column, ...]
-    turns: tuple[tuple[Turn, Sequence[TurnShown | None]], ...]
-    """Each turn as recorded, and as played: in the order of the columns, None where it was not asked."""
+    turns: tuple[Row, ...]
     units: Mapping[str, str]
     room: Room
 
@@ -48,9 +67,18 @@ class ScoreKinds:
 
 
 def conversation_view(
-    browser: RunBrowser, id: str, kinds: ScoreKinds, *, room: Room | None = None
+    browser: RunBrowser,
+    id: str,
+    kinds: ScoreKinds,
+    *,
+    failed: Sequence[Check] = (),
+    room: Room | None = None,
 ) -> ConversationView | None:
-    """The conversation called *id*, or None if there is none of which anything is known."""
+    """
+    The conversation called *id*, or None if there is none of which anything is known.
+
+    Its turns are marked with the *failed* assertions and objectives that they speak against.
+    """
     room = room or Room()
     conversation = browser.conversation(id)
     if conversation is None:
@@ -62,6 +90,10 @@ def conversation_view(
     verdicts = _by_turn(browser.verdicts(id, kinds.judges, pairs))
     plays = {(group_of(record), record.depth): record for record in records}
     looks = figures.styles(groups)
+    against: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    for check in failed:
+        for turn in check.by_conversation.get(id, ()) if check.kind != "score" else ():
+            against[turn.system, turn.policy, turn.depth].append(check.rule)
     histories: Mapping[str, Mapping[str, str]] = browser.fact("histories") or {}
 
     def shown(group: Group, depth: int) -> TurnShown | None:
@@ -69,7 +101,9 @@ def conversation_view(
         if record is None:
             return None
         key = (group.system, group.policy, depth)
-        return turn_shown(record, scores.get(key, []), verdicts.get(key, []), kinds.units, room)
+        return turn_shown(
+            record, scores.get(key, []), verdicts.get(key, []), kinds.units, room, against.get(key, [])
+        )
 
     return ConversationView(
         id=id,
@@ -83,7 +117,7 @@ def conversation_view(
             for group in groups
         ),
         turns=tuple(
-            (turn, [shown(group, depth) for group in groups])
+            Row(turn, [shown(group, depth) for group in groups])
             for depth, turn in enumerate(conversation.turns, 1)
         ),
         units=kinds.units,

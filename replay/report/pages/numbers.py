@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from replay.scorers.scorer import SHARE
 
 NONE = "–"
@@ -37,6 +39,12 @@ def duration(value_s: float | None) -> str:
     minutes, seconds = divmod(round(value_s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def headline(units: Mapping[str, str]) -> str:
+    """Of scores by name, with their units, the one to show where there is room for one; empty without any."""
+    shares = [name for name, unit in units.items() if unit == SHARE]
+    return "f1" if "f1" in shares else next(iter(shares or units), "")
 
 
 def unit_name(unit: str) -> str:

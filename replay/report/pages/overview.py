@@ -12,6 +12,7 @@ from replay.report.failure_text import MOST, reason_text, turn_text
 from replay.report.notes import notes
 from replay.report.pages import figures
 from replay.report.pages.figures import Style
+from replay.report.pages.held_view import HeldView, held_view
 from replay.report.pages.numbers import duration, usd
 from replay.report.pages.run_numbers import RunNumbers
 from replay.runs.run import Run
@@ -56,6 +57,9 @@ class Facts:
     failures: tuple[OutcomeRow, ...]
     reasons: tuple[ShownReason, ...]
     """Why, each once and in full; the commonest of very many."""
+    systems: tuple[str, ...]
+    asserts: int
+    """Assertions in the scenario."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,7 @@ class Overview:
     interval: str
     warnings: tuple[str, ...]
     signatures: Mapping[str, str]
+    held: HeldView
 
 
 def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
@@ -100,13 +105,15 @@ def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
         name=str(fact("name") or run.folder.name),
         folder=str(run.folder),
         state=state,
-        counted=tuple(_counted(browser.progress(), rows)),
+        counted=tuple(_counted(browser.progress(), browser.recorded_turns(), rows)),
         about=tuple(about),
         failures=tuple(row for row in rows if _failed(row)),
         reasons=tuple(
             ShownReason(one.turns, one.outcome, reason_text(one), turn_text(one))
             for one in run.failures()[:MOST]
         ),
+        systems=tuple(fact("systems") or ()),
+        asserts=len(file.scenario.assertions) if file else 0,
     )
 
 
@@ -147,9 +154,10 @@ def _how(file: ScenarioFile) -> Iterable[Fact]:
     yield Fact("Scenario", file.source, is_code=True)
 
 
-def _counted(progress: Progress, rows: Sequence[OutcomeRow]) -> Iterable[Fact]:
-    yield Fact("turns", f"{progress.turns:,}")
+def _counted(progress: Progress, turns: int, rows: Sequence[OutcomeRow]) -> Iterable[Fact]:
     yield Fact("conversations", f"{progress.conversations:,}")
+    yield Fact("turns", f"{turns:,}")
+    yield Fact("asks", f"{progress.turns:,}")
     failed = sum(row.turns for row in rows if _failed(row))
     yield Fact("failed", f"{failed:,}")
     ends = [row.last_done_s for row in rows if row.last_done_s is not None]
@@ -186,6 +194,7 @@ def overview(run: Run, numbers: RunNumbers) -> Overview:
             **{name: column.signature for name, column in table.columns.items()},
             **numbers.report.signatures,
         },
+        held=held_view(numbers),
     )
 
 

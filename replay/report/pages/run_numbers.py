@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from replay.report.pages.checks import Check, Gate, failed_checks, gate
 from replay.runs.run import Run
 from replay.statistics.attribution import Attribution, GapByVerdict, corrected
 from replay.statistics.four_cells import Cells
@@ -33,17 +34,21 @@ class RunNumbers:
     attributions: tuple[Attribution, ...]
     by_verdict: tuple[GapByVerdict, ...]
     load: LoadSummary | None
+    gate: Gate
+    failed: tuple[Check, ...]
+    """Assertions, objectives and yes-or-no scores that failed, with their turns."""
 
 
 def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunNumbers:
     """Compute all numbers of *run*; reads the whole run, so not for an event loop."""
-    report = run.report(resamples=resamples)
+    report, scorers = run.report(resamples=resamples), run.scorers()
+    load, held = run.load_summary(), gate(run)
     seed = int(browser.fact("seed") or 0)
     policies = policy_kinds(browser)
     drifted, sources, asked = drifted_turns(browser, policies), browser.sources(), _reworded(browser)
     attributions: list[Attribution] = []
     by_verdict: list[GapByVerdict] = []
-    for name, scorer in run.scorers().items() if drifted else ():
+    for name, scorer in scorers.items() if drifted else ():
         cells = Cells(
             score=name,
             column=ScoreColumn(scorer=scorer, observed=()),
@@ -64,7 +69,9 @@ def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunN
         policies=policies,
         attributions=tuple(attributions),
         by_verdict=tuple(by_verdict),
-        load=run.load_summary(),
+        load=load,
+        gate=held,
+        failed=failed_checks(held, load, scorers, browser),
     )
 
 

@@ -15,13 +15,15 @@ from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
 from replay.report.pages import assets
+from replay.report.pages.checks import Gate
 from replay.report.pages.compare_view import CompareView
-from replay.report.pages.computing import Computing, comparisons_of, numbers_of
+from replay.report.pages.computing import Computing, comparisons_of, gate_of, numbers_of
 from replay.report.pages.conversation_index import ListQuery
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
@@ -112,12 +114,28 @@ class Viewer:
     # Pages -------------------------------------------------------------------------------------------
 
     async def _runs(self, request: web.Request) -> web.Response:
-        def page() -> str:
-            runs = self._index.look()
-            rows = [(one, one.facts()) for one in runs]
-            return render("runs.html", rows=rows, problems=self._index.problems, **_shared(None, ""))
+        rows = await asyncio.to_thread(lambda: [one.row() for one in self._index.look()])
+        if waiting := [row.watched for row in rows if row.gate is None]:
+            self._start("gates", lambda: self._gates(waiting))
+        return _html(
+            render(
+                "runs.html",
+                rows=rows,
+                waiting=bool(waiting),
+                problems=self._index.problems,
+                **_shared(None, ""),
+            )
+        )
 
-        return _html(await asyncio.to_thread(page))
+    async def _gates(self, runs: Sequence[WatchedRun]) -> None:
+        """One after the other, so that whoever opens a run waits for one of them at most."""
+        for watched in runs:
+            stamp = await asyncio.to_thread(watched.stamp)
+            try:
+                gate = await self._computer.call(gate_of, watched.run.folder)
+            except ReplayError as error:
+                gate = Gate(results=(), problem=str(error))
+            watched.keep_gate(gate, stamp)
 
     def _of_numbers(self, name: str, view: Callable[[WatchedRun, RunNumbers], Any]) -> Handler:
         """A page that shows *view* of a run's numbers, or says that they are being computed."""
@@ -143,9 +161,11 @@ class Viewer:
         number = max(1, int(query.get("page", "1")) if query.get("page", "1").isdigit() else 1)
 
         def page(watched: WatchedRun) -> str:
+            checks = watched.failed_checks
+            check = next((one for one in checks if one.id == listed.only), None)
             with watched.looking:
                 index = watched.index()
-                found = index.page(listed, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
+                found = index.page(listed, check=check, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
                 groups = index.groups
             return self._page(
                 "conversations",
@@ -156,18 +176,23 @@ class Viewer:
                 last=max(1, -(-found.found // PAGE_ROWS)),
                 units=watched.score_kinds().units,
                 groups=groups,
+                checks=checks,
+                check=check,
+                computing=bool(listed.only) and not listed.kind and watched.numbers is None,
             )
 
-        return await self._show(request, page)
+        return await self._show(request, page, numbers=bool(listed.only) and not listed.kind)
 
     async def _conversation(self, request: web.Request) -> web.Response:
-        id = request.query.get("id", "")
+        id, only = request.query.get("id", ""), request.query.get("only", "")
 
         def page(watched: WatchedRun) -> str:
-            view = conversation_view(watched.browser, id, watched.score_kinds())
+            view = conversation_view(watched.browser, id, watched.score_kinds(), failed=watched.failed_checks)
             if view is None:
                 raise web.HTTPNotFound(reason="there is no such conversation in this run")
-            return self._page("conversation", watched, view=view, in_file=False, back="conversations")
+            return self._page(
+                "conversation", watched, view=view, in_file=False, back=f"conversations?only={quote(only)}"
+            )
 
         return await self._show(request, page)
 
@@ -196,6 +221,7 @@ class Viewer:
             part=f"{name}.html",
             facts=watched.facts(),
             failed=self._failed.get(watched.key),
+            list_at="conversations",
             has_load=watched.is_load,
             **content,
             **_shared(watched, name),

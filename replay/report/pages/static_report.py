@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ from markupsafe import Markup
 
 from replay.core.errors import writing
 from replay.report.pages import assets
+from replay.report.pages.checks import Check
 from replay.report.pages.conversation_index import ConversationIndex, Listed, ListQuery, Page
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
 from replay.report.pages.gap_view import gap_view
 from replay.report.pages.load_view import load_charts
+from replay.report.pages.numbers import headline
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
 from replay.report.pages.run_numbers import run_numbers
@@ -76,8 +78,8 @@ def write_report(
 
 def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, Written]:
     numbers = run_numbers(watched.run, watched.browser, resamples=resamples)
-    shares = [name for name, column in numbers.report.table.columns.items() if column.unit == SHARE]
-    order = shares[0] if shares else "drift"
+    units = {name: column.unit for name, column in numbers.report.table.columns.items()}
+    order = shown if units.get(shown := headline(units)) == SHARE else "drift"
     index = watched.index()
     scripts = [assets.text_of(name) for name in (*assets.SCRIPTS, "static.js")]
     style = assets.text_of(assets.STYLE)
@@ -94,21 +96,24 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
         "score_order": order,
         "limit_mb": f"{limit_bytes / 1e6:g}",
         "groups": index.groups,
+        "checks": numbers.failed,
+        "list_at": "#conversations",
     }
     everything = index.page(ListQuery(order=order), count=10**9)
-    empty = Page(rows=(), found=0, of=everything.of)
-    base = len(render("report.html", **content, page=empty, scores=[], fragments=[]).encode())
-    fragments = dict(_fragments(watched, everything.rows, limit_bytes - base))
+    empty = Page(rows=(), found=0, of=everything.of, score=order)
+    base = len(render("report.html", **content, page=empty, scores=[], fragments=[], checked={}).encode())
+    fragments = dict(_fragments(watched, everything.rows, numbers.failed, limit_bytes - base))
     by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
     while True:
         kept = [row for row in everything.rows if row.id in fragments]
-        page = Page(rows=tuple(kept), found=len(kept), of=everything.of)
+        page = Page(rows=tuple(kept), found=len(kept), of=everything.of, score=order)
         text = render(
             "report.html",
             **content,
             page=page,
             scores=[by_id[row.id] for row in kept],
             fragments=[fragments[row.id] for row in kept],
+            checked=_checked(numbers.failed, kept),
         )
         size = len(text.encode())
         if size < limit_bytes or not fragments:
@@ -117,11 +122,13 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
             del fragments[row.id]
 
 
-def _fragments(watched: WatchedRun, rows: Iterable[Listed], room: int) -> Iterable[tuple[str, str]]:
+def _fragments(
+    watched: WatchedRun, rows: Iterable[Listed], failed: Sequence[Check], room: int
+) -> Iterable[tuple[str, str]]:
     """The conversations' own pages, packed, as long as there is room."""
     kinds = watched.score_kinds()
     for row in rows:
-        view = conversation_view(watched.browser, row.id, kinds, room=ROOM)
+        view = conversation_view(watched.browser, row.id, kinds, failed=failed, room=ROOM)
         if view is None:
             continue
         html = render("conversation.html", view=view, in_file=True, back="#conversations")
@@ -130,6 +137,18 @@ def _fragments(watched: WatchedRun, rows: Iterable[Listed], room: int) -> Iterab
         if room < 0:
             return
         yield row.id, packed
+
+
+def _checked(failed: Sequence[Check], rows: Sequence[Listed]) -> dict[str, dict[int, list[int]]]:
+    """By check, then by place in the list: the depths of the turns that are against it."""
+    return {
+        check.id: {
+            place: list(dict.fromkeys(turn.depth for turn in check.by_conversation[row.id]))
+            for place, row in enumerate(rows)
+            if row.id in check.by_conversation
+        }
+        for check in failed
+    }
 
 
 def _scores(index: ConversationIndex, names: list[str], ids: set[str]) -> dict[str, dict[str, float]]:

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 from replay.core.drift_evidence import Drift
 from replay.core.record import TurnRecord
 from replay.report.pages import word_diff
+from replay.report.pages.drift_view import MentionShown, mentions_shown, short, why_invalid
 from replay.report.pages.numbers import NONE, duration, number, usd
 from replay.report.pages.safe_text import Clipped, clipped
 from replay.report.pages.word_diff import Piece
 from replay.store.browsing import TurnScore
 from replay.store.stored import StoredVerdict
-
-_LONGEST_LEFT_OUT = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +58,17 @@ class TurnShown:
     """As asked, against as recorded."""
     marked: Sequence[Marked]
     """The recorded question with its mentions; empty without any."""
+    mentions: Sequence[MentionShown]
+    why_invalid: str
+    """Empty for a question that is valid, or was not judged."""
     drift_note: str
     answer_diff: Sequence[Piece]
     gold_diff: Sequence[Piece]
     scores: Sequence[ScoreShown]
     verdicts: Sequence[StoredVerdict]
     timings: Sequence[tuple[str, str]]
+    against: Sequence[str]
+    """The failed assertions and objectives that it speaks against."""
     gold_passage_rank: int | None
 
 
@@ -74,6 +78,7 @@ def turn_shown(
     verdicts: Sequence[StoredVerdict],
     units: Mapping[str, str],
     room: Room,
+    against: Sequence[str] = (),
 ) -> TurnShown:
     """One record, taken apart for a reader."""
     gold_diff, answer_diff = _answer_diff(record) or ((), ())
@@ -85,12 +90,15 @@ def turn_shown(
         if record.asked != record.recorded
         else [Piece(text=question, kind="same")],
         marked=_marked(record.recorded, record.drift) if record.drift else (),
+        mentions=mentions_shown(record.drift) if record.drift else (),
+        why_invalid=why_invalid(record.drift) if record.drift else "",
         drift_note=_drift_note(record.drift) if record.drift else "",
         answer_diff=answer_diff,
         gold_diff=gold_diff,
         scores=[_score(one, units.get(one.scorer, "")) for one in scores],
         verdicts=verdicts,
         timings=list(_timings(record)),
+        against=against,
         gold_passage_rank=next(ranks, None),
     )
 
@@ -113,15 +121,10 @@ def _marked(question: str, drift: Drift) -> Sequence[Marked]:
             continue
         is_ellipsis = one.gold.mention.kind == "ellipsis"
         if is_ellipsis or start < end:
-            left_out = _short(one.gold.antecedent or "") if is_ellipsis else None
+            left_out = short(one.gold.antecedent or "") if is_ellipsis else None
             found += [Marked(question[done:start]), Marked(question[start:end], one.state, left_out)]
             done = end
     return [*found, Marked(question[done:])] if found else []
-
-
-def _short(text: str) -> str:
-    """What fits into a question; the table beside it has the whole."""
-    return text if len(text) <= _LONGEST_LEFT_OUT else text[: _LONGEST_LEFT_OUT - 2] + " …"
 
 
 def _drift_note(drift: Drift) -> str:

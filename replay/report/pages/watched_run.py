@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import Any
 
+from replay.core.errors import ReplayError
+from replay.report.pages.checks import NO_GATE, Check, Gate
 from replay.report.pages.conversation_index import ConversationIndex
 from replay.report.pages.conversation_view import ScoreKinds
+from replay.report.pages.numbers import headline
 from replay.report.pages.overview import Facts, facts
 from replay.report.pages.run_numbers import RunNumbers
 from replay.runs.run import Run
-from replay.scorers.scorer import Scorer, unit_of
+from replay.scorers.scorer import SHARE, MeanScorer, Scorer, unit_of
+from replay.statistics.group import Group, groups_in_order
 from replay.store.browsing import Progress, RunBrowser
 
 QUIET_S = 15.0
 """A run that nothing was written to for so long, and that isn't finished, has stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run in the list of runs."""
+
+    watched: WatchedRun
+    facts: Facts
+    score: str
+    """The share that is shown; empty without any."""
+    means: Sequence[tuple[Group, float]]
+    """Its mean over each system and policy's turns."""
+    gate: Gate | None
+    """None while it is being computed."""
 
 
 class WatchedRun:
@@ -38,16 +57,49 @@ class WatchedRun:
         self._list_browser = RunBrowser(folder)
         self._listing = threading.RLock()
         self._facts: tuple[tuple[int, str], Facts] | None = None
+        self._row: tuple[Facts, tuple[str, list[tuple[Group, float]]]] | None = None
         self._scorers: tuple[int, Mapping[str, Scorer[Any]]] | None = None
         self._catalogue: ConversationIndex | None = None
         self.numbers: RunNumbers | None = None
         self.numbers_stamp = ""
         """Of the state of the run that the numbers are of; empty without numbers."""
+        self._gate: tuple[str, Gate] | None = None
         self._earliest = 0.0
 
     def close(self) -> None:
         self.browser.close()
         self._list_browser.close()
+
+    def row(self) -> RunRow:
+        """The run in the list of runs."""
+        facts = self.facts()
+        with self._lock:
+            if self._row is None or self._row[0] is not facts:
+                try:
+                    self._row = facts, _means(self.browser, self.scorers())
+                except ReplayError:  # a plug-in that it was scored with is gone
+                    self._row = facts, ("", [])
+            score, means = self._row[1]
+        return RunRow(watched=self, facts=facts, score=score, means=means, gate=self.gate())
+
+    @property
+    def failed_checks(self) -> Sequence[Check]:
+        """What failed, with its turns, as far as it has been computed."""
+        return self.numbers.failed if self.numbers else ()
+
+    def gate(self) -> Gate | None:
+        """What became of its assertions once it has ended; None where that has not been computed."""
+        facts = self.facts()
+        if not facts.asserts or facts.state in ("running", "scoring"):
+            return NO_GATE
+        stamp = self.stamp()
+        if self.numbers is not None and self.numbers_stamp == stamp:
+            return self.numbers.gate
+        return self._gate[1] if self._gate is not None and self._gate[0] == stamp else None
+
+    def keep_gate(self, gate: Gate, stamp: str) -> None:
+        """Keep *gate*, of the run as *stamp* tells it."""
+        self._gate = stamp, gate
 
     def progress(self) -> Progress:
         return self.browser.progress()
@@ -136,3 +188,14 @@ class WatchedRun:
     def put_off(self, wait_s: float) -> None:
         """Compute nothing for so long; the last time failed, and would again."""
         self._earliest = monotonic() + wait_s
+
+
+def _means(browser: RunBrowser, scorers: Mapping[str, Scorer[Any]]) -> tuple[str, list[tuple[Group, float]]]:
+    """A share that is a mean over turns, and that mean by system and policy."""
+    name = headline({n: SHARE for n, s in scorers.items() if unit_of(s) == SHARE and _is_mean(s)})
+    means = {Group(system, policy): mean for system, policy, mean in browser.means(name)}
+    return name, [(group, means[group]) for group in groups_in_order(means)]
+
+
+def _is_mean(scorer: Scorer[Any]) -> bool:
+    return isinstance(scorer, MeanScorer) and scorer.is_mean

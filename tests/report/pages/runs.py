@@ -19,6 +19,15 @@ data: {path: made.jsonl}
 systems: [{name: made, adapter: scripted}]
 policies: [gold, pred]
 """
+ASSERTING = """\
+name: made
+data: {path: made.jsonl}
+systems: [{name: made, adapter: scripted, settings: {answers: gold}}]
+policies: [gold, pred]
+assert:
+  - {metric: f1, policy: pred, min: 0.6}
+  - {metric: f1, policy: gold, min: 0.6}
+"""
 Scores = Mapping[str, Mapping[tuple[str, str, int], Any]]
 """By scorer, then policy, conversation and depth; a text is the reason for none."""
 
@@ -119,6 +128,17 @@ EVIL = (
 )
 SQL_EVIL = EVIL.replace("\udc80", "")
 """For what is kept as SQL text: reasons and names are ours, or a scenario's, which is UTF-8."""
+
+
+def failing_run(folder: Path) -> Path:
+    """Two conversations; turn 2 of ``a`` and both of ``b`` pull F1 under ``pred`` below what is asserted."""
+    values = {("a", 1): 1.0, ("a", 2): 0.25, ("b", 1): 0.5, ("b", 2): 0.0}
+    records = [record(c, depth, policy) for policy in ("gold", "pred") for c, depth in values]
+    f1 = {(r.policy, r.conversation, r.depth): values[r.conversation, r.depth] for r in records}
+    f1 |= {turn: 1.0 for turn in f1 if turn[0] == "gold"}
+    scores = {"f1": f1, "em": {turn: float(value == 1) for turn, value in f1.items()}}
+    scenario = {"text": ASSERTING, "source": "made.yaml", "folder": str(folder.parent)}
+    return make_run(folder, [talk("a", title="Harbours"), talk("b")], records, scores, scenario=scenario)
 
 
 def drifted(text: str = "she") -> Drift:

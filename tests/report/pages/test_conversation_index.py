@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from replay.report.pages.checks import Check
 from replay.report.pages.conversation_index import ConversationIndex, ListQuery
 from replay.runs.run import Run
-from replay.store.browsing import RunBrowser
+from replay.store.browsing import RunBrowser, TurnKey
 from tests.report.pages.runs import add, create, drifted, finish, make_run, record, talk
 
 
@@ -59,6 +60,29 @@ def test_worst_first_by_a_score_and_what_has_none_last(index):
     assert ids(index, order="f1", policy="pred")[0] == "a"
 
 
+def test_turns_are_those_of_the_conversation_and_asks_those_of_all_policies(index):
+    counts = {row.id: (row.turns, row.asks) for row in index.page(ListQuery()).rows}
+    assert counts == {"a": (2, 4), "b": (2, 4), "c": (1, 2)}
+
+
+def test_a_score_is_shown_whatever_the_order(index):
+    page = index.page(ListQuery(order="drift"))
+    assert page.score == "f1"
+    assert {row.id: row.score for row in page.rows} == {"a": 0.5, "b": 0.1, "c": None}
+
+
+def test_a_check_leaves_the_conversations_with_its_turns(index):
+    turns = [
+        TurnKey("b", "made", "gold", 2),
+        TurnKey("b", "made", "pred", 2),
+        TurnKey("b", "made", "gold", 1),
+    ]
+    check = Check(id="x", kind="score", rule="x is 0", where="", turns=turns)
+    page = index.page(ListQuery(only="x"), check=check)
+    assert [(row.id, row.checked) for row in page.rows] == [("b", (1, 2))]
+    assert (page.found, page.of) == (1, 3)
+
+
 @pytest.mark.parametrize("order", ["drift", "failures", "edits"])
 def test_worst_first_by_what_went_wrong(index, order):
     assert ids(index, order=order)[0] == "c"
@@ -95,7 +119,8 @@ async def test_the_list_grows_while_the_run_goes_on_and_shrinks_when_turns_are_d
         assert [row.turns for row in index.page(ListQuery()).rows] == [2]
         await add(store, [talk("b")], [record("b", 1, answer="fresh words"), record("a", 1, policy="pred")])
         index.refresh({})
-        assert [(row.id, row.turns) for row in index.page(ListQuery()).rows] == [("a", 3), ("b", 1)]
+        found = [(row.id, row.turns, row.asks) for row in index.page(ListQuery()).rows]
+        assert found == [("a", 2, 3), ("b", 1, 1)]
         assert ids(index, text="fresh") == ["b"]
         store.forget("b", "made", "gold")
         store.add_event("resumed", {})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import os
+import re
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from replay.report.pages.static_report import write_report
 from replay.runs.run import Run
 from replay.scorers.token_f1 import f1
 from tests.report.pages.conftest import viewing
-from tests.report.pages.runs import add, create, finish, record, talk
+from tests.report.pages.runs import add, create, failing_run, finish, make_run, record, talk
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
 from tests.waiting import PATIENCE_S
@@ -77,6 +78,7 @@ def files(quickstart, hostile, tmp_path_factory):
         patch.setattr(Run, "load_summary", lambda run: load)
         write_report(quickstart, folder / "quick.html", resamples=100)
     write_report(hostile, folder / "evil.html", resamples=10)
+    write_report(failing_run(folder / "failing"), folder / "failing.html", resamples=10)
     return folder
 
 
@@ -90,6 +92,7 @@ def quick(browser, files):
 
 def go(driver, title):
     driver.find_element(By.LINK_TEXT, title).click()
+    until(driver, lambda d: d.find_element(CSS, "nav [aria-current]").text == title)
 
 
 def test_each_view_of_the_file_opens_alone_from_disk(quick):
@@ -125,6 +128,97 @@ def test_switches_change_the_chart_and_its_table(quick):
     assert {row.text.split()[1] for row in shown(quick, "#scores-by-depth tbody tr")} == {"gold", "rewrite"}
 
 
+def test_a_chart_keeps_its_height_when_the_window_changes(quick):
+    """Plotly's own box shrinks, and the picture would lie over the table below it."""
+    go(quick, "By depth")
+    drawn(quick)
+    heights = (
+        "return ['.plot', '.plot .main-svg'].map("
+        "s => document.querySelector('#scores-by-depth ' + s).getBoundingClientRect().height)"
+    )
+    before = quick.execute_script(heights)
+    with screen(quick, 900):
+        width = "return document.querySelector('#scores-by-depth .main-svg').getBoundingClientRect().width"
+        until(quick, lambda d: d.execute_script(width) < 900)
+        assert quick.execute_script(heights) == before
+    assert before[0] >= before[1]
+
+
+def test_a_failed_number_of_the_file_leads_to_its_turns(browser, files):
+    browser.get("about:blank")
+    browser.get(f"file://{files / 'failing.html'}")
+    until(browser, lambda d: shown(d, "table.held"))
+    assert "1 of 2 failed" in shown(browser, "#assertions")[0].text
+    browser.find_element(By.LINK_TEXT, "3 turns").click()
+    until(browser, lambda d: shown(d, "#list .checked a"))
+    assert [a.text for a in shown(browser, "#list .checked a")] == ["1", "2", "2"]
+    assert [e.text.split()[0] for e in shown(browser, "#list tbody th")] == ["b", "Harbours"], "worst first"
+    shown(browser, "#list .checked a")[2].click()
+    until(browser, lambda d: shown(d, "table.sides"))
+    assert [e.get_attribute("id") for e in shown(browser, "tr.wanted")] == ["turn-2"]
+    (marked,) = shown(browser, "td.against")
+    assert "against: f1 at least 0.6 (pred)" in marked.text
+    go(browser, "Conversations")
+    Select(browser.find_element(By.NAME, "only")).select_by_visible_text("invalid turns")
+    until(browser, lambda d: not shown(d, "#list tbody tr"))
+    assert shown(browser, "#finder-said")[0].text == "0 of 2 conversations."
+    Select(browser.find_element(By.NAME, "only")).select_by_visible_text("em is 0")
+    until(browser, lambda d: len(shown(d, "#list .checked a")) == 3)
+
+
+def policies_run(folder, *policies, turns=6):
+    """One conversation of some length."""
+    records = [record("a", depth, policy) for policy in policies for depth in range(1, turns + 1)]
+    return make_run(folder, [talk("a", turns=turns)], records, {})
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_a_conversation_fits_the_screen_with_three_policies_and_scrolls_with_more(browser, tmp_path, count):
+    policies = ("gold", "pred", "rewrite", "replace", "augment")[:count]
+    write_report(policies_run(tmp_path / "run", *policies), tmp_path / "page.html", resamples=10)
+    browser.get(f"file://{tmp_path / 'page.html'}#conversation-0")
+    until(browser, lambda d: shown(d, "table.sides"))
+    with screen(browser, 1280):
+        box = "const box = document.querySelector('.scroll.sides');"
+        wider = f"{box} return box.scrollWidth - box.clientWidth"
+        first = f"{box} return box.querySelector('th.recorded').getBoundingClientRect().left"
+        assert (browser.execute_script(wider) > 0) == (count > 3)
+        left = browser.execute_script(first)
+        browser.execute_script(f"{box} box.scrollLeft = 10000")
+        assert browser.execute_script(first) == left, "what was recorded stays in sight"
+        edge = f"{box} return getComputedStyle(box).backgroundAttachment"
+        assert browser.execute_script(edge) == "local, local, scroll, scroll", "an edge tells of more"
+
+
+def test_a_long_conversation_is_folded_on_a_narrow_screen(browser, tmp_path):
+    write_report(policies_run(tmp_path / "run", "gold", "pred"), tmp_path / "page.html", resamples=10)
+    with screen(browser, 400):
+        browser.get(f"file://{tmp_path / 'page.html'}#conversation-0-turn-3")
+        until(browser, lambda d: shown(d, "table.sides"))
+        plays = "table.sides > tbody > tr > td"
+        assert [e.find_element(By.XPATH, "..").get_attribute("id") for e in shown(browser, plays)] == [
+            "turn-3"
+        ] * 2
+        button = shown(browser, "#turn-1 button.fold")[0]
+        assert button.text.endswith("2 plays")
+        assert button.get_attribute("aria-expanded") == "false"
+        button.click()
+        assert len(shown(browser, plays)) == 4
+        assert button.get_attribute("aria-expanded") == "true"
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+    until(browser, lambda d: len(shown(d, plays)) == 12)
+    assert shown(browser, "button.fold") == []
+
+
+def test_what_is_said_of_the_gap_is_not_cut(quick):
+    go(quick, "Gold against reality")
+    drawn(quick)
+    with screen(quick, 1280):
+        boxes = "[...document.querySelectorAll('.metric-parts .scroll')]"
+        wider = quick.execute_script(f"return {boxes}.map(e => e.scrollWidth - e.clientWidth)")
+        assert max(wider) <= 0
+
+
 def test_a_table_is_downloaded_as_it_is_shown(quick, quickstart):
     go(quick, "By depth")
     drawn(quick)
@@ -146,11 +240,10 @@ def test_a_conversation_of_the_file_is_searched_sorted_and_opened(quick):
     go(quick, "Conversations")
     until(quick, lambda d: len(shown(d, "#list tbody tr")) == 20)
     Select(shown(quick, "#finder select")[0]).select_by_visible_text("drift")
-    counts = [
-        int(r.find_elements(CSS, "td")[2].text) / int(r.find_elements(CSS, "td")[1].text)
-        for r in shown(quick, "#list tbody tr")
-    ]
+    cells = [[c.text for c in r.find_elements(CSS, "td.n")] for r in shown(quick, "#list tbody tr")]
+    counts = [int(invalid) / int(asks) for _, _, asks, invalid, *_ in cells]
     assert counts == sorted(counts, reverse=True)
+    assert all(re.fullmatch(r"\d+\.\d", score) for score, *_ in cells), "a score is shown whatever the order"
     shown(quick, "#finder input")[0].send_keys("harbour")
     until(quick, lambda d: 0 < len(shown(d, "#list tbody tr")) < 20)
     link = shown(quick, "#list tbody tr a")[0]
@@ -171,11 +264,15 @@ def test_an_edited_question_shows_both_readings_of_its_mention(quick):
     go(quick, "Conversations")
     Select(shown(quick, "#finder select")[0]).select_by_visible_text("edits")
     shown(quick, "#list tbody tr a")[0].click()
-    until(quick, lambda d: shown(d, "table.mentions"))
+    until(quick, lambda d: shown(d, "table.sides"))
     assert shown(quick, ".question ins")
     assert shown(quick, ".question del")
+    assert any(" % likely to mean something else; " in why.text for why in shown(quick, ".why"))
+    for one in shown(quick, "table.sides summary"):
+        if "mention" in one.text:
+            one.click()
     row = shown(quick, "tr.drifted, tr.lost")[0]
-    assert len(row.find_elements(CSS, "td")) == 3
+    assert len(row.find_elements(CSS, "td")) == 2
 
 
 @pytest.mark.parametrize("page", ["overview", "depth", "conversations", "conversation-0"])
@@ -289,16 +386,12 @@ def test_the_keyboard_reaches_the_content_and_the_switches(browser, viewer, quic
 
 
 def test_a_narrow_screen_scrolls_in_one_direction_only(browser, viewer, quickstart):
-    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    try:
+    with screen(browser, 390):
         for page in ("", "depth", "gold", "conversations"):
             browser.get(f"{viewer}run/{quickstart.name}/{page}")
             until(browser, lambda d: not d.find_elements(CSS, "[data-pending]"))
             drawn(browser)
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, page
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_the_page_advances_while_the_run_goes_on(browser, tmp_path):
@@ -309,14 +402,16 @@ def test_the_page_advances_while_the_run_goes_on(browser, tmp_path):
         with viewing("--runs", "runs", cwd=tmp_path) as address:
             browser.get(f"{address}run/live/")
             browser.execute_script("window.untouched = true")
-            turns = "return document.querySelector('.counts dd')?.textContent"
-            until(browser, lambda d: d.execute_script(turns) == "2")
+            counts = (
+                "return [...document.querySelectorAll('.counts dd')].slice(0, 3).map(one => one.textContent)"
+            )
+            until(browser, lambda d: d.execute_script(counts) == ["1", "2", "2"])
             assert browser.find_element(By.ID, "state").text == "running"
             asyncio.run(
                 add(store, [talk("b")], [record("b", 1), record("b", 2), record("b", 1, policy="pred")])
             )
-            until(browser, lambda d: d.execute_script(turns) == "5")
-            until(browser, lambda d: "5 turns" in d.find_element(By.ID, "progress").text)
+            until(browser, lambda d: d.execute_script(counts) == ["2", "4", "5"])
+            until(browser, lambda d: "5 asks" in d.find_element(By.ID, "progress").text)
             finish(store, {"f1": {("gold", c, d): 0.5 for c in "ab" for d in (1, 2)}})
             asyncio.run(store.flush())
             until(browser, lambda d: "50.0" in d.find_element(By.ID, "main").text)
@@ -382,6 +477,8 @@ def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, fi
     ]
     file = f"file://{files / 'quick.html'}"
     addresses += [f"{file}#{name}" for name in ("load", "conversation-1")]  # its others are those above
+    failing = f"file://{files / 'failing.html'}"
+    addresses += [f"{failing}#{name}" for name in ("overview", "conversation-0")]
     found = {}
     for address in addresses:
         browser.get("about:blank")
@@ -397,6 +494,17 @@ def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, fi
         if problems:
             found[address.rsplit("/", 1)[-1]] = problems
     assert found == {}
+
+
+@contextmanager
+def screen(driver, width):
+    """A screen of another width; a phone's where it is narrow."""
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
+from html import unescape
 from urllib.parse import quote
 
 import aiohttp
@@ -12,7 +14,7 @@ import pytest
 from replay.core.errors import InputError
 from replay.report.pages.server import check_loopback, serve_pages
 from tests.report.pages.conftest import viewing
-from tests.report.pages.runs import add, create, finish, record, talk
+from tests.report.pages.runs import add, create, failing_run, finish, make_run, record, talk
 from tests.report.test_load_text import sweep
 from tests.waiting import PATIENCE_S, takes
 
@@ -98,6 +100,49 @@ async def test_the_list_is_searched_and_sorted(http, viewer, quickstart):
     assert len(scores) == 20
     _, none = await get(http, f"{address}?q=nowhere+to+be+found")
     assert "0 of 20 conversations" in none
+
+
+async def test_a_failed_number_leads_to_its_turns(http, tmp_path):
+    await asyncio.to_thread(failing_run, tmp_path / "runs" / "failing")
+    with viewing("--runs", "runs", cwd=tmp_path) as address:
+        run = f"{address}run/failing/"
+        first = "conversations?only=assertion-0-made-pred"
+        _, early = await get(http, f"{run}{first}")
+        assert "data-pending" in early, "nothing has been computed yet, and the page says so"
+        assert "/state?numbers=1" in early
+        text = await computed(http, run, "1 of 2 failed")
+        (link,) = re.findall(r'<a href="([^"]+)">3 turns</a>', text)
+        assert unescape(link) == f"{first}&system=made&policy=pred"
+        _, listed = await get(http, run + unescape(link))
+        assert "f1 at least 0.6 (pred): made, pred" in listed
+        turns = "conversation?id=b&amp;only=assertion-0-made-pred"
+        assert f'<a href="{turns}#turn-1">1</a>, <a href="{turns}#turn-2">2</a>' in listed
+        _, talk_a = await get(http, f"{run}conversation?id=a&only=assertion-0-made-pred")
+        marked = re.findall(r'<tr id="turn-(\d)">(.*?)</tr>', talk_a, re.DOTALL)
+        assert [n for n, row in marked if "against: f1 at least 0.6" in row] == ["2"]
+        assert marked[1][1].count('class="against"') == 1, "only under pred"
+        assert 'href="conversations?only=assertion-0-made-pred"' in talk_a
+
+
+async def test_a_check_that_does_not_fail_now_is_told(http, viewer, quickstart):
+    address = f"{viewer}run/{quickstart.name}/conversations?only=assertion-9"
+    assert "Nothing fails that check now" in await computed(http, address, "fails that check")
+
+
+async def test_the_list_of_runs_tells_system_scores_and_what_became_of_assertions(http, tmp_path):
+    await asyncio.to_thread(failing_run, tmp_path / "runs" / "failing")
+    make = partial(make_run, scores={"f1": {("gold", "a", 1): 0.25}})
+    await asyncio.to_thread(make, tmp_path / "runs" / "plain", [talk("a")], [record("a", 1)])
+    with viewing("--runs", "runs", cwd=tmp_path) as address:
+        _, first = await get(http, address)
+        assert "data-waiting" in first
+        text = await computed(http, address, "1 of 2 failed")
+    assert "data-waiting" not in text
+    rows = dict(re.findall(r'<a href="/run/(\w+)/">(.*?)</tr>', text, re.DOTALL))
+    assert "<td>made</td>" in rows["failing"]
+    assert "<small>f1</small> <span><b>100.0</b> gold</span> <span><b>43.8</b> pred</span>" in rows["failing"]
+    assert "<b>25.0</b> gold" in rows["plain"]
+    assert "failed" not in rows["plain"]
 
 
 async def test_a_conversation_with_a_strange_id_is_found_by_it(http, viewer, hostile):

@@ -85,6 +85,8 @@ const charts = (() => {
       dragmode: false,
     };
     const shown = data.filter((trace) => !trace.meta || !hides(trace.meta)).map((trace) => colored(trace, style));
+    // Plotly lets go of its height when the window changes, and the picture would lie over what follows.
+    figure.querySelector(".plot").style.height = `${layout.height}px`;
     await Plotly.react(figure.querySelector(".plot"), shown, whole, { displayModeBar: false, responsive: true });
     figure.dataset.drawn = name || "yes";
   }

@@ -45,10 +45,11 @@
     badge.className = `state ${news.state}`;
     const going = news.state === "running" || news.state === "scoring";
     document.getElementById("progress").textContent = going || news.computing
-      ? `${news.turns.toLocaleString("en")} turns, ${news.conversations.toLocaleString("en")} conversations${news.computing ? ", computing" : ""}`
+      ? `${news.turns.toLocaleString("en")} asks, ${news.conversations.toLocaleString("en")} conversations${news.computing ? ", computing" : ""}`
       : "";
     const wants = document.body.dataset.view;
-    const stale = ["overview", "depth", "gold", "load"].includes(wants) ? news.numbers !== document.body.dataset.numbers : false;
+    const shows = ["overview", "depth", "gold", "load"].includes(wants) || document.querySelector("[data-pending]");
+    const stale = shows && news.numbers !== document.body.dataset.numbers;
     const counted = wants === "overview" && turns !== null && turns !== news.turns;
     if (stale || counted) await replaceContent();
     turns = news.turns;

@@ -38,6 +38,32 @@
     }
   });
 
+  // On a narrow screen a long conversation is folded, all but the turn that was asked for.
+  const narrow = matchMedia("(max-width: 46rem)");
+  const FOLDED_FROM = 4;
+
+  function setFolded(row, folded) {
+    row.classList.toggle("folded", folded);
+    row.querySelector("button.fold").setAttribute("aria-expanded", String(!folded));
+  }
+
+  function fold(wanted) {
+    const rows = [...document.querySelectorAll("table.sides > tbody > tr")];
+    for (const row of rows) setFolded(row, narrow.matches && rows.length >= FOLDED_FROM && row.id !== wanted);
+    const row = wanted && rows.find((one) => one.id === wanted);
+    if (!row) return;
+    row.classList.add("wanted");
+    row.scrollIntoView();
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.fold");
+    if (button) setFolded(button.closest("tr"), button.getAttribute("aria-expanded") === "true");
+  });
+  document.addEventListener("content", (event) => fold(event.detail));
+  narrow.addEventListener("change", () => fold());
+  fold(/^#turn-\d+$/.test(location.hash) ? location.hash.slice(1) : null);
+
   // On a narrow screen each side stands below the other and needs its name.
   document.addEventListener("content", label);
   function label() {

@@ -2,6 +2,7 @@
 // One view of the file at a time, chosen by the address; conversations are unpacked when they are wanted.
 (() => {
   const packed = JSON.parse(document.getElementById("conversations-packed").textContent);
+  const checked = JSON.parse(document.getElementById("conversations-checked").textContent);
   const scores = JSON.parse(document.getElementById("conversations-scores").textContent);
   const opened = new Map();
   const views = [...document.querySelectorAll("section.view")];
@@ -13,13 +14,14 @@
   }
 
   async function show() {
-    const name = decodeURIComponent(location.hash.slice(1)) || "overview";
-    const place = /^conversation-(\d+)$/.exec(name)?.[1];
+    // #conversations?only=CHECK, or #conversation-7-turn-3
+    const [path, query = ""] = location.hash.slice(1).split("?");
+    const name = path || "overview";
+    const [, place, turn] = /^conversation-(\d+)(?:-turn-(\d+))?$/.exec(name) ?? [];
     const found = place in packed ? "conversation" : views.some((one) => one.id === name) ? name : "overview";
     if (found === "conversation") {
       // Our own page, made with every value escaped; the policy lets no script of it run in any case.
       document.getElementById("conversation").innerHTML = await fragment(place);
-      document.dispatchEvent(new CustomEvent("content"));
     }
     for (const view of views) view.hidden = view.id !== found;
     for (const link of document.querySelectorAll("nav.views a")) {
@@ -28,43 +30,78 @@
     }
     document.body.dataset.view = found;
     window.scrollTo(0, 0);
+    if (found === "conversation") document.dispatchEvent(new CustomEvent("content", { detail: turn && `turn-${turn}` }));
+    const only = new URLSearchParams(query).get("only");
+    if (found === "conversations" && only !== null) {
+      finder.elements.only.value = only;
+      find();
+    }
   }
 
   const rows = [...document.querySelectorAll("#list tbody tr")];
-  const counts = { drift: 2, failures: 4, edits: 3 };
+  const counts = { drift: "invalid", failures: "failed", edits: "edited" };
+  let shown = finder.elements.sort.querySelector("option[data-percent]");
 
   function sort() {
-    const by = finder.elements.sort.value;
-    const { percent = "1", worse = "low" } = finder.elements.sort.selectedOptions[0].dataset;
+    const option = finder.elements.sort.selectedOptions[0];
+    const by = option.value;
+    if (!(by in counts)) shown = option;
+    const high = option.dataset.worse === "high";
     const low = (row) => {
+      if (by in counts) return -row.dataset[counts[by]] / Math.max(1, row.dataset.asks);
       const score = scores[row.dataset.place][by];
-      if (!(by in counts)) return score === undefined ? Infinity : worse === "high" ? -score : score;
-      return -Number(row.cells[counts[by] + 1].textContent) / Math.max(1, Number(row.cells[2].textContent));
+      return score === undefined ? Infinity : high ? -score : score;
     };
-    document.getElementById("sorted-by").textContent = by;
+    document.getElementById("shown-score").textContent = shown?.value ?? "";
     for (const row of rows) {
-      const value = by in counts ? -low(row) : scores[row.dataset.place][by];
-      row.cells[1].textContent = value === undefined ? "–" : percent === "1" ? (100 * value).toFixed(1) : String(value);
+      const value = shown && scores[row.dataset.place][shown.value];
+      row.querySelector(".score").textContent = value === undefined || value === null ? "–" : shown.dataset.percent === "1" ? (100 * value).toFixed(1) : String(value);
     }
     rows.sort((a, b) => low(a) - low(b) || a.dataset.place - b.dataset.place);
     document.querySelector("#list tbody").append(...rows);
+  }
+
+  // Which turns of a row the chosen filter is about; null where it isn't about turns of their own.
+  function turns(row, only) {
+    return checked[only]?.[row.dataset.place] ?? null;
+  }
+
+  function fits(row, only) {
+    return only in checked ? turns(row, only) !== null : !(only in row.dataset) || row.dataset[only] > 0;
+  }
+
+  function link(row, only) {
+    const depths = turns(row, only);
+    const at = `#conversation-${row.dataset.place}`;
+    row.querySelector("th a").hash = depths ? `${at}-turn-${depths[0]}` : at;
+    const links = (depths ?? []).flatMap((depth, place) => {
+      const one = document.createElement("a");
+      one.href = `${at}-turn-${depth}`;
+      one.textContent = depth;
+      return place ? [", ", one] : [one];
+    });
+    row.querySelector(".checked").replaceChildren(...links);
   }
 
   let search = 0;
   async function find() {
     const mine = ++search;
     const wanted = finder.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const only = finder.elements.only.value;
+    for (const cell of document.querySelectorAll("#list .checked")) cell.hidden = !(only in checked);
     let count = 0;
     for (const row of rows) {
+      link(row, only);
       const title = row.cells[0].textContent.toLowerCase();
-      let fits = wanted.every((word) => title.includes(word));
-      if (!fits) {
+      let found = wanted.every((word) => title.includes(word));
+      if (!found) {
         const said = words(await fragment(row.dataset.place));
-        fits = wanted.every((word) => title.includes(word) || said.includes(word));
+        found = wanted.every((word) => title.includes(word) || said.includes(word));
       }
       if (mine !== search) return;
-      row.hidden = !fits;
-      count += fits;
+      found &&= fits(row, only);
+      row.hidden = !found;
+      count += found;
     }
     document.getElementById("finder-said").textContent = `${count} of ${rows.length} conversations.`;
   }
@@ -81,6 +118,7 @@
   finder.addEventListener("submit", (event) => event.preventDefault());
   finder.elements.sort.addEventListener("change", sort);
   finder.elements.q.addEventListener("input", find);
+  finder.elements.only.addEventListener("change", find);
   addEventListener("hashchange", show);
   if (rows.length) sort();
   show();

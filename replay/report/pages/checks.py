@@ -1,0 +1,160 @@
+"""
+What a run was held against, and the turns behind each number that failed.
+
+Three kinds: the scenario's assertions, a stress run's objectives level by level, and scores that say yes or
+no of a turn, such as exact match or a judge's criterion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from replay.core.errors import ReplayError
+from replay.runs.assertion_results import check_assertions
+from replay.runs.run import Run
+from replay.scenario.assertions.findings import AssertionResult
+from replay.scorers.scorer import SHARE, Scorer, unit_of
+from replay.statistics.group import Group
+from replay.statistics.load.load_level import LevelPlayed, ObjectiveResult
+from replay.statistics.load.load_summary import LoadSummary
+from replay.store.browsing import RunBrowser, TurnKey
+
+_DURATIONS = {
+    "latency": "done_s - sent_s",
+    "response": "done_s - scheduled_s",
+    "ttft": "first_token_s - sent_s",
+}
+_FAILED = "outcome NOT IN ('answered', 'skipped')"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Something that failed, with its turns."""
+
+    id: str
+    """As in the addresses of pages; of the same run always the same."""
+    kind: Literal["assertion", "objective", "score"]
+    rule: str
+    """What should have held."""
+    where: str
+    """For whom it didn't; empty where that is said of all."""
+    turns: Sequence[TurnKey]
+
+    @property
+    def title(self) -> str:
+        """In a line."""
+        return f"{self.rule}: {self.where}" if self.where else self.rule
+
+    @cached_property
+    def by_conversation(self) -> Mapping[str, Sequence[TurnKey]]:
+        """The turns of each conversation, by depth."""
+        found: dict[str, list[TurnKey]] = {}
+        for turn in sorted(self.turns, key=lambda turn: turn.depth):
+            found.setdefault(turn.conversation, []).append(turn)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What became of a scenario's assertions."""
+
+    results: tuple[AssertionResult, ...]
+    problem: str = ""
+    """Why they could not be checked."""
+
+    @property
+    def failed(self) -> int:
+        return sum(not one.holds for one in self.results)
+
+    @property
+    def said(self) -> str:
+        """In a word or three; empty where nothing was asserted."""
+        if self.problem:
+            return "not checked"
+        of = len(self.results)
+        return f"{self.failed} of {of} failed" if self.failed else f"{of} of {of} kept" if of else ""
+
+
+NO_GATE = Gate(results=())
+"""Of a run that asserts nothing."""
+
+
+def gate(run: Run) -> Gate:
+    """*run* held against its scenario's assertions."""
+    try:
+        return Gate(results=tuple(check_assertions(run)))
+    except ReplayError as error:  # a plug-in that the scenario names may be gone
+        return Gate(results=(), problem=str(error))
+
+
+def failed_checks(
+    gate: Gate, load: LoadSummary | None, scorers: Mapping[str, Scorer[object]], browser: RunBrowser
+) -> tuple[Check, ...]:
+    """All that failed of a run: assertions, objectives, then yes-or-no scores."""
+    return (*_of_assertions(gate), *_of_objectives(load, browser), *_of_scores(scorers, browser))
+
+
+def assertion_id(place: int, group: Group) -> str:
+    """The check that one of the assertions failed with *group*."""
+    return f"assertion-{place}-{group.system}-{group.policy}"
+
+
+def objective_id(level: LevelPlayed, objective: ObjectiveResult) -> str:
+    """The check that *level* missed *objective*."""
+    return f"objective-{level.index}-{objective.key or objective.goal}"
+
+
+def _of_assertions(gate: Gate) -> Iterable[Check]:
+    for place, result in enumerate(gate.results):
+        for one in result.findings:
+            if one.against:
+                yield Check(
+                    id=assertion_id(place, one.group),
+                    kind="assertion",
+                    rule=result.assertion.title,
+                    where=str(one.group),
+                    turns=[TurnKey(id, one.group.system, one.group.policy, n) for id, n in one.against],
+                )
+
+
+def _of_objectives(load: LoadSummary | None, browser: RunBrowser) -> Iterable[Check]:
+    for level in load.levels if load else ():
+        for one in level.played.goals:
+            if one.met is False:
+                turns = _due(level.played, one, load.load.get("slo") or {}, browser) if load else []
+                yield Check(
+                    id=objective_id(level.played, one),
+                    kind="objective",
+                    rule=one.goal,
+                    where=level.played.name,
+                    turns=turns,
+                )
+
+
+def _due(
+    level: LevelPlayed, objective: ObjectiveResult, slo: Mapping[str, float], browser: RunBrowser
+) -> list[TurnKey]:
+    """The turns beyond the bound; all of the level where a turn has no such number, or none is beyond it."""
+    window, bound = (level.measured_from_s, level.measured_to_s), slo.get(objective.key)
+    scorer, _, kind = objective.key.rpartition("_")
+    found: list[TurnKey] = []
+    if objective.key == "errors":
+        found = browser.due(*window, _FAILED)
+    elif (measure := objective.key.partition("_p")[0]) in _DURATIONS:
+        found = browser.due(*window, f"outcome = 'answered' AND {_DURATIONS[measure]} > ?", [bound])
+    elif kind == "min":
+        low = "EXISTS (SELECT 1 FROM score AS s WHERE s.scorer = ? AND s.system = turn.system"
+        low += " AND s.policy = turn.policy AND s.conversation = turn.conversation"
+        found = browser.due(
+            *window, f"{low} AND s.depth = turn.depth AND CAST(s.value AS REAL) < ?)", [scorer, bound]
+        )
+    return found or browser.due(*window)
+
+
+def _of_scores(scorers: Mapping[str, Scorer[object]], browser: RunBrowser) -> Iterable[Check]:
+    for name, scorer in scorers.items():
+        if unit_of(scorer) == SHARE and (turns := browser.noes(name)):
+            yield Check(id=f"score-{name}", kind="score", rule=f"{name} is 0", where="", turns=turns)

@@ -1,0 +1,113 @@
+"""What failed of a run, and the turns behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from replay.report.pages.checks import failed_checks, gate
+from replay.report.pages.held_view import held_view
+from replay.report.pages.run_numbers import run_numbers
+from replay.runs.run import Run
+from replay.scorers.exact_match import em
+from replay.scorers.token_f1 import f1
+from replay.store.browsing import RunBrowser, TurnKey
+from tests.report.pages.runs import failing_run, make_run, record, talk
+from tests.report.test_load_text import sweep
+from tests.statistics.load_runs import summary_of
+
+
+def checks_of(folder, load=None, scorers=None):
+    run, browser = Run(folder), RunBrowser(folder)
+    try:
+        found = failed_checks(gate(run), load, run.scorers() if scorers is None else scorers, browser)
+    finally:
+        browser.close()
+    return {check.id: check for check in found}
+
+
+def test_a_failed_assertion_has_the_turns_that_break_its_bound(tmp_path):
+    found = checks_of(failing_run(tmp_path / "run"))
+    check = found["assertion-0-made-pred"]
+
+    assert check.title == "f1 at least 0.6 (pred): made, pred"
+    assert {id: [turn.depth for turn in turns] for id, turns in check.by_conversation.items()} == {
+        "a": [2],
+        "b": [1, 2],
+    }
+    assert not any(id.startswith("assertion-1") for id in found), "it holds"
+
+
+def test_a_score_that_says_yes_or_no_is_a_check_and_no_other(tmp_path):
+    found = checks_of(failing_run(tmp_path / "run"))
+
+    assert found["score-em"].turns == [
+        TurnKey("a", "made", "pred", 2),
+        TurnKey("b", "made", "pred", 1),
+        TurnKey("b", "made", "pred", 2),
+    ]
+    assert "score-f1" not in found
+
+
+def test_a_plug_in_that_is_gone_is_told_and_hides_nothing_else(tmp_path):
+    scenario = {"text": "name: x\nsystems: [{adapter: gone.py:It}]\n", "source": "x.yaml", "folder": "."}
+    folder = make_run(tmp_path / "run", [talk("a")], [record("a", 1)], {}, scenario=scenario)
+    found = gate(Run(folder))
+
+    assert found.said == "not checked"
+    assert "x.yaml" in found.problem
+
+
+@pytest.mark.parametrize(
+    ("key", "bound", "depths"),
+    [
+        ("latency_p99_s", 1.12, 9),
+        ("ttft_p99_s", 9, 30),
+        ("errors", 0.01, 3),
+        ("f1_min", 0.8, 27),
+        ("", 0, 30),
+    ],
+)
+def test_a_missed_objective_has_the_turns_beyond_it_at_its_level_or_all_of_that(tmp_path, key, bound, depths):
+    """At the second level asks take 1.1 to 1.129 s, every tenth fails, and answers score 0.7."""
+    folder = sweep(tmp_path / "run")
+    load = summary_of(folder, {"f1": f1()})
+    first, second = load.levels
+    goals = (replace(second.played.goals[0], key=key),)
+    levels = (first, replace(second, played=replace(second.played, goals=goals)))
+    found = checks_of(folder, replace(load, levels=levels, load={"slo": {key: bound}}), {"em": em()})
+    (check,) = found.values()
+
+    assert check.title == "latency p99 at most 1 s: concurrency 16"
+    assert len(check.turns) == depths
+    assert all("~1-" in turn.conversation for turn in check.turns)
+
+
+def test_what_had_to_hold_says_first_what_failed(tmp_path):
+    folder = failing_run(tmp_path / "run")
+    browser = RunBrowser(folder)
+    try:
+        held = held_view(run_numbers(Run(folder), browser, resamples=10))
+    finally:
+        browser.close()
+    (first,), (second,) = (one.found for one in held.assertions)
+
+    assert held.said == "1 of 2 failed"
+    assert (first.finding.group.policy, len(first.check.turns)) == ("pred", 3)
+    assert second.check is None
+
+
+def test_objectives_stand_level_by_level(tmp_path):
+    folder = sweep(tmp_path / "run")
+    browser = RunBrowser(folder)
+    try:
+        held = held_view(run_numbers(Run(folder), browser, resamples=10))
+    finally:
+        browser.close()
+
+    assert held.limit == "Objectives were met up to concurrency 8; concurrency 16 missed them."
+    assert held.goals == ["latency p99 at most 1 s"]
+    (met, [kept]), (missed, [lost]) = held.levels
+    assert (met.name, kept.value, kept.check) == ("concurrency 8", "100 ms", None)
+    assert (missed.name, len(lost.check.turns)) == ("concurrency 16", 30)
