@@ -46,7 +46,7 @@ def agree(
     ] = None,
     resamples: ResamplesOption = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples.")] = 0,
-    interval: IntervalOption = "percentile",
+    interval: IntervalOption = "t",
     as_json: JsonOption = False,
 ) -> None:
     """

@@ -29,8 +29,11 @@ ResamplesOption = Annotated[
     int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
 ]
 IntervalOption = Annotated[
-    Literal["percentile", "bca"],
-    typer.Option("--interval", help="bca: corrected for bias and skew; has no value in some small tables."),
+    Literal["t", "percentile", "bca"],
+    typer.Option(
+        "--interval",
+        help="t: also for few conversations; percentile and bca, of the bootstrap, are too narrow there.",
+    ),
 ]
 
 RUNS = Path("runs")

@@ -87,7 +87,7 @@ def compare(
         int, typer.Option("--permutations", min=1, help="Swaps drawn where there are too many to try all.")
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples and swaps.")] = 0,
-    interval: IntervalOption = "percentile",
+    interval: IntervalOption = "t",
     among: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:

@@ -139,7 +139,7 @@ def show(
     as_json: bool,
     markdown: bool = False,
     resamples: int = 1000,
-    method: IntervalMethod = "percentile",
+    method: IntervalMethod = "t",
     results: Sequence[AssertionResult] = (),
     full: bool = False,
 ) -> None:

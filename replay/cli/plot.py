@@ -47,7 +47,7 @@ def plot(
         Literal["column", "page"], typer.Option("--width", help="column: 3.3 inches. page: 7 inches.")
     ] = "column",
     resamples: ResamplesOption = 1000,
-    interval: IntervalOption = "percentile",
+    interval: IntervalOption = "t",
 ) -> None:
     """
     Draw a picture for a paper: readable at column width, in colours that colour-blind people tell apart.

@@ -25,7 +25,7 @@ def report(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
     resamples: ResamplesOption = 1000,
-    interval: IntervalOption = "percentile",
+    interval: IntervalOption = "t",
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown for a pull request instead of tables.")
     ] = False,

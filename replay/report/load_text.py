@@ -28,6 +28,7 @@ from replay.report.printing import heading, put_lines, put_table, section
 from replay.report.terminal import has_person
 from replay.report.text import print_failures
 from replay.statistics.failure_reasons import FailureReason
+from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.load.load_warnings import few_answers
@@ -213,10 +214,10 @@ def _notes(summary: LoadSummary, console: Console) -> None:
     if summary.skipped:
         said.append(f"{summary.skipped:,} turns filtered out: the question was invalid and was not asked.")
     if summary.score_units:
-        interval = f"{summary.resamples} bootstrap samples of the data's conversations"
+        interval = f"{METHOD_NAMES['t']} over the data's conversations, {summary.resamples:,} resamples"
         said.append(
-            f"scores of unit share in per cent; [95 % interval] from {interval}; drop: less than at the "
-            "lowest level, on conversations resampled alike."
+            f"scores of unit share in per cent; in brackets: 95 % interval, {interval}; drop: less than at "
+            "the lowest level, on conversations resampled alike."
         )
     section(console, "Notes on the load", said)
     console.print()

@@ -10,7 +10,7 @@ from replay.statistics.interval import FEW, NO_RESAMPLES
 from replay.statistics.run_numbers import Report
 
 FEW_CONVERSATIONS = 5
-"""Below this many conversations a depth's numbers say little, and its interval is too narrow."""
+"""Below this many conversations a depth's numbers say little."""
 LAG_SHARE = 0.1
 """Of the median latency; a loop that lags by more disturbs the latencies it measures."""
 

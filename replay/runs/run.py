@@ -187,7 +187,7 @@ class Run:
             records = list(store.records())
             return records, stored_columns(store, records, scorers)
 
-    def report(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> Report:
+    def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.datasets.left_out import LEFT_OUT, LeftOut
         from replay.runs.rerun_notes import again_remarks
@@ -245,7 +245,7 @@ class Run:
         with self._opened() as store:
             return read_load_summary(store, scorers, resamples=resamples)
 
-    def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "percentile") -> pd.DataFrame:
+    def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> pd.DataFrame:
         """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
         return self._table(*self.scored(), resamples, method).to_frame()
 

@@ -1,19 +1,19 @@
 """
-Percentile intervals from a bootstrap over conversations.
+The bootstrap over conversations, and percentile intervals from it.
 
 The turns of one conversation are not independent: a wrong answer early on spoils what follows. So
 whole conversations are drawn with replacement, with all their turns (the cluster bootstrap: Field &
-Welsh, *Bootstrapping clustered data*, JRSS B 69, 2007), and the interval is read off the resampled
-values' percentiles (Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13).
+Welsh, *Bootstrapping clustered data*, JRSS B 69, 2007). A percentile interval is read off the resampled
+values (Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13).
 
 One draw serves every number of a table: resample 17 holds the same conversations for every system,
 policy, depth and score, so that differences between them are paired. How many turns a depth has is
 then itself random, as it is in the data; a resample in which a cell has no turn at all says nothing
-about that cell and is left out of its percentiles.
+about that cell and is left out of its interval.
 
-With few conversations such an interval is too narrow (two conversations give three different
-resamples), and where all observations are equal it has no width at all. It doesn't say anything about
-what the system would answer if it were asked again.
+With few conversations a percentile interval is too narrow (two conversations give three different
+resamples), and where all observations are equal it has no width at all; see ``t_interval.py`` for one that
+is made for few. None says anything about what the system would answer if it were asked again.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class ComparisonSettings:
     permutations: int = PERMUTATIONS
     seed: int = 0
     confidence: float = 0.95
-    method: IntervalMethod = "percentile"
+    method: IntervalMethod = "t"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class ComparedRow:
     second: float | None
     test: SignFlipTest | None
     bootstrap_p: float | None
-    """Twice the share of resampled differences on the far side of 0; None where there is no interval."""
+    """Twice the share of resampled differences on the far side of 0; None of fewer than two conversations."""
     adjusted_p: float | None = None
     """The permutation test's p-value after Holm's correction; see ``replay.statistics.holm``."""
 

@@ -59,7 +59,7 @@ def correlations(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
-    method: IntervalMethod = "percentile",
+    method: IntervalMethod = "t",
 ) -> dict[CorrelationName, Correlation]:
     """
     The three coefficients of *x* and *y*, item by item; all three see the same resamples.
@@ -96,6 +96,7 @@ def correlations(
             confidence=confidence,
             conversations=len(members),
             estimate=value,
+            scale="signed share",
             jackknifed=_values(coefficient, first, second, left_out),
         )
         if isinstance(ends, Undefined) and len(members) < 2:

@@ -62,7 +62,7 @@ class DepthTable:
     resamples: int
     seed: int
     confidence: float
-    method: IntervalMethod = "percentile"
+    method: IntervalMethod = "t"
 
     def to_json(self) -> dict[str, Any]:
         """The whole table as plain values for JSON; the row of all depths has depth null."""
@@ -139,7 +139,7 @@ def depth_table(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
-    method: IntervalMethod = "percentile",
+    method: IntervalMethod = "t",
 ) -> DepthTable:
     """
     The depth table of *records*; the same for any order of them.

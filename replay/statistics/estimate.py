@@ -18,6 +18,7 @@ from replay.statistics.bootstrap import Matrix, WeightBlocks, cluster_bootstrap,
 from replay.statistics.interval import IntervalMethod, ends_of, interval
 from replay.statistics.jackknife import jackknifed_values, sums_and_counts
 from replay.statistics.score_column import Positions, ScoreColumn
+from replay.statistics.t_interval import Scale, scale_of
 
 Samples = tuple[Matrix, Matrix | None]
 """Scores in each resample and, for BCa, without each conversation; a column for each cell."""
@@ -31,7 +32,7 @@ class Resampling:
     """For each record, its conversation's column of *weights*."""
     weights: WeightBlocks
     confidence: float = 0.95
-    method: IntervalMethod = "percentile"
+    method: IntervalMethod = "t"
 
     def samples(self, column: ScoreColumn, cells: Sequence[Positions]) -> Samples:
         """Every record of *cells*, the positions that one number of a table is about, must have a score."""
@@ -44,9 +45,15 @@ class Resampling:
         return resampled, jackknifed_values(column, cells, clusters=self.clusters, count=count)
 
     def ends(
-        self, samples: Samples, cell: int, *, conversations: int, estimate: float | None
+        self,
+        samples: Samples,
+        cell: int,
+        *,
+        conversations: int,
+        estimate: float | None,
+        scale: Scale = "difference",
     ) -> dict[str, Any]:
-        """``ends_of`` the interval of one cell, whose value is *estimate*."""
+        """``ends_of`` the interval of one cell, whose value is *estimate*, a number of that *scale*."""
         resampled, left_out = samples
         return ends_of(
             interval(
@@ -55,6 +62,7 @@ class Resampling:
                 confidence=self.confidence,
                 conversations=conversations,
                 estimate=estimate,
+                scale=scale,
                 jackknifed=None if left_out is None else left_out[:, cell],
             )
         )
@@ -66,7 +74,7 @@ def resampling(
     resamples: int,
     seed: int,
     confidence: float = 0.95,
-    method: IntervalMethod = "percentile",
+    method: IntervalMethod = "t",
 ) -> Resampling:
     """Of the conversations of the data that *records* are of, in alphabetical order."""
     ids = sorted({record.recorded_conversation for record in records})
@@ -119,6 +127,7 @@ def estimate_cells(
     scored = [cell[is_scored[cell]] for cell in places]
     clusters = np.asarray(drawn.clusters, dtype=np.intp)
     samples = drawn.samples(column, scored)
+    scale = scale_of(column.unit)
     estimates = []
     for position, (cell, known) in enumerate(zip(places, scored, strict=True)):
         conversations = len(np.unique(clusters[known]))
@@ -130,7 +139,7 @@ def estimate_cells(
                 scored=len(known),
                 conversations=conversations,
                 unscored=dict(sorted(reasons.items())),
-                **drawn.ends(samples, position, conversations=conversations, estimate=value),
+                **drawn.ends(samples, position, conversations=conversations, estimate=value, scale=scale),
             )
         )
     return estimates, samples

@@ -24,6 +24,7 @@ from replay.statistics.jackknife import sums_and_counts
 from replay.statistics.paired import Turn
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.sign_flip import PERMUTATIONS, sign_flip_means
+from replay.statistics.t_interval import Scale, scale_of
 
 CONTROLS = {"replace": "gold+standalone", "rewrite": "augment"}
 """Of each policy that mends questions, the one that asks the same words after the gold history."""
@@ -199,7 +200,11 @@ class Cells:
             p_values = [bootstrap_p(samples[:, n]) for n in range(len(contrasts))]
         parts = {}
         for n, (name, value) in enumerate(zip(contrasts, values @ turned, strict=True)):
-            ends = drawn.ends((samples, None), n, conversations=len(places), estimate=float(value))
+            # Drift, a difference of differences, can be 2 of a share.
+            scale: Scale = "difference" if name == "drift" else scale_of(column.unit, difference=True)
+            ends = drawn.ends(
+                (samples, None), n, conversations=len(places), estimate=float(value), scale=scale
+            )
             testable = len(places) > 1 and name not in ("wording", "on_valid")
             parts[name] = Part(
                 value=float(value), low=ends["low"], high=ends["high"], p=p_values[n] if testable else None

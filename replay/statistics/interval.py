@@ -1,5 +1,8 @@
 """
-From resampled values to a confidence interval: percentile or BCa.
+From resampled values to a confidence interval: t, percentile or BCa.
+
+``t``, the one that is used unless another is asked for, is made for few conversations: see
+``t_interval.py``.
 
 ``percentile`` takes the central share of the resampled values (Efron & Tibshirani, *An Introduction to
 the Bootstrap*, 1993, chapter 13). ``bca`` moves both ends for the resamples' median bias and for a
@@ -11,8 +14,8 @@ standard error that changes with the value (Efron, *Better bootstrap confidence 
     an end at q becomes the quantile Phi(z0 + (z0 + z_q) / (1 - a (z0 + z_q)))
 
 BCa has a smaller error in large samples and keeps its coverage for skewed scores; with a handful of
-conversations neither can be trusted. Where BCa has no value, there is no interval and the reason is
-given: a percentile interval in its place would look like what was asked for.
+conversations neither of the two can be trusted. Where BCa has no value, there is no interval and the
+reason is given: a percentile interval in its place would look like what was asked for.
 """
 
 from __future__ import annotations
@@ -24,15 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import percentile_interval
+from replay.statistics.t_interval import Scale, t_ends
 from replay.statistics.undefined import Undefined
 
-IntervalMethod = Literal["percentile", "bca"]
+IntervalMethod = Literal["t", "percentile", "bca"]
 Vector = NDArray[np.float64]
 
-METHOD_NAMES: dict[IntervalMethod, str] = {"percentile": "percentile bootstrap", "bca": "BCa bootstrap"}
+METHOD_NAMES: dict[IntervalMethod, str] = {
+    "t": "Student's t (Wilson's where bounded)",
+    "percentile": "percentile bootstrap",
+    "bca": "BCa bootstrap",
+}
 
 FEW = Undefined(reason="fewer than two conversations")
 NO_RESAMPLES = Undefined(reason="no resamples")
+NOT_DRAWN = Undefined(reason="no resample holds such a turn")
 
 # Resampled values come from matrix products, the estimate from an exact sum: equal values differ in
 # their last digits, and a value counted as below that is equal moves z0.
@@ -61,13 +70,14 @@ def interval(
     confidence: float,
     conversations: int,
     estimate: float | None,
+    scale: Scale = "difference",
     jackknifed: Vector | None = None,
 ) -> Interval | Undefined:
     """
     The interval of one number from its *resampled* values, NaN left out.
 
-    *conversations* is how many have a part in the number, *estimate*, which is None where there is
-    none. BCa also needs *jackknifed*, its values with one conversation left out each.
+    *conversations* is how many have a part in the number, *estimate*, which is None where there is none.
+    Only t asks for the *scale*; BCa also needs *jackknifed*, the values with one conversation left out each.
 
     Raises:
         ValueError: *confidence* is not between 0 and 1, or BCa lacks *jackknifed*.
@@ -84,8 +94,16 @@ def interval(
         if jackknifed is None:
             raise ValueError("BCa needs the jackknifed values")
         return bca_interval(resampled, estimate, jackknifed, confidence)
-    ends = percentile_interval(resampled, confidence)
-    return Interval(low=ends[0], high=ends[1]) if ends else Undefined(reason="no resample holds such a turn")
+    if method == "percentile":
+        ends = percentile_interval(resampled, confidence)
+        return Interval(low=ends[0], high=ends[1]) if ends else NOT_DRAWN
+    known = resampled[~np.isnan(resampled)]
+    if not len(known):
+        return NOT_DRAWN
+    found = t_ends(known, estimate, conversations=conversations, confidence=confidence, scale=scale)
+    if isinstance(found, Undefined):
+        return found
+    return Interval(low=float(f"{found[0]:.12g}"), high=float(f"{found[1]:.12g}"))
 
 
 def bca_interval(
@@ -102,7 +120,7 @@ def bca_interval(
 
     known = resampled[~np.isnan(resampled)]
     if not len(known):
-        return Undefined(reason="no resample holds such a turn")
+        return NOT_DRAWN
     room = _TOLERANCE * max(1.0, abs(estimate))
     left_out = jackknifed[~np.isnan(jackknifed)]
     pulls = left_out.mean() - left_out if len(left_out) else left_out

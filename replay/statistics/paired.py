@@ -23,6 +23,7 @@ from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
+from replay.statistics.t_interval import scale_of
 
 Turn = tuple[str, int]
 """Conversation and depth."""
@@ -92,7 +93,7 @@ def policy_gaps(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
-    method: IntervalMethod = "percentile",
+    method: IntervalMethod = "t",
 ) -> list[PairedDifference]:
     """
     For each system that has the *baseline* policy, each of its other policies minus it, in every score.
@@ -163,6 +164,7 @@ def paired_cells(
     resampled, left_out = drawn.samples(column, cells[0] + cells[1])
     differences = resampled[:, half:] - resampled[:, :half]
     samples = differences, None if left_out is None else left_out[:, half:] - left_out[:, :half]
+    scale = scale_of(column.unit, difference=True)
     found = []
     for position, (depth, keys) in enumerate(zip(depths, turns, strict=True)):
         before, after = (column.value(side[position]) for side in cells)
@@ -173,7 +175,7 @@ def paired_cells(
             turns=len(keys),
             conversations=conversations,
             value=value,
-            **drawn.ends(samples, position, conversations=conversations, estimate=value),
+            **drawn.ends(samples, position, conversations=conversations, estimate=value, scale=scale),
         )
         found.append(
             PairedCell(row, cells[0][position], cells[1][position], (before, after), differences[:, position])

@@ -82,7 +82,7 @@ def test_a_run_that_breaks_an_assertion_ends_with_100_and_says_which_and_by_how_
     assert (folder / "run.code").read_text() == "100"
     assert "Assertions: 2 of 3 failed" in said
     assert "FAIL  em at least 0.5 (depth >=2)" in said
-    assert "s, pred: 0 [0, 0], 0.5 below the bound 0.5, on 12 turns of 6 conversations" in said
+    assert "s, pred: 0 [0, 0.3903], 0.5 below the bound 0.5, on 12 turns of 6 conversations" in said
     assert "ok    em at least 1 (depth 1)" in said
     assert "(from 1 to 0.3333, p = 0.031), 0.6467 below the bound -0.02, on 18 turns" in said
     assert "\nrun: made/wrong-" in said, "the run itself is fine and can be looked at"

@@ -38,7 +38,7 @@ def test_each_assertion_is_a_case_and_a_failure_tells_all():
 
     assert first == ("try", "em at least 0.5", "success", None)
     assert second[:3] == ("try", "em at least 0.9", "failure")
-    assert "s, pred: 0.75 [0.5, 1], 0.15 below the bound 0.9, on 4 turns" in (second[3] or "")
+    assert "s, pred: 0.75 [0.009849, 0.9989], 0.15 below the bound 0.9, on 4 turns" in (second[3] or "")
     assert third[:3] == ("try", "em at least 0.5 (depth 7)", "failure")
     assert "no turn was asked at depth 7" in (third[3] or "")
 
@@ -93,7 +93,7 @@ def test_the_text_marks_what_failed():
     assert found[0] == "Assertions: 2 of 3 failed"
     assert found[1:3] == [
         "ok    em at least 0.5",
-        "      s, pred: 0.75 [0.5, 1], 0.25 above the bound 0.5, on 4 turns of 2 conversations",
+        "      s, pred: 0.75 [0.009849, 0.9989], 0.25 above the bound 0.5, on 4 turns of 2 conversations",
     ]
     assert found[3] == "FAIL  em at least 0.9"
     assert found[4].startswith("      FAIL s, pred: 0.75 ")

@@ -18,7 +18,7 @@ from replay.statistics.paired import DifferenceRow, policy_gaps
 from replay.statistics.rater_agreement import cohen_kappa, krippendorff_alpha, mean_cohen_kappa
 from replay.statistics.run_spread import run_spread
 
-INTERVAL = {"confidence": 0.95, "method": "percentile"}
+INTERVAL = {"confidence": 0.95, "method": "t"}
 DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
 
 
@@ -30,7 +30,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
         (policy_gaps, {"baseline": "gold", **DRAWN}),
         (resampling, INTERVAL),
         (Resampling, INTERVAL),
-        (DepthTable, {"method": "percentile"}),
+        (DepthTable, {"method": "t"}),
         (Estimate, {"no_interval": None}),
         (DifferenceRow, {"no_interval": None}),
         (pairwise_agreement, {"confidence": 0.95}),

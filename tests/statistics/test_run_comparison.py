@@ -166,7 +166,7 @@ def test_what_is_told_of_a_pair_is_all_there():
     }
     assert (found["schema"], found["runs"], found["left_out"]) == (2, ["one", "two"], {})
     assert found["interval"] == {
-        "method": "percentile bootstrap over conversations",
+        "method": "Student's t (Wilson's where bounded) over conversations",
         "resamples": 100,
         "seed": 0,
         "confidence": 0.95,

@@ -18,6 +18,7 @@ from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Estimate, Resampling, Samples, estimate_cells
 from replay.statistics.load.asks import Asks
 from replay.statistics.score_column import Positions, ScoreColumn
+from replay.statistics.t_interval import scale_of
 
 Cell = NDArray[np.intp]
 """Positions of turns."""
@@ -68,7 +69,13 @@ def cell_scores(
             scored=now.scored,
             conversations=conversations,
             unscored={},
-            **drawn.ends(lost, 0, conversations=conversations, estimate=value),
+            **drawn.ends(
+                lost,
+                0,
+                conversations=conversations,
+                estimate=value,
+                scale=scale_of(column.unit, difference=True),
+            ),
         )
 
     drops = [drop(position, first) for position, first in enumerate(firsts)]

@@ -42,7 +42,7 @@ class StudySettings:
     resamples: int = 1000
     seed: int = 0
     confidence: float = 0.95
-    method: IntervalMethod = "percentile"
+    method: IntervalMethod = "t"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ class ColumnMean:
     value: float | None
     low: float | None
     high: float | None
-    """The percentile interval from a bootstrap over rows."""
+    """The t interval, Wilson's for shares, over rows."""
     scored: int
     unscored: Mapping[str, int]
     """Rows without a value, by reason."""
@@ -154,7 +154,9 @@ def _mean(column: ScoredColumn, resamples: int, seed: int) -> ColumnMean:
     value = fmean(known) if known else None
     weights = cluster_weights(len(known), resamples=resamples, seed=seed)
     resampled = resampled_means(np.array(known).reshape(-1, 1), np.ones((len(known), 1)), weights)[:, 0]
-    ends = interval(resampled, method="percentile", confidence=0.95, conversations=len(known), estimate=value)
+    ends = interval(
+        resampled, method="t", confidence=0.95, conversations=len(known), estimate=value, scale="share"
+    )
     return ColumnMean(
         name=column.name,
         value=value,

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from replay.report.columns import column, score_cells
 from replay.report.printing import put_signatures, put_table, section
+from replay.statistics.interval import METHOD_NAMES
 from replay.tables.scoring.evaluation_file import Evaluation
 
 
@@ -33,5 +34,5 @@ def _notes(evaluation: Evaluation) -> list[str]:
         for reason, count in one.unscored.items()
     ]
     left_out = [f"left out: {', '.join(names)} ({reason})." for reason, names in reasons.items()]
-    brackets = "in brackets: 95 % interval, percentile bootstrap over rows."
+    brackets = f"in brackets: 95 % interval, {METHOD_NAMES['t']} over rows."
     return [*evaluation.notes, *unscored, *left_out, *([brackets] if evaluation.means else [])]

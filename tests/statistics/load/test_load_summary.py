@@ -433,7 +433,7 @@ def test_a_drop_is_paired_so_that_equal_levels_have_none_whatever_is_resampled(t
         tmp_path, [(at, f"c{n}", at, 1, value) for at in (0, 1) for n, value in enumerate(values)]
     )
     drop = summary_of(folder, {"f1": f1()}).levels[1].groups[0].total.score_drops["f1"]
-    assert (drop.value, drop.low, drop.high) == (0.0, 0.0, 0.0)
+    assert (drop.value, drop.no_interval) == (0.0, "every conversation gives the same value")
 
 
 def test_turns_that_no_scorer_looked_at_are_unscored(tmp_path):
