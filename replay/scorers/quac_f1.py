@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, normalize
-from replay.scorers.reference_score import ReferenceScore, Texts, each, mean
+from replay.scorers.reference_score import AnswerScore, ReferenceScore, Texts, each, mean
 from replay.scorers.resampling import resampled_shares, resampled_sums
 from replay.scorers.scorer import Unscored
 from replay.scorers.token_f1 import bag_f1
@@ -37,14 +37,14 @@ MIN_HUMAN_F1 = 0.4
 """The script's default."""
 
 
-def leave_one_out_f1(answer: str, references: Sequence[str]) -> float:
+def leave_one_out(score: AnswerScore, answer: str, references: Sequence[str]) -> float:
     """
-    Mean over left-out references of the best F1 against the others, in [0, 1]; of one, its F1.
+    Mean over left-out references of the best score against the others, in [0, 1]; of one, its score.
 
-    ``leave_one_out_f1("in Paris", ["in Paris", "Paris", "the city"])``: with F1 of 1, 2/3 and 0 the best
-    of the others are 2/3, 1 and 1, so 8/9.
+    ``leave_one_out(published_f1, "in Paris", ["in Paris", "Paris", "the city"])``: with F1 of 1, 2/3 and 0
+    the best of the others are 2/3, 1 and 1, so 8/9.
     """
-    scores = [_f1(answer, reference) for reference in references]
+    scores = [score(answer, [reference]) for reference in references]
     if len(scores) == 1:
         return scores[0]
     return mean(max((*scores[:left], *scores[left + 1 :])) for left in range(len(scores)))
@@ -59,20 +59,24 @@ def human_f1(references: Sequence[str]) -> float:
     if len(references) == 1:
         return 1.0
     return mean(
-        max(_f1(one, other) for right, other in enumerate(references) if right != left)
+        published_f1(one, [*references[:left], *references[left + 1 :]])
         for left, one in enumerate(references)
     )
 
 
-def _f1(answer: str, reference: str) -> float:
-    return bag_f1(normalize(answer).split(), normalize(reference).split())
+def published_f1(answer: str, references: Sequence[str]) -> float:
+    """Best F1 of words against any reference, in [0, 1]; words as in the scripts, whatever the language."""
+    predicted = normalize(answer).split()
+    return max(bag_f1(predicted, normalize(reference).split()) for reference in references)
 
 
 def _scores(
     min_human_f1: float, held_against_people: bool, texts: Sequence[Texts], declining: Sequence[str]
 ) -> list[float | Unscored]:
     scores: list[float | Unscored] = []
-    for (_, references), f1 in zip(texts, each(leave_one_out_f1)(texts, declining), strict=True):
+    for (_, references), f1 in zip(
+        texts, each(partial(leave_one_out, published_f1))(texts, declining), strict=True
+    ):
         people = human_f1(references)
         if isinstance(f1, Unscored) or people < min_human_f1:
             scores.append(Unscored(reason=f"human F1 below {min_human_f1:g}"))

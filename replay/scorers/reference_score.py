@@ -24,7 +24,7 @@ from replay.scorers.neural_extra import check_neural
 from replay.scorers.scorer import SHARE, Unscored
 
 Texts = tuple[str, tuple[str, ...]]
-"""An answer, and the references that QuAC's rule leaves; any of them may decline."""
+"""An answer, and the references that QuAC's rule leaves, or all; any of them may decline."""
 
 TextsScores = Callable[[Sequence[Texts], Sequence[str]], Sequence[float | Unscored]]
 """Takes texts and the patterns of those that decline; gives a number for each, or why there is none."""
@@ -48,8 +48,10 @@ class ReferenceScore:
     unit: str = SHARE
     needs: tuple[str, ...] = ()
     """Modules of the extra ``neural`` that *score* imports."""
+    all_references: bool = False
+    """Give *score* every reference, in the place of those that QuAC's rule leaves."""
     answerable_only: bool = False
-    """Leave out questions whose references decline."""
+    """Leave out questions that count as unanswerable by QuAC's rule."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER, beside CANNOTANSWER itself."""
 
@@ -70,7 +72,9 @@ class ReferenceScore:
         Raises:
             PluginError: the metric needs an extra or a model that is not to be had.
         """
-        found = [texts_of(record, self.declining, self.answerable_only) for record in records]
+        found = [
+            texts_of(record, self.declining, self.answerable_only, self.all_references) for record in records
+        ]
         scores = iter(self.score([one for one in found if not isinstance(one, Unscored)], self.declining))
         return [one if isinstance(one, Unscored) else next(scores) for one in found]
 
@@ -129,11 +133,17 @@ def declined_score(answer: str, references: Sequence[str], declining: Sequence[s
     return float(answer_declines and references_decline) if answer_declines or references_decline else None
 
 
-def texts_of(record: TurnRecord, declining: Sequence[str], answerable_only: bool = False) -> Texts | Unscored:
+def texts_of(
+    record: TurnRecord,
+    declining: Sequence[str],
+    answerable_only: bool = False,
+    all_references: bool = False,
+) -> Texts | Unscored:
     """
     The texts to compare, or why the record has no score.
 
-    With *answerable_only* a question that counts as unanswerable has none either.
+    With *answerable_only* a question that counts as unanswerable has none either; with *all_references*
+    those that decline stay beside the others.
     """
     if (why := why_unscored(record)) is not None:
         return why
@@ -141,7 +151,7 @@ def texts_of(record: TurnRecord, declining: Sequence[str], answerable_only: bool
     references = quac_references(record.gold_answers, declining)
     if answerable_only and references == (CANNOT_ANSWER,):
         return Unscored(reason="unanswerable question")
-    return record.answer, references
+    return record.answer, record.gold_answers if all_references else references
 
 
 def why_unscored(record: TurnRecord) -> Unscored | None:

@@ -7,6 +7,7 @@ import pytest
 from replay.scorers.bertscore import bertscore
 from replay.scorers.bleu1 import bleu1
 from replay.scorers.bleu4 import Bleu4
+from replay.scorers.coqa import coqa_em, coqa_f1
 from replay.scorers.coverage import coverage
 from replay.scorers.exact_match import em
 from replay.scorers.fuzzy import fuzzy
@@ -20,8 +21,8 @@ from replay.scorers.token_f1 import f1
 from tests.scorers.turns import turn
 
 FACTORIES = [
-    bertscore, bleu1, Bleu4, coverage, em, fuzzy, heq_d, heq_q, quac_f1, rouge_l, sentence_bleu,
-    similarity, f1, rouge1, rouge2,
+    bertscore, bleu1, Bleu4, coqa_em, coqa_f1, coverage, em, fuzzy, heq_d, heq_q, quac_f1, rouge_l,
+    sentence_bleu, similarity, f1, rouge1, rouge2,
 ]  # fmt: skip
 
 

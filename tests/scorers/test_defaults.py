@@ -12,6 +12,7 @@ from replay.scorers.bertscore import bertscore
 from replay.scorers.bertscore_model import BertModel
 from replay.scorers.bleu1 import bleu1
 from replay.scorers.bleu4 import Bleu4, sentence_counts
+from replay.scorers.coqa import coqa_em, coqa_f1
 from replay.scorers.coverage import coverage, sentences
 from replay.scorers.exact_match import em
 from replay.scorers.fuzzy import fuzzy
@@ -52,6 +53,7 @@ PROMPTS = {"prompt": None, "verification_prompt": None, "retry_prompt": None, "s
     ("made", "defaults"),
     [
         *((factory, ANSWERS) for factory in (em, f1, sentence_bleu)),
+        *((factory, {**ANSWERS, "declining": ()}) for factory in (coqa_em, coqa_f1)),
         (bleu1, {"tokens": "plain", **ANSWERS}),
         *((factory, WORDS) for factory in (rouge1, rouge2)),
         (rouge_l, {"beta": 1.0, **WORDS}),
@@ -81,7 +83,7 @@ PROMPTS = {"prompt": None, "verification_prompt": None, "retry_prompt": None, "s
         (similarity, {"model": MINILM, **MODEL}),
         (BertModel.score, {"idf_references": None, "batch_size": 64}),
         (SentenceModel.cosines, {"batch_size": 64}),
-        (ReferenceScore, {"unit": "share", "needs": (), **ANSWERS}),
+        (ReferenceScore, {"all_references": False, "unit": "share", "needs": (), **ANSWERS}),
         (CorrectnessJudge, {}),
         (FactualJudge, {"threshold": 0.8, "ask": "always"}),
         (ClaimsJudge, {"response_format": "none", "tries": 3}),
