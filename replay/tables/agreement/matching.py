@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from replay.core.errors import InputError
@@ -85,10 +85,11 @@ def criterion_pairs(
     """
     Which score is held against which criterion of the people.
 
-    With *against* every score is held against it. Otherwise scores are held against the criterion of
-    the same name, and ``mean``, where several names agree and no score is called ``overall``, against
-    the people's ``overall``; if no name agrees, every score is held against ``overall``, or against the
-    only criterion there is.
+    With *against* every score is held against it. Otherwise a score is held against the criterion of the
+    same name, a judge's against that of its criterion (``geval.naturalness`` against ``naturalness``),
+    and all others, such as a judge's ``mean``, against ``overall``, or against the only criterion there
+    is. Where several have a criterion of their own and none is called ``mean`` or ``overall``, the mean
+    of those is held against the people's ``overall``.
 
     Raises:
         InputError: a name isn't there, or it isn't clear what to hold the scores against.
@@ -102,19 +103,25 @@ def criterion_pairs(
         if _plain(against) not in known:
             raise _unknown(against, human.criteria, human.source)
         return [(name, known[_plain(against)]) for name in names]
-    same = [(name, known[_plain(name)]) for name in names if _plain(name) in known]
-    if same:
-        single = [pair for pair in same if _plain(pair[0]) != OVERALL]
-        if OVERALL in known and len(single) > 1 and len(single) == len(same) and not score:
-            same.append((MEAN, known[OVERALL]))
-        return same
+    own = {name: known[key] for name in names if (key := _own_name(name, known))}
     target = known.get(OVERALL) or (human.criteria[0] if len(human.criteria) == 1 else None)
-    if target is None:
+    if target is None and not own:
         raise InputError(
             f"no score of {scores.source} ({', '.join(scores.criteria)}) is called like a criterion of "
             f"{human.source} ({', '.join(human.criteria)}); say which one to compare with: --against NAME"
         )
-    return [(name, target) for name in names]
+    found = [(name, own.get(name, target)) for name in names]
+    pairs = [(name, criterion) for name, criterion in found if criterion is not None]
+    given = {_plain(name).rpartition(".")[2] for name in names}
+    if OVERALL in known and len(own) > 1 and not score and not given & {MEAN, OVERALL}:
+        pairs.append((MEAN, known[OVERALL]))
+    return pairs
+
+
+def _own_name(score: str, known: Collection[str]) -> str | None:
+    """What people's criterion of the same name is called in *known*."""
+    plain = _plain(score)
+    return next((name for name in (plain, plain.rpartition(".")[2]) if name in known), None)
 
 
 def _unknown(name: str, known: Sequence[str], source: str) -> InputError:

@@ -24,7 +24,7 @@ from replay.statistics.rater_agreement import (
 )
 from replay.statistics.undefined import Undefined, defined
 from replay.tables.agreement.items import ItemSet, RatedItem
-from replay.tables.agreement.matching import MEAN, Matched, criterion_pairs, match_items
+from replay.tables.agreement.matching import MEAN, OVERALL, Matched, criterion_pairs, match_items
 
 Range = tuple[float, float]
 
@@ -162,7 +162,7 @@ def agreement_study(
     """
     matched = match_items(scores, human, settings.level)
     names = criterion_pairs(scores, human, score=score, against=against)
-    means = [name for name, _ in names if name != MEAN and name.lower() != "overall"]
+    means = [name for name, criterion in names if criterion.lower() != OVERALL]
     return AgreementStudy(
         scores=scores,
         human=human,

@@ -8,6 +8,7 @@ from replay.core.errors import DatasetError
 from replay.scorers.token_f1 import f1
 from replay.statistics.score_column import score_columns
 from replay.tables.agreement.reading import read_items, run_items
+from replay.tables.agreement.study import StudySettings, agreement_study
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
 
@@ -42,6 +43,28 @@ def test_fed_has_turns_and_dialogues_and_ratings_that_do_not_apply(tmp_path):
     assert dialogue.ratings["error recovery"] == (2, None, 0)
     assert dialogue.mean("error recovery") == 1
     assert dialogue.keys == {"id": "2", "system": "Human"}
+
+
+def test_feds_turns_belong_to_the_dialogue_that_they_are_the_beginning_of(tmp_path):
+    """Two systems may begin alike, and a turn of a dialogue that nobody rated stands on its own."""
+
+    def item(system, context, response=None):
+        more = {} if response is None else {"response": response}
+        return {"context": context, "system": system, "annotations": {"Overall": [1]}, **more}
+
+    rows = [
+        item("Meena", "User: Hi!", "System: Hello."),
+        item("Meena", "User: Hi!\nSystem: Hello.\nUser: Bye", "System: Bye."),
+        item("Meena", "User: Hi!\nSystem: Hello.\nUser: Bye\nSystem: Bye."),
+        item("Mitsuku", "User: Hi!", "System: Hello."),
+        item("Mitsuku", "User: Hi!\nSystem: Hello. How are you?"),
+        item("Meena", "User: Hi!\n", "System: Hello there."),
+    ]
+    found = read_items(write(tmp_path / "fed.json", rows), "ratings")
+
+    assert [one.group for one in found.items] == [f"dialogue {n}" for n in (1, 1, 1, 2, 3, 4)]
+    study = agreement_study(found, found, settings=StudySettings(resamples=0))
+    assert study.agreements[0].correlations["pearson"].clusters == 3  # of four turns
 
 
 def test_a_rating_that_is_neither_a_number_nor_not_applicable_is_an_error(tmp_path):

@@ -107,7 +107,7 @@ def test_equal_names_are_held_against_each_other_and_their_mean_against_overall(
     other = items("h", [({}, {"naturalness": 1.0, "coherence": 1.0, "overall": 1.0})])
 
     same = [("Naturalness", "naturalness"), ("coherence", "coherence")]
-    assert criterion_pairs(one, other) == [*same, ("mean", "overall")]
+    assert criterion_pairs(one, other) == [*same, ("other", "overall"), ("mean", "overall")]
     assert criterion_pairs(one, other, score=["coherence"]) == [("coherence", "coherence")]
     assert criterion_pairs(one, other, score=["other"]) == [("other", "overall")]
     assert criterion_pairs(one, other, against="overall")[2] == ("other", "overall")
@@ -115,6 +115,26 @@ def test_equal_names_are_held_against_each_other_and_their_mean_against_overall(
         criterion_pairs(one, other, against="overal")
     with pytest.raises(InputError, match="--against NAME"):
         criterion_pairs(items("s", [({}, {"f1": 1.0})]), items("h", [({}, {"a": 1.0, "b": 1.0})]))
+
+
+def test_a_judges_criterion_is_held_against_the_peoples_criterion_of_that_name():
+    """Two judges each have their own; what is called by no criterion is held against overall."""
+    columns = ["geval.naturalness", "geval(b).coherence", "geval.mean", "claims.f1", "f1"]
+    run = items("run", [({}, dict.fromkeys(columns, 1.0))])
+    human = items("h", [({}, {"Naturalness": 1.0, "coherence": 1.0, "Overall": 1.0})])
+
+    assert criterion_pairs(run, human) == [
+        ("geval.naturalness", "Naturalness"),
+        ("geval(b).coherence", "coherence"),
+        ("geval.mean", "Overall"),
+        ("claims.f1", "Overall"),
+        ("f1", "Overall"),
+    ]
+    without = items("h", [({}, {"naturalness": 1.0, "coherence": 1.0})])
+    assert criterion_pairs(run, without) == [
+        ("geval.naturalness", "naturalness"),
+        ("geval(b).coherence", "coherence"),
+    ]
 
 
 def test_the_mean_of_the_criteria_is_held_against_overall():
