@@ -138,7 +138,9 @@ class Answer:
                 f"no text in any frame; the last one: {shown}; check the path against it"
             )
         in_pieces = self._format.frames != 1 and self._format.join == "concatenate"
-        gaps = (round((later - earlier) * 10_000) for earlier, later in pairwise(self._moments))
+        # Rounded once and then subtracted, so that errors don't add up over an answer.
+        at_100us = [int(moment * 10_000) for moment in self._moments]
+        gaps = (later - earlier for earlier, later in pairwise(at_100us))
         times = WireTimes(
             sent=sent,
             # Waiting for more that never came is ours, so it is no part of the system's latency.

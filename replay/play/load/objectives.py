@@ -3,9 +3,10 @@ Service level objectives: what a system has to keep to at a load, and which asks
 
     slo: {ttft_p95_s: 0.5, latency_p99_s: 3, errors: 0.01, f1_drop: 0.05}
 
-- ``latency``, ``response``, ``ttft``, ``itl`` and ``tpot`` with a percentile and ``_s``: at most so many
-  seconds. Latency counts from sent, response from due (``replay.core.record.Timing``); ttft is the time to
-  the first token, itl the time between tokens, tpot an answer's time per token after the first.
+- ``latency``, ``response``, ``ttft``, ``itl``, ``tpot`` and ``tpot_done`` with a percentile and ``_s``: at
+  most so many seconds. Latency counts from sent, response from due (``replay.core.record.Timing``); ttft is
+  the time to the first token, itl the time between tokens, tpot an answer's time per token from its first to
+  its last one, tpot_done the same to its last byte.
 - ``errors``: at most this share of asks without an answer.
 - ``<scorer>_min``: a score of at least this; ``<scorer>_drop``: at most so much less than at the lowest
   level of the sweep. Both in the score's own unit (F1 from 0 to 1).
@@ -26,13 +27,13 @@ from typing import Any, Literal
 
 from replay.core.settings.faults import nearest
 
-TIMES = ("latency", "response", "ttft", "itl", "tpot")
-PER_ASK = ("latency", "response", "ttft", "tpot")
+TIMES = ("latency", "response", "ttft", "itl", "tpot", "tpot_done")
+PER_ASK = ("latency", "response", "ttft", "tpot", "tpot_done")
 """The times that every ask has one of; the times between tokens are many in one ask."""
 
-_TIME_KEY = re.compile(r"(?P<measure>[a-z]+)_p(?P<percentile>[0-9]{1,3}(?:\.[0-9]+)?)_s")
+_TIME_KEY = re.compile(r"(?P<measure>[a-z_]+)_p(?P<percentile>[0-9]{1,3}(?:\.[0-9]+)?)_s")
 _COMMON_PERCENTILES = ("50", "90", "95", "99", "99.9")
-_SHOWN = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT"}
+_SHOWN = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT", "tpot_done": "TPOT to done"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

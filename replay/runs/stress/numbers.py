@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.core.record import TOKEN_GAP_S
 from replay.play.load.histogram import DurationHistogram
 from replay.play.load.objectives import ask_limits_s, parse_objectives
 from replay.scorers.scorer import Scorer, unit_of
@@ -35,6 +36,7 @@ _KINDS: dict[str, Any] = {
     "scheduled_s": np.float64,
     "sent_s": np.float64,
     "first_token_s": np.float64,
+    "last_token_s": np.float64,
     "done_s": np.float64,
     "outcome": np.int8,
     "depth": np.int32,
@@ -195,6 +197,10 @@ class _Columns:
             "scheduled_s": scheduled,
             "sent_s": sent,
             "first_token_s": first_token,
+            "last_token_s": [
+                at + TOKEN_GAP_S * sum(found) if found else None
+                for at, found in zip(first_token, pieces, strict=True)
+            ],
             "done_s": done,
             "outcome": [_CODES[one] for one in outcome],
             "depth": depth,

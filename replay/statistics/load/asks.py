@@ -1,6 +1,6 @@
 """
 The asks of a load run as columns: what is known of each in a number or two, so that a million of them take
-some 60 MB.
+some 70 MB.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Asks:
     scheduled_s: Floats
     sent_s: Floats
     first_token_s: Floats
+    last_token_s: Floats
+    """NaN where the answer came in fewer than two pieces, too."""
     done_s: Floats
     outcome: Integers
     """Position in ``OUTCOMES``."""
@@ -87,9 +89,21 @@ class Asks:
 
     @property
     def tpot_s(self) -> Floats:
-        """Time per token after the first; NaN without a stream, or without a second token."""
-        after_the_first = np.where(self.tokens > 1, self.tokens - 1, np.nan)
-        return (self.done_s - self.first_token_s) / after_the_first
+        """
+        Time per token after the first, to the last one; NaN without a stream, or without a second token.
+
+        What comes behind the last token (usage, an end mark, a connection that closes late) is no part of it.
+        """
+        return (self.last_token_s - self.first_token_s) / self._after_the_first
+
+    @property
+    def tpot_done_s(self) -> Floats:
+        """The same to the last byte."""
+        return (self.done_s - self.first_token_s) / self._after_the_first
+
+    @property
+    def _after_the_first(self) -> Floats:
+        return np.where(self.tokens > 1, self.tokens - 1, np.nan)
 
 
 class ConversationOrder:

@@ -68,7 +68,9 @@ class LoadCell:
     inter_token: Percentiles | None = None
     """Between the pieces of an answer, all pieces of all answers alike."""
     time_per_token: Percentiles | None = None
-    """Of each answer: its time per token after the first."""
+    """Of each answer: its time per token after the first, to the last one."""
+    time_per_token_to_done: Percentiles | None = None
+    """The same to the last byte."""
     scores: Mapping[str, Estimate] = field(default_factory=dict)
     score_drops: Mapping[str, Estimate] = field(default_factory=dict)
     """How much less each score is than at the first level; conversations resampled alike for both."""
@@ -105,7 +107,7 @@ class AnswerTimes:
         self._histogram = histogram
 
     def of(self, measure: str) -> Durations:
-        """``latency``, ``response``, ``ttft``, ``itl`` (between tokens) or ``tpot`` (per token)."""
+        """``latency``, ``response``, ``ttft``, ``itl`` (between tokens), ``tpot`` or ``tpot_done``."""
         if measure == "itl":
             counted: Counter[int] = Counter()
             for one in self._gaps:
@@ -153,6 +155,7 @@ def load_cell(
         ttft=percentiles(times.of("ttft")),
         inter_token=percentiles(times.of("itl")),
         time_per_token=percentiles(times.of("tpot")),
+        time_per_token_to_done=percentiles(times.of("tpot_done")),
         scores=scores or {},
         score_drops=score_drops or {},
     )

@@ -221,7 +221,7 @@ def goodput(
     for measure, limit_s in limits_s.items():
         durations_s: Floats = getattr(picked, f"{measure}_s")
         within = durations_s <= limit_s
-        good &= within | np.isnan(durations_s) if measure == "tpot" else within
+        good &= within | np.isnan(durations_s) if measure.startswith("tpot") else within
     count = int(good.sum())
     length = level.measured_s
     return Goodput(

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +30,10 @@ from replay import (
 )
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
+from replay_adapters.http.redaction import Secrets
 from replay_adapters.websocket.adapter import WebSocketAdapter
+from replay_adapters.websocket.client import Frame
+from replay_adapters.websocket.frame_format import Answer
 from tests.adapters.servers import answering, playing, unused_address
 from tests.waiting import PATIENCE_S
 
@@ -534,3 +538,29 @@ def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
 ) -> None:
     with pytest.raises(ScenarioError, match=said):
         build(WebSocketAdapter, {"url": "ws://h/", "send": {}, "answer": "a"} | settings, folder=tmp_path)
+
+
+def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last() -> None:
+    """However short each is."""
+
+    class Everywhere:
+        expression = "@"
+
+        def holds(self, frame: Frame, value: Any) -> bool:
+            return True
+
+        def find(self, frame: Frame, value: Any) -> Any:
+            return value
+
+        def passages(self, frame: Frame, value: Any) -> tuple[()]:
+            return ()
+
+    paths = {name: Everywhere() for name in ("answer", "until", "passages")}
+    frame_format: Any = SimpleNamespace(max_reply_bytes=1000, frames=None, join="concatenate", paths=paths)
+    answer = Answer(frame_format)
+    for number in range(301):
+        answer.add(Frame(place="x", text="a", at=1 + number * 0.00006, secrets=Secrets({})), "a")
+
+    times = answer.reply(0.5, "x").times
+    assert times is not None
+    assert sum(times.token_gaps_100us) == pytest.approx(180, abs=1)

@@ -85,6 +85,31 @@ async def test_a_stream_that_drips_shows_every_token_and_is_given_up_at_the_dead
         assert record.timing.latency_s >= 2
 
 
+async def test_usage_that_comes_late_takes_no_time_of_a_token(tmp_path):
+    """Ten tokens and, 0.2 s behind them, their count and the end."""
+
+    async def late(body: Body, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM + b"".join(chunk(delta(f"{number} ")) for number in range(10)))
+        await writer.drain()
+        await takes(0.2)
+        usage = {"prompt_tokens": 3, "completion_tokens": 10}
+        writer.write(chunk(delta(None, "stop")) + chunk(event({"choices": [], "usage": usage})) + END)
+        await writer.drain()
+
+    server = Server(late)
+    async with server.running() as address:
+        run = await play(
+            tmp_path, {"concurrency": 1, "turns": 3}, address=address, talks=ONE, settings={"stream": True}
+        )
+    summary = run.load_summary(resamples=0)
+    assert summary is not None
+    total = summary.levels[0].total
+    assert total.time_per_token is not None
+    assert total.time_per_token_to_done is not None
+    assert total.time_per_token_to_done.p50_s >= 0.2 / 9
+    assert total.time_per_token.p50_s <= total.time_per_token_to_done.p50_s - 0.19 / 9
+
+
 async def test_failures_are_counted_by_kind_with_the_first_of_each(tmp_path):
     async def differently(body: Body, writer: asyncio.StreamWriter) -> None:
         match len(server.asked) % 5:

@@ -86,13 +86,28 @@ def test_counted_durations_have_the_percentiles_of_the_list(count):
 
 def test_time_per_token_leaves_the_first_token_out(tmp_path):
     records = [
-        ask(0.0, 1.0, conversation="a", ttft_s=0.2, tokens=5),
+        ask(0.0, 1.0, conversation="a", ttft_s=0.2, tokens=5, gaps=(1000, 3000)),
         ask(1.0, 1.0, conversation="b", ttft_s=0.4, tokens=1),
         ask(2.0, 1.0, conversation="c", tokens=9),
+        # All of its tokens came at once: nothing says how long one takes.
+        ask(3.0, 0.7, conversation="d", ttft_s=0.4, tokens=4),
     ]
     total = summarised(tmp_path, records).levels[0].total
-    assert total.time_per_token.count == 1
-    assert total.time_per_token.max_s == pytest.approx(0.8 / 4)
+    assert (total.time_per_token.count, total.time_per_token.max_s) == (1, pytest.approx(0.4 / 4))
+    assert total.time_per_token_to_done.count == 2
+    assert total.time_per_token_to_done.max_s == pytest.approx(0.8 / 4)
+
+
+def test_an_end_that_comes_late_takes_no_time_of_a_token(tmp_path):
+    """Ten tokens 20 ms apart, and the usage with the end mark 200 ms behind them."""
+    late = ask(0.0, 0.1 + 9 * 0.02 + 0.2, ttft_s=0.1, tokens=10, gaps=[200] * 9)
+    slo = {"tpot_p95_s": 0.03, "tpot_done_p95_s": 0.03}
+    for chosen, good in ((slo, 0), ({"tpot_p95_s": 0.03}, 1), ({"tpot_done_p95_s": 0.03}, 0)):
+        (tmp_path / str(chosen)).mkdir()
+        found = summarised(tmp_path / str(chosen), [late], load={"slo": chosen}).levels[0]
+        assert found.goodput.good == good
+    assert found.total.time_per_token.p50_s == pytest.approx(0.02)
+    assert found.total.time_per_token_to_done.p50_s == pytest.approx(0.02 + 0.2 / 9)
 
 
 def test_failures_are_counted_and_have_no_part_in_durations(tmp_path):
@@ -220,7 +235,7 @@ def test_goodput_counts_the_asks_that_meet_every_goal_as_the_goals_say(tmp_path)
         ask(3, 1.1, conversation="slow", ttft_s=0.2, tokens=20),
         ask(4, 0.9, conversation="late token", ttft_s=0.31, tokens=20),
         ask(5, 0.9, conversation="no stream"),
-        ask(6, 0.9, conversation="slow tokens", ttft_s=0.2, tokens=4),
+        ask(6, 0.9, conversation="slow tokens", ttft_s=0.2, tokens=4, gaps=(6000,)),
         ask(7, 0.5, conversation="failed", ttft_s=0.1, tokens=20, outcome="cut-off"),
     ]
     found = summarised(tmp_path, records, load={"slo": slo}).levels[0].goodput

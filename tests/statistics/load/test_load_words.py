@@ -181,6 +181,7 @@ def some_asks(count: int = 0, **columns: Any) -> Asks:
         "scheduled_s": moments,
         "sent_s": moments,
         "first_token_s": moments + 0.5,
+        "last_token_s": moments + 0.9,
         "done_s": moments + 1.0,
         "outcome": np.zeros(count, dtype=np.int64),
         "depth": np.arange(1, count + 1),
