@@ -41,6 +41,9 @@ class Poll:
     url_from: str | None = None
     """JMESPath of the job's address in the reply to its submission. Without either it is the ``Location``
     header of that reply."""
+    result_url: str | None = None
+    """Template of the address where a job that is done has its answer, where that isn't its own; it knows
+    ``{{submitted}}`` too."""
     failed: str | None = None
     """JMESPath that is true, or says why, in the reply of a job that failed."""
     every_s: float | None = None
@@ -57,7 +60,7 @@ class Poller:
         Raises:
             ValueError: a setting is wrong.
         """
-        for name in ("until", "failed", "every_s"):
+        for name in ("until", "failed", "every_s", "result_url"):
             if streams and getattr(settings, name) is not None:
                 raise ValueError(
                     f"poll.{name}: a job's stream is read once; leave it out, or leave out stream"
@@ -75,7 +78,9 @@ class Poller:
         self._failed = ReplyPath(settings.failed or None, "poll.failed")
         self._url_from = ReplyPath(settings.url_from or None, "poll.url_from")
         self._url = TextTemplate(settings.url) if settings.url else None
-        check_variables(settings.url, "poll.url", more=("submitted",))
+        self._result_url = TextTemplate(settings.result_url) if settings.result_url else None
+        for name in ("url", "result_url"):
+            check_variables(getattr(settings, name), f"poll.{name}", more=("submitted",))
 
     async def answered(
         self, submitted: HttpReply, address: str, variables: Mapping[str, Any], get: Get
@@ -111,7 +116,9 @@ class Poller:
                 url = self._address(submitted, first, address, variables)
             reply = await self._next(url, get, _after(reply))
             value = reply.json()
-        return reply
+        if self._result_url is None:
+            return reply
+        return await get(_filled_in(self._result_url, "poll.result_url", submitted, first, variables))
 
     def _is_done(self, reply: HttpReply, value: Any) -> bool:
         """
@@ -148,12 +155,7 @@ class Poller:
             AdapterError: the reply doesn't say where the job is, or leads elsewhere.
         """
         if self._url is not None:
-            try:
-                return self._url.render({**variables, "submitted": value})
-            except ValueError as error:
-                raise reply.unusable(
-                    f", but poll.url can't be made of it ({error})", "check the template against this reply"
-                ) from error
+            return _filled_in(self._url, "poll.url", reply, value, variables)
         if self._url_from.expression is not None:
             found = self._url_from.text(reply, value)
         else:
@@ -173,6 +175,21 @@ class Poller:
                 status=reply.status,
             )
         return url
+
+
+def _filled_in(
+    template: TextTemplate, setting: str, submitted: HttpReply, value: Any, variables: Mapping[str, Any]
+) -> str:
+    """
+    Raises:
+        AdapterReplyError: *template* wants something that *value*, the reply to the submission, hasn't.
+    """
+    try:
+        return template.render({**variables, "submitted": value})
+    except ValueError as error:
+        raise submitted.unusable(
+            f", but {setting} can't be made of it ({error})", "check the template against this reply"
+        ) from error
 
 
 def _after(reply: HttpReply) -> float:

@@ -152,6 +152,12 @@ async def test_a_single_failing_poll_is_passed_over() -> None:
         ([(202, {"at": 7})], {"url_from": "where"}, AdapterReplyError, "poll.url_from"),
         ([(202, {})], {"url": "http://h/{{submitted.id}}"}, AdapterReplyError, "poll.url can't be made"),
         ([STARTED, (200, {"done": True})], {}, AdapterReplyError, 'answer "text" gives nothing'),
+        (
+            [DONE],
+            {"result_url": "http://h/{{submitted.id}}"},
+            AdapterReplyError,
+            "poll.result_url can't be made",
+        ),
     ],
 )
 async def test_what_went_wrong_is_told(
@@ -159,6 +165,29 @@ async def test_what_went_wrong_is_told(
 ) -> None:
     with pytest.raises(kind, match=says):
         await _ask(*answers, poll=poll)
+
+
+async def test_an_answer_may_stand_elsewhere_than_its_job() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        paths.append(request.path)
+        said = {"/jobs": {"id": 7}, "/jobs/7": {"done": True}, "/answers/7": {"text": "Yes."}}
+        return web.json_response(said[request.path])
+
+    paths: list[str] = []
+    async with answering(handler) as address:
+        poll = Poll(
+            url=address + "/jobs/{{submitted.id}}",
+            until="done",
+            result_url=address + "/answers/{{submitted.id}}",
+            every_s=EVERY_S,
+        )
+        async with (
+            HttpAdapter(url=f"{address}/jobs", answer="text", poll=poll) as adapter,
+            adapter.session(Conversation(id="c", turns=())) as session,
+        ):
+            assert (await session.ask(ChatRequest(question="Q?", history=(), depth=1))).text == "Yes."
+
+    assert paths == ["/jobs", "/jobs/7", "/answers/7"]
 
 
 async def test_a_server_that_is_gone_when_polled_is_a_failed_connection() -> None:
@@ -175,6 +204,8 @@ async def test_a_server_that_is_gone_when_polled_is_a_failed_connection() -> Non
         ({"poll": {"until": "a", "every_s": 0}}, r"poll\.every_s 0 is not"),
         ({"poll": {"until": "a", "url": "u", "url_from": "b"}}, "both url and url_from"),
         ({"poll": {"until": "a", "url": "{{submited.id}}"}}, 'did you mean "submitted"'),
+        ({"poll": {"until": "a", "result_url": "{{sbmitted.id}}"}}, r"poll\.result_url: there is no variable"),
+        ({"poll": {"result_url": "u"}, "stream": "sse", "piece": "p"}, r"poll\.result_url: a job's stream is"),
         (
             {"poll": {"until": "a"}, "stream": "sse", "piece": "p"},
             r"poll\.until: a job's stream is read once",

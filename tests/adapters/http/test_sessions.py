@@ -1,14 +1,8 @@
-"""
-The ``http`` adapter with ``open`` and ``close``: sessions that are made, and ended, by requests of their own.
-
-One server speaks OpenAI's Assistants API, streamed
-(https://platform.openai.com/docs/api-reference/assistants-streaming), the other that of LangGraph's threads.
-"""
+"""The ``http`` adapter with ``open`` and ``close``: sessions made, and ended, by requests of their own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -29,140 +23,14 @@ from replay import (
 from replay.core.asking.patience import Patience, PatientAsker
 from replay.core.settings.plugins import build
 from replay.play.load.host_consent import hosts_to_confirm
-from replay.testing import FAIL, HANG, AdapterContract
+from replay.testing import HANG
 from replay_adapters.http import session as session_module
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.request import SessionRequest
-from tests.adapters.servers import answering, event, running, streamed, unused_address
+from tests.adapters.servers import answering, unused_address
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)
-
-
-class Threads:
-    """Threads with runs in them, of which each adds a question and its answer."""
-
-    def __init__(self) -> None:
-        self.threads: dict[str, list[str]] = {}
-        self.opened = 0
-
-    def app(self, root: str) -> web.Application:
-        app = web.Application()
-        app.router.add_post(f"{root}/threads", self.create)
-        app.router.add_post(f"{root}/threads/{{id}}/runs", self.assistants_run)
-        app.router.add_post(f"{root}/threads/{{id}}/runs/wait", self.langgraph_run)
-        app.router.add_delete(f"{root}/threads/{{id}}", self.delete)
-        return app
-
-    async def create(self, request: web.Request) -> web.Response:
-        of = (await request.json())["metadata"]["of"]
-        self.opened += 1
-        id = f"thread_{self.opened}"
-        self.threads[id] = [of]
-        return web.json_response({"id": id, "thread_id": id, "object": "thread"})
-
-    async def delete(self, request: web.Request) -> web.Response:
-        self.threads.pop(request.match_info["id"])
-        return web.Response(status=204)
-
-    async def _answer(self, request: web.Request, question: str) -> tuple[str, str]:
-        asked = self.threads[request.match_info["id"]]
-        if question == HANG:
-            await asyncio.Event().wait()
-        if question == FAIL:
-            raise web.HTTPUnprocessableEntity
-        asked.append(question)
-        return f"{asked[0]}: ", f"{len(asked) - 2} before"
-
-    async def assistants_run(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        assert body["stream"] is True
-        pieces = await self._answer(request, body["additional_messages"][0]["content"])
-        deltas = [{"delta": {"content": [{"type": "text", "text": {"value": text}}]}} for text in pieces]
-        return await streamed(
-            request,
-            event({"id": "run_1", "status": "queued"}, "thread.run.created"),
-            *(event(delta, "thread.message.delta") for delta in deltas),
-            event({"id": "run_1", "status": "completed"}, "thread.run.completed"),
-            event("[DONE]", "done"),
-        )
-
-    async def langgraph_run(self, request: web.Request) -> web.StreamResponse:
-        given = (await request.json())["input"]["messages"][0]
-        text = "".join(await self._answer(request, given["content"]))
-        return web.json_response({"messages": [given, {"type": "ai", "content": text}]})
-
-
-def _opening(address: str, id: str) -> dict[str, Any]:
-    threads = f"{address}/threads"
-    return {
-        "open": SessionRequest(url=threads, body={"metadata": {"of": "{{conversation.id}}"}}),
-        "session_id": id,
-        "close": SessionRequest(url=threads + "/{{session_id}}"),
-    }
-
-
-def assistants(address: str) -> HttpAdapter:
-    return HttpAdapter(
-        url=f"{address}/v1/threads/{{{{session_id}}}}/runs",
-        body={
-            "assistant_id": "museum",
-            "stream": True,
-            "additional_messages": [{"role": "user", "content": "{{question}}"}],
-        },
-        stream="sse-named",
-        piece="event == 'thread.message.delta' && data.delta.content[0].text.value",
-        until="event == 'thread.run.completed'",
-        error="contains(['error', 'thread.run.failed'], event) && data",
-        **_opening(f"{address}/v1", "id"),
-    )
-
-
-def langgraph(address: str) -> HttpAdapter:
-    return HttpAdapter(
-        url=f"{address}/threads/{{{{session_id}}}}/runs/wait",
-        body={"assistant_id": "museum", "input": {"messages": [{"role": "user", "content": "{{question}}"}]}},
-        answer="messages[-1].content",
-        **_opening(address, "thread_id"),
-    )
-
-
-class TestAssistants(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        async with running(Threads().app("/v1")) as address:
-            yield assistants(address)
-
-
-class TestLangGraph(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        async with running(Threads().app("")) as address:
-            yield langgraph(address)
-
-
-async def test_a_session_is_opened_once_and_closed_at_its_end() -> None:
-    server = Threads()
-    async with running(server.app("")) as address, langgraph(address) as adapter:
-        async with adapter.session(TALK) as session:
-            assert server.opened == 0  # with the first question, whose deadline and retries count for it
-            for before in range(3):
-                assert (await session.ask(REQUEST)).text == f"c: {before} before"
-            assert len(server.threads) == 1
-        assert not server.threads
-        async with adapter.session(TALK):
-            pass
-    assert server.opened == 1
-
-
-async def test_a_session_is_closed_after_a_failed_question_too() -> None:
-    server = Threads()
-    async with running(server.app("")) as address, langgraph(address) as adapter:
-        async with adapter.session(TALK) as session:
-            with pytest.raises(AdapterRefusedError):
-                await session.ask(ChatRequest(question=FAIL, history=(), depth=1))
-            assert server.threads
-        assert not server.threads
 
 
 class Server:
