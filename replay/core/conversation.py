@@ -59,7 +59,10 @@ class Conversation:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else the data set says of the conversation; JSON values."""
     asked_from: int = 1
-    """Depth of the first turn that is asked; those before it are shown as they were recorded."""
+    """
+    Depth of the first turn that is asked; those before it are shown as they were recorded. What a run
+    sets where ``data.ask`` is ``last``; no file says it.
+    """
 
     @property
     def asked_depths(self) -> range:

@@ -161,7 +161,7 @@ class Rerun:
     def _stretch(play: Play, records: Sequence[TurnRecord], first: int, last: int) -> Play:
         """The turns *first* to *last* alone; what a failure kept from being asked after them as well."""
         conversation = play.conversation
-        if last < records[-1].depth:
+        if last < len(records):
             conversation = replace(conversation, turns=conversation.turns[:last])
         return replace(play, conversation=conversation, records=_before(records, first))
 

@@ -206,10 +206,16 @@ class PartBuilder:
             if getattr(data, key):
                 self.fault(f"data.{key}", "conversations from memory are in no format; leave it out")
         try:
-            return tuple(recalled(str(data.path)))
+            conversations = tuple(recalled(str(data.path)))
         except PluginError as error:
             self.fault("data.path", str(error))
             return None
+        for index, conversation in enumerate(conversations):
+            if conversation.asked_from != 1:
+                self.fault(
+                    f"data.path[{index}]", "has asked_from; a run asks the last turn alone by data.ask: last"
+                )
+        return conversations
 
     def paths(self, data: DataSection) -> tuple[Path, ...]:
         if is_in_memory(data.path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import pytest
@@ -181,6 +181,18 @@ PROMPTED = Conversation(
         Turn(id="4", question="Where?", gold_answers=("Here.",), system_prompts=("Be quick.",)),
     ),
 )
+
+
+async def test_turns_before_the_first_that_is_asked_are_shown_as_recorded():
+    talk = replace(PROMPTED, asked_from=3)
+    system = Fake("c", "d")
+    records = await play(system, LastTwo(), talk)
+
+    assert [record.depth for record in records] == [3, 4]
+    assert [e.answer for e in system.requests[0].history] == ["Me."]
+    assert [e.answer for e in system.requests[1].history] == ["Me.", "c"]
+    assert is_over(talk, records, "stop")
+    assert not is_over(talk, records[:1], "stop")
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,10 @@ async def test_conversations_that_cannot_be_played_are_named_or_skipped(tmp_path
     [
         ({"data": [TALKS[0], {"id": "b"}]}, "data[1]  is a dict, not a replay.Conversation"),
         ({"data": []}, "is empty; there is no conversation to play"),
+        (
+            {"data": [Conversation(id="c", turns=TALKS[0].turns, asked_from=2)]},
+            "has asked_from; a run asks the last turn alone by data.ask: last",
+        ),
         ({"data": 5}, "data[0]  is a int, not a replay.Conversation"),
         ({"data": {"path": TALKS, "format": "native"}}, "conversations from memory are in no format"),
         ({"systems": [{"name": "s", "adapter": "python", "settings": {"target": 5}}]}, "5"),
