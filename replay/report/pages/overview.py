@@ -89,6 +89,7 @@ class Overview:
 def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
     """What was run and how it went, from counts alone."""
     rows = browser.outcomes()
+    failures = tuple(row for row in rows if _failed(row))
     file = _scenario(run)
     fact = browser.fact
     about = [
@@ -107,10 +108,10 @@ def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
         state=state,
         counted=tuple(_counted(browser.progress(), browser.recorded_turns(), rows)),
         about=tuple(about),
-        failures=tuple(row for row in rows if _failed(row)),
+        failures=failures,
         reasons=tuple(
             ShownReason(one.turns, one.outcome, reason_text(one), turn_text(one))
-            for one in run.failures()[:MOST]
+            for one in (run.failures()[:MOST] if failures else ())
         ),
         systems=tuple(fact("systems") or ()),
         asserts=len(file.scenario.assertions) if file else 0,
