@@ -37,7 +37,7 @@ ROOMS = {
     "statistics/load coreference policies play scenario/assertions scenario runs/stress",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/plots": "core core/settings scorers statistics report",
-    "report/pages": "core store scorers statistics statistics/load scenario runs report",
+    "report/pages": "core store scorers statistics statistics/load scenario scenario/assertions runs report",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
     "tables/scoring": "core core/settings datasets scorers scorers/judges statistics report",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",

@@ -131,7 +131,7 @@ def _fragments(
         view = conversation_view(watched.browser, row.id, kinds, failed=failed, room=ROOM)
         if view is None:
             continue
-        html = render("conversation.html", view=view, in_file=True, back="#conversations")
+        html = render("conversation.html", view=view, back="#conversations")
         packed = b64encode(gzip.compress(html.encode(), 9, mtime=0)).decode()
         room -= len(packed) + ROW_BYTES
         if room < 0:

@@ -167,7 +167,7 @@ def test_an_empty_answer_is_said_to_be_one(tmp_path):
         view = conversation_view(watched.browser, "a", watched.score_kinds())
     finally:
         watched.close()
-    page = render("conversation.html", view=view, in_file=True, back="#")
+    page = render("conversation.html", view=view, back="#")
     assert '<div class="answer" dir="auto">(an empty answer)</div>' in page
 
 
@@ -178,7 +178,7 @@ def _conversation_page(folder, drift):
         view = conversation_view(watched.browser, "a", watched.score_kinds())
     finally:
         watched.close()
-    return render("conversation.html", view=view, in_file=True, back="#")
+    return render("conversation.html", view=view, back="#")
 
 
 def test_what_a_question_leaves_out_stands_in_it_and_in_the_table(tmp_path):
