@@ -204,8 +204,14 @@ async def test_a_server_that_is_gone_when_polled_is_a_failed_connection() -> Non
         ({"poll": {"until": "a", "every_s": 0}}, r"poll\.every_s 0 is not"),
         ({"poll": {"until": "a", "url": "u", "url_from": "b"}}, "both url and url_from"),
         ({"poll": {"until": "a", "url": "{{submited.id}}"}}, 'did you mean "submitted"'),
-        ({"poll": {"until": "a", "result_url": "{{sbmitted.id}}"}}, r"poll\.result_url: there is no variable"),
-        ({"poll": {"result_url": "u"}, "stream": "sse", "piece": "p"}, r"poll\.result_url: a job's stream is"),
+        (
+            {"poll": {"until": "a", "result_url": "{{sbmitted.id}}"}},
+            r"poll\.result_url: there is no variable",
+        ),
+        (
+            {"poll": {"result_url": "u"}, "stream": "sse", "piece": "p"},
+            r"poll\.result_url: a job's stream is",
+        ),
         (
             {"poll": {"until": "a"}, "stream": "sse", "piece": "p"},
             r"poll\.until: a job's stream is read once",
