@@ -271,7 +271,7 @@ def test_an_edited_question_shows_both_readings_of_its_mention(quick):
     for one in shown(quick, "table.sides summary"):
         if "mention" in one.text:
             one.click()
-    row = shown(quick, "tr.drifted, tr.lost")[0]
+    row = shown(quick, "tbody.drifted, tbody.lost")[0]
     assert len(row.find_elements(CSS, "td")) == 2
 
 
