@@ -66,11 +66,12 @@ async def _judge_into(
     ready, settled = ready_cases(panel, _cases(store, panel))
     tally = Tally()
     values: list[list[Mapping[str, Value]]] = []
-    flags: dict[str, Flagged] = {}
+    numbers = {id(case): number for number, case in enumerate(ready)}
+    flagged: dict[int, Verdict] = {}
     earlier = judged.get(panel.name)
 
     def keep_counts() -> None:
-        judged[panel.name] = _judged(panel, tally, values, flags)
+        judged[panel.name] = _judged(panel, tally, values, _flags(flagged))
         store.set_fact(JUDGED, list(judged.values()))
 
     def begin() -> None:
@@ -85,7 +86,8 @@ async def _judge_into(
         store.add_verdict(_stored_verdict(panel, verdict))
         _add_scores(store, panel, verdict)
         values.append([repeat.values for repeat in verdict.repeats])
-        _count_flags(flags, verdict)
+        if verdict.flags:
+            flagged[numbers[id(verdict.case)]] = verdict
 
     # A judge that refuses us has not judged anew, so what it found earlier stays.
     if not earlier or not ready:
@@ -110,13 +112,17 @@ def _cases(store: RunStore, panel: Panel) -> list[Case]:
     return cases(panel.judge.level, store.records(), conversations, histories)
 
 
-def _count_flags(flags: dict[str, Flagged], verdict: Verdict) -> None:
-    record = verdict.case.record
-    place = f'turn {record.depth} of "{record.conversation}" ({record.system}, {record.policy})'
-    for flag, times in verdict.flags.items():
-        found = flags.setdefault(flag, Flagged(first=place))
-        found.times += times
-        found.turns += 1
+def _flags(flagged: Mapping[int, Verdict]) -> dict[str, Flagged]:
+    """The flags of verdicts by their number among the cases."""
+    flags: dict[str, Flagged] = {}
+    for _, verdict in sorted(flagged.items()):
+        record = verdict.case.record
+        place = f'turn {record.depth} of "{record.conversation}" ({record.system}, {record.policy})'
+        for flag, times in verdict.flags.items():
+            found = flags.setdefault(flag, Flagged(first=place))
+            found.times += times
+            found.turns += 1
+    return flags
 
 
 def _judged(
