@@ -1,58 +1,145 @@
 """
-``fuzzy``: whether a gold answer stands in the answer, or nearly so: the best partial match of two
-strings, held against a threshold.
+``fuzzy``: whether a gold answer stands in the answer, or nearly so: the best partial match of two strings,
+held against a threshold, where both can state the same facts.
 
 The ratio is rapidfuzz's ``partial_ratio``: the shorter text against the best place in the longer one. It
-reads both ways, so an answer that is a mere piece of the gold answer ("in" of "in 1996") matches too.
+reads both ways, so an answer that is a mere piece of the gold answer ("Curie" of "Marie Curie") matches too.
+What it can't see is looked at where they match: figures, names and directions in the sentences that the
+match touches, negation in its clauses.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from replay.scorers.answer_text import DECLINING_PATTERNS, normalize
 from replay.scorers.reference_score import ReferenceScore, each
+from replay.scorers.same_facts import Difference, denials, difference
+
+THRESHOLD = 0.8
+"""Where `benchmarks/fuzzy_matching.py` tells right answers from wrong ones best."""
+
+_WORD = re.compile(r"\S+\s*")
+_ENDS_SENTENCE = re.compile(
+    r"(?<!\b(?:Mr|Dr|No|St))(?<!\b(?:Mrs|Inc))(?<!\b\w)[.!?;]\W*$|\n\s*(?:\n|[-*•]\s)$"
+)
+_ENDS_CLAUSE = re.compile(
+    r"(?:[,.:;!?]\W*|^(?:and|because|but|since|so|which|while|who|—|–|-)\s*)$", re.IGNORECASE
+)
 
 
-def fuzzy_ratio(answer: str, gold: str) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzyMatch:
+    """How well an answer and a gold answer match."""
+
+    ratio: float
+    """How much of the shorter text the longer one holds in one place, in [0, 1]."""
+    differs: Difference | None = None
+    """What the two state otherwise there, so that they don't match however alike they are."""
+
+    def reaches(self, threshold: float) -> bool:
+        """Whether it is a match."""
+        return self.differs is None and self.ratio >= threshold
+
+
+def fuzzy_match(answer: str, gold: str, *, compare_from: float = 0.0) -> FuzzyMatch:
     """
-    How much of the shorter text the longer one holds in one place, in [0, 1].
+    The best place of the shorter text in the longer one, and what both state there, if the ratio reaches
+    *compare_from*.
 
-    Case, ASCII punctuation, articles and extra spaces don't count (SQuAD normalization). 1 if one
-    stands in the other word for word, or neither says anything; 0 if only one says nothing.
+    Case, ASCII punctuation, articles and extra spaces don't count (SQuAD normalization). The ratio is 1 if
+    one stands in the other word for word, or neither says anything; 0 if only one says nothing. A text of
+    one word is held against whole words: "no" is no part of "know".
 
-    ``fuzzy_ratio("It was built in 1889, I believe.", "1889")`` is 1.
+    ``fuzzy_match("It was built in 1889, I believe.", "1889")`` has ratio 1; so has
+    ``fuzzy_match("Sales fell to 52", "Sales fell to 5.2")``, where the figures differ.
     """
     # Here, because `replay --help` and `replay plugins` import scorers without scoring anything.
-    from rapidfuzz.fuzz import partial_ratio
+    from rapidfuzz.fuzz import partial_ratio_alignment, ratio
 
-    predicted, wanted = normalize(answer), normalize(gold)
-    if predicted == wanted:
-        return 1.0  # also where neither says anything, which is 0 to rapidfuzz
-    return partial_ratio(predicted, wanted) / 100
+    ours, golds = Words(answer), Words(gold)
+    if not (ours.text and golds.text):
+        return FuzzyMatch(ratio=float(ours.text == golds.text))
+    found = partial_ratio_alignment(ours.text, golds.text)
+    assert found is not None  # only a cut-off leaves it out
+    our_place, gold_place = (found.src_start, found.src_end), (found.dest_start, found.dest_end)
+    share = found.score
+    if " " not in min(ours.text, golds.text, key=len):
+        share = min(share, ratio(ours.whole(our_place), golds.whole(gold_place)))
+    if share / 100 < compare_from:
+        return FuzzyMatch(ratio=share / 100)
+    differs = difference(golds.sentences(gold_place), ours.sentences(our_place))
+    if differs is None and denials(golds.clauses(gold_place)) != denials(ours.clauses(our_place)):
+        differs = "negation"
+    return FuzzyMatch(ratio=share / 100, differs=differs)
+
+
+class Words:
+    """A text word by word, as it was and normalized."""
+
+    def __init__(self, text: str) -> None:
+        self._raw = _WORD.findall(text)
+        self._bare = [normalize(word) for word in self._raw]
+        self.text = " ".join(filter(None, self._bare))
+
+    def whole(self, place: tuple[int, int]) -> str:
+        """The normalized words that *place* in the normalized text touches."""
+        first, last = self._touched(place)
+        return " ".join(filter(None, self._bare[first:last]))
+
+    def sentences(self, place: tuple[int, int]) -> str:
+        """The sentences that *place* touches."""
+        return self._up_to(_ENDS_SENTENCE, place)
+
+    def clauses(self, place: tuple[int, int]) -> str:
+        """The clauses that *place* touches; a conjunction ends one."""
+        return self._up_to(_ENDS_CLAUSE, place)
+
+    def _up_to(self, end: re.Pattern[str], place: tuple[int, int]) -> str:
+        first, last = self._touched(place)
+        while first > 0 and not end.search(self._raw[first - 1]):
+            first -= 1
+        while last < len(self._raw) and not end.search(self._raw[last - 1]):
+            last += 1
+        return "".join(self._raw[first:last])
+
+    def _touched(self, place: tuple[int, int]) -> tuple[int, int]:
+        start, end = place
+        first, last, at = len(self._raw), 0, 0
+        for number, bare in enumerate(self._bare):
+            if bare:
+                if at < end and at + len(bare) > start:
+                    first, last = min(first, number), number + 1
+                at += len(bare) + 1
+        return (first, last) if last else (0, 0)
 
 
 def _best(answer: str, references: Sequence[str], *, threshold: float | None) -> float:
-    best = max(fuzzy_ratio(answer, reference) for reference in references)
-    return best if threshold is None else float(best >= threshold)
+    matches = [fuzzy_match(answer, reference, compare_from=threshold or 0.0) for reference in references]
+    if threshold is None:
+        return max(0.0 if match.differs else match.ratio for match in matches)
+    return float(any(match.reaches(threshold) for match in matches))
 
 
 def fuzzy(
-    threshold: float | None = 0.8,
+    threshold: float | None = THRESHOLD,
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
     """
     The scorer ``fuzzy``: share of answers that match a reference at least as well as *threshold*, in [0, 1].
 
-    With a threshold of None, the mean of the ratios themselves.
+    With a threshold of None, the mean of the best ratios, 0 for an answer that states otherwise than all
+    references.
     """
     if threshold is not None and not 0 <= threshold <= 1:
         raise ValueError(f"threshold: {threshold} is not between 0 and 1")
     return ReferenceScore(
         name="fuzzy",
-        settings=f"partial+squad+max|threshold:{'none' if threshold is None else f'{threshold:g}'}",
+        settings=f"partial+squad+facts+max|threshold:{'none' if threshold is None else f'{threshold:g}'}",
         score=each(partial(_best, threshold=threshold)),
         answerable_only=answerable_only,
         declining=declining,

@@ -85,7 +85,7 @@ PROMPTS = {"prompt": None, "verification_prompt": None, "retry_prompt": None, "s
         (SentenceModel.cosines, {"batch_size": 64}),
         (ReferenceScore, {"all_references": False, "unit": "share", "needs": (), **ANSWERS}),
         (CorrectnessJudge, {}),
-        (FactualJudge, {"threshold": 0.8, "ask": "always"}),
+        (FactualJudge, {"threshold": 0.8, "ask": "always", "declining": DECLINING_PATTERNS}),
         (ClaimsJudge, {"response_format": "none", "tries": 3}),
         (
             GEvalJudge,

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.fuzzy import fuzzy, fuzzy_ratio
+from replay.scorers.answer_text import normalize
+from replay.scorers.fuzzy import FuzzyMatch, Words, fuzzy, fuzzy_match
 from replay.testing import ScorerContract
 from tests.scorers.turns import turn
 
@@ -25,8 +26,11 @@ class TestFuzzyWithoutThresholdKeepsTheContract(ScorerContract):
     [
         ("It was built in 1889, I believe.", "1889", 1),
         ("The Eiffel Tower", "eiffel tower!", 1),
-        ("in", "in 1996", 1),  # it reads both ways
-        ("abcd", "abce", 6 / 7),  # the longest place in common: "abc" against "abcd"
+        ("Curie", "Marie Curie", 1),  # it reads both ways
+        ("abcd efgh", "abcd efgi", 16 / 17),  # "abcd efg" against all nine letters
+        ("abcd", "abce", 3 / 4),  # of one word, whole words
+        ("I know", "no", 2 / 3),
+        ("party", "art", 3 / 4),
         ("abcd", "wxyz", 0),
         ("", "cat", 0),
         ("the", "cat", 0),
@@ -34,24 +38,72 @@ class TestFuzzyWithoutThresholdKeepsTheContract(ScorerContract):
     ],
 )
 def test_the_shorter_text_is_looked_for_in_the_longer(answer, gold, ratio):
-    assert fuzzy_ratio(answer, gold) == pytest.approx(ratio)
+    assert fuzzy_match(answer, gold).ratio == pytest.approx(ratio)
 
 
 @given(st.text(), st.text())
-def test_the_ratio_is_a_share_and_1_for_equal_texts(one, other):
-    assert 0 <= fuzzy_ratio(one, other) <= 1
-    assert fuzzy_ratio(one, one) == 1
+def test_the_ratio_is_a_share_and_equal_texts_match(one, other):
+    assert 0 <= fuzzy_match(one, other).ratio <= 1
+    assert fuzzy_match(one, one) == FuzzyMatch(ratio=1.0)
+
+
+@given(st.text())
+def test_words_are_normalized_one_by_one_as_the_whole_text_is(text):
+    assert Words(text).text == normalize(text)
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "differs"),
+    [
+        ("In 1987.", "In 1988.", "figures"),
+        ("fell to 5.2%", "rose to 5.2%", "direction"),
+        ("Sales fell to 5.2", "Sales fell to 52", "figures"),
+        ("It rose to 5.2%", "It did not rise to 5.2%", "negation"),
+        ("It rose to 5.2%", "It didn't rise to 5.2%", "negation"),
+        ("no", "I know", "negation"),
+        ("3", "He was born in 1953.", "figures"),
+        ("She moved to New York in 1996", "She moved to New York", "figures"),
+        ("the capital is Paris, of course", "the capital is Lyon, of course", "names"),
+        # What stands in other sentences, and in clauses before the match, is no difference.
+        ("She moved to New York. In 1996 she married.", "She moved to New York.", None),
+        ("rose to 5.2%", "Revenue did not fall. It rose to 5.2%.", None),
+        ("he left the band", "He did not like touring, so he left the band.", None),
+        ("He left the band because he did not like touring", "He left the band", None),
+        ("Sales rose 5%", "Sales rose 7%. Profit rose 5%.", "figures"),
+        ("It peaked at No. 3 in the U.S. Hot 100", "It peaked at No. 3 in the U.S. Hot 100 chart", None),
+        ("It took 1,000 days", "It took 1000 days", None),
+    ],
+)
+def test_what_is_stated_otherwise_where_they_match_is_no_match(gold, answer, differs):
+    match = fuzzy_match(answer, gold)
+
+    assert match.differs == differs
+    assert match.reaches(0.5) is (differs is None)
+    assert fuzzy(threshold=0).observe([turn(answer, gold)]) == [float(differs is None)]
+    assert fuzzy(threshold=None).observe([turn(answer, gold)]) == [0.0 if differs else match.ratio]
+
+
+def test_an_answer_that_differs_from_one_reference_may_match_another():
+    assert fuzzy().observe([turn("In 1988.", "In 1987.", "in 1988"), turn("In 1989", "1987", "1988")]) == [
+        1.0,
+        0.0,
+    ]
+
+
+def test_only_declining_matches_a_question_without_an_answer():
+    turns = [turn("no", "CANNOTANSWER"), turn("I don't know.", "CANNOTANSWER"), turn("CANNOTANSWER", "no")]
+
+    assert fuzzy().observe(turns) == [0.0, 1.0, 0.0]
 
 
 def test_the_threshold_makes_it_a_match_or_none():
     turns = [turn("abcd", "abce"), turn("abcd", "wxyz", "abcd efg")]
 
-    assert fuzzy(threshold=0.85).observe(turns) == [1.0, 1.0]
-    assert fuzzy(threshold=0.9).observe(turns) == [0.0, 1.0]
-    assert fuzzy(threshold=fuzzy_ratio("abcd", "abce")).observe(turns) == [1.0, 1.0]
+    assert fuzzy(threshold=0.75).observe(turns) == [1.0, 1.0]
+    assert fuzzy(threshold=0.76).observe(turns) == [0.0, 1.0]
     assert fuzzy(threshold=0).observe([turn("abcd", "wxyz")]) == [1.0]
     assert fuzzy(threshold=1).observe(turns) == [0.0, 1.0]
-    assert fuzzy(threshold=None).observe(turns) == [pytest.approx(6 / 7), 1.0]
+    assert fuzzy(threshold=None).observe(turns) == [0.75, 1.0]
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, 80.0, float("nan")])
@@ -61,5 +113,5 @@ def test_a_threshold_that_is_no_share_is_refused(threshold):
 
 
 def test_the_signature_names_the_threshold():
-    assert fuzzy().signature == "fuzzy:partial+squad+max|threshold:0.8|declining:default"
-    assert fuzzy(threshold=None).signature == "fuzzy:partial+squad+max|threshold:none|declining:default"
+    assert fuzzy().signature == "fuzzy:partial+squad+facts+max|threshold:0.8|declining:default"
+    assert fuzzy(threshold=None).signature == "fuzzy:partial+squad+facts+max|threshold:none|declining:default"

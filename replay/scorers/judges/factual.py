@@ -1,9 +1,10 @@
 """
 ``factual``: does the answer state the facts of the gold answer? 1 factually matching, 0 contradicting.
 
-A fuzzy match of the gold answer in the predicted one comes first; a model then judges by five criteria
-(key topics, central fact, no contradiction, figures, direction of indicators). Where the two disagree, a
-second prompt that sees both decides. Every step is kept with the verdict.
+A fuzzy match of the gold answer in the predicted one comes first, with its figures, names, negation and
+direction compared; a model then judges by five criteria (key topics, central fact, no contradiction, figures,
+direction of indicators). Where the two disagree, a second prompt that sees both decides. Every step is kept
+with the verdict.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ from typing import Any, ClassVar, Literal
 
 from replay.core.asking.json_reply import first_object
 from replay.core.errors import AdapterError
-from replay.scorers.fuzzy import fuzzy_ratio
+from replay.scorers.answer_text import (
+    DECLINING_PATTERNS,
+    check_patterns,
+    patterns_signature,
+    quac_references,
+)
+from replay.scorers.fuzzy import THRESHOLD, fuzzy_match
 from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
 from replay.scorers.judges.parameters import given, merged, shown
 from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.reading import read_match, read_truth
 from replay.scorers.judges.variables import case_variables
-from replay.scorers.reference_score import why_unscored
+from replay.scorers.reference_score import declined_score, why_unscored
 from replay.scorers.scorer import Unscored
 
 DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 400}
@@ -36,13 +43,16 @@ ALL_MET = "verdict 0 beside criteria that are all true"
 class FactualJudge:
     """Share of answers that match the gold answer's facts, in [0, 1]."""
 
-    threshold: float = 0.8
-    """Partial ratio in [0, 1] from which on the gold answer counts as found in the predicted one."""
+    threshold: float = THRESHOLD
+    """Partial ratio in [0, 1] from which on the gold answer counts as found in the predicted one, if both
+    can state the same facts."""
     ask: Literal["always", "unmatched"] = "always"
     """``always``: the model judges every answer, and is checked where it contradicts a fuzzy match.
     ``unmatched``: a fuzzy match settles it without asking."""
     prompt: Path | None = None
     verification_prompt: Path | None = None
+    declining: tuple[str, ...] = DECLINING_PATTERNS
+    """Regular expressions of whole answers that count as CANNOTANSWER; nothing else matches that."""
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
 
@@ -52,6 +62,7 @@ class FactualJudge:
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold: {self.threshold:g} is not between 0 and 1")
+        check_patterns(self.declining)
         needs, extra = ("predicted", "response"), ("first", "fuzzy")
         self._first = judge_prompt("factual", self.prompt, needs=needs)
         self._second = judge_prompt(
@@ -67,11 +78,11 @@ class FactualJudge:
         return why_unscored(case.record)
 
     def plan(self, case: Case) -> Sequence[PlannedAsk]:
-        matched = self._ratio(case) >= self.threshold
-        if matched and self.ask == "unmatched":
+        fuzzy = self._fuzzy(case)
+        if fuzzy["matching"] and self.ask == "unmatched":
             return ()
         first = self._first.render(case_variables(case))
-        second = self._second.render(self._checked(case, matched=matched, said=not matched, text=""))
+        second = self._second.render(self._checked(case, fuzzy, said=not fuzzy["matching"], text=""))
         return tuple(
             PlannedAsk(
                 prompt=prompt,
@@ -83,9 +94,8 @@ class FactualJudge:
         )
 
     async def opinion(self, case: Case, ask: Ask) -> Opinion:
-        ratio = self._ratio(case)
         evidence: dict[str, Any] = {
-            "fuzzy": {"ratio": ratio, "matching": ratio >= self.threshold},
+            "fuzzy": self._fuzzy(case),
             "first": None,
             "verification": None,
             "disagreement": False,
@@ -111,7 +121,7 @@ class FactualJudge:
         if said == matched:
             return float(said)
         evidence["disagreement"] = True
-        check = self._second.render(self._checked(case, matched=matched, said=said, text=text))
+        check = self._second.render(self._checked(case, evidence["fuzzy"], said=said, text=text))
         text = (await ask("factual.verification", check, parameters=self._parameters)).text
         decided = read_match(text)
         evidence["verification"] = _read(text, decided)
@@ -120,19 +130,24 @@ class FactualJudge:
     @property
     def signature(self) -> str:
         return (
-            f"factual:fuzzy>={self.threshold:g}+ask={self.ask}"
+            f"factual:fuzzy>={self.threshold:g}+facts+ask={self.ask}|declining:{patterns_signature(self.declining)}"
             f"|prompt={self._first.hash}+{self._second.hash}|{shown(self._parameters)}"
         )
 
-    def _ratio(self, case: Case) -> float:
-        """The best partial ratio of any gold answer in the predicted one, in [0, 1]."""
+    def _fuzzy(self, case: Case) -> dict[str, Any]:
+        """The best match with any gold answer, by the rule that the scorer ``fuzzy`` has for declining."""
         answer = case.record.answer or ""
-        return max(fuzzy_ratio(answer, gold) for gold in case.record.gold_answers)
+        references = quac_references(case.record.gold_answers, self.declining)
+        if (decided := declined_score(answer, references, self.declining)) is not None:
+            return {"ratio": decided, "matching": decided == 1.0, "differs": None}
+        matches = [fuzzy_match(answer, reference, compare_from=self.threshold) for reference in references]
+        best = max(matches, key=lambda match: (match.reaches(self.threshold), match.ratio))
+        return {"ratio": best.ratio, "matching": best.reaches(self.threshold), "differs": best.differs}
 
-    def _checked(self, case: Case, *, matched: bool, said: bool, text: str) -> dict[str, Any]:
+    def _checked(self, case: Case, fuzzy: Mapping[str, Any], *, said: bool, text: str) -> dict[str, Any]:
         return {
             **case_variables(case),
-            "fuzzy": {"matching": matched, "ratio": self._ratio(case), "threshold": self.threshold},
+            "fuzzy": {**fuzzy, "threshold": self.threshold},
             "first": {"matching": said, "text": text},
         }
 

@@ -12,7 +12,7 @@ import pytest
 from replay.core.adapter import ChatReply
 from replay.core.conversation import Passage
 from replay.core.errors import AdapterTimeoutError
-from replay.scorers.fuzzy import fuzzy_ratio
+from replay.scorers.fuzzy import fuzzy_match
 from replay.scorers.judges.claims import IN_NEITHER, NO_CANDIDATE, NUMBERED, SCHEMA, ClaimsJudge
 from replay.scorers.judges.correctness import SAYS_BOTH, CorrectnessJudge
 from replay.scorers.judges.factual import ALL_MET, ONE_UNMET, FactualJudge
@@ -145,7 +145,10 @@ def test_one_short_reply_is_planned():
             CorrectnessJudge(parameters={"stop": ["b a"], "max_tokens": 2}),
             'correctness:prompt=#|max_tokens=2,stop=["b_a"],temperature=0',
         ),
-        (FactualJudge(), "factual:fuzzy>=0.8+ask=always|prompt=#+#|max_tokens=400,temperature=0"),
+        (
+            FactualJudge(),
+            "factual:fuzzy>=0.8+facts+ask=always|declining:default|prompt=#+#|max_tokens=400,temperature=0",
+        ),
         (ClaimsJudge(), "claims:format=none+tries=3|prompt=#+#|temperature=0"),
         (
             ClaimsJudge(response_format="json_object", tries=1),
@@ -264,7 +267,7 @@ async def test_a_fuzzy_match_that_the_model_confirms_needs_no_verification():
     opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts('{"verdict": 1}')))
 
     assert opinion.values == {"": 1.0}
-    assert opinion.evidence["fuzzy"] == {"ratio": 1.0, "matching": True}
+    assert opinion.evidence["fuzzy"] == {"ratio": 1.0, "matching": True, "differs": None}
     assert opinion.evidence["disagreement"] is False
     assert opinion.evidence["verification"] is None
 
@@ -283,7 +286,7 @@ async def test_a_disagreement_is_decided_by_the_verification_and_recorded():
 
 
 async def test_the_other_disagreement_is_verified_too():
-    opinion = await FactualJudge().opinion(case(3), RecordingAsk(verdicts("verdict: 1", "verdict: 0")))
+    opinion = await FactualJudge().opinion(case(2), RecordingAsk(verdicts("verdict: 1", "verdict: 0")))
 
     assert opinion.values == {"": 0.0}
     assert opinion.evidence["fuzzy"]["matching"] is False
@@ -323,16 +326,63 @@ async def test_which_of_the_two_replies_cant_be_read_is_told(first, second, reas
     assert opinion.values == {"": Unscored(reason=reason)}
 
 
+def answered(answer: str, *gold_answers: str) -> Case:
+    """The first turn of ``TALK`` with other texts."""
+    judged = case(1, answer)
+    return replace(judged, records=(msgspec.structs.replace(judged.record, gold_answers=gold_answers),))
+
+
 async def test_the_best_gold_answer_counts_and_reaching_the_threshold_is_enough():
-    ratios = [fuzzy_ratio("She was born in 1951.", gold) for gold in ("In 1950.", "1950")]
+    judged = answered("a garden of stone", "a gardener", "gardens of stones")
+    ratios = [fuzzy_match("a garden of stone", gold).ratio for gold in ("a gardener", "gardens of stones")]
     assert min(ratios) < max(ratios) < 1
 
     for threshold, matching in ((max(ratios), True), (max(ratios) + 1e-9, False)):
         judge = FactualJudge(threshold=threshold)
-        opinion = await judge.opinion(case(2), RecordingAsk(verdicts("verdict: 1", "verdict: 1")))
-        assert opinion.evidence["fuzzy"] == {"ratio": max(ratios), "matching": matching}
+        opinion = await judge.opinion(judged, RecordingAsk(verdicts("verdict: 1", "verdict: 1")))
+        assert opinion.evidence["fuzzy"] == {"ratio": max(ratios), "matching": matching, "differs": None}
         assert opinion.evidence["disagreement"] is not matching
-        assert len(FactualJudge(threshold=threshold, ask="unmatched").plan(case(2))) == (0 if matching else 2)
+        assert len(FactualJudge(threshold=threshold, ask="unmatched").plan(judged)) == (0 if matching else 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "differs"),
+    [
+        ("She was born in 1951.", "She was born in 1950.", "figures"),
+        ("The share rose to 5.2%", "The share fell to 5.2%", "direction"),
+        ("The share did not rise in 2021", "The share did rise in 2021", "negation"),
+        ("no", "CANNOTANSWER", None),
+        ("CANNOTANSWER", "No", None),
+    ],
+)
+async def test_a_match_that_states_something_else_settles_nothing(answer, gold, differs):
+    judge, ask = FactualJudge(ask="unmatched"), RecordingAsk(verdicts("verdict: 0"))
+    opinion = await judge.opinion(answered(answer, gold), ask)
+
+    assert opinion.values == {"": 0.0}
+    assert len(ask.asked) == 1
+    assert opinion.evidence["fuzzy"]["differs"] == differs
+    assert opinion.evidence["fuzzy"]["matching"] is False
+
+
+async def test_the_verification_is_told_what_seemed_to_differ():
+    ask = RecordingAsk(verdicts("verdict: 1", "verdict: 1"))
+    await FactualJudge().opinion(answered("In 1951.", "In 1950."), ask)
+
+    assert "of 1; figures seemed to differ)" in ask.asked[1][0]
+
+
+async def test_declining_rightly_is_a_match_by_ones_own_patterns_too():
+    judged = answered("Keine Ahnung", "CANNOTANSWER")
+    ask = RecordingAsk(verdicts("verdict: 0", "verdict: 0"))
+
+    own = FactualJudge(ask="unmatched", declining=("keine ahnung",))
+    assert (await own.opinion(judged, ask)).values == {"": 1.0}
+    assert ask.asked == []
+    assert "|declining:default|" not in own.signature
+    assert (await FactualJudge(ask="unmatched").opinion(judged, ask)).values == {"": 0.0}
+    with pytest.raises(ValueError, match="declining"):
+        FactualJudge(declining=("(",))
 
 
 def test_the_verification_is_planned_as_what_may_follow_a_disagreement():
@@ -340,7 +390,7 @@ def test_the_verification_is_planned_as_what_may_follow_a_disagreement():
 
     assert [(p.certain, p.completion_tokens) for p in (first, second)] == [(True, 120), (False, 120)]
     assert "a reader's verdict: contradicting" in second.prompt  # since the fuzzy match says otherwise
-    assert "a reader's verdict: factually matching" in FactualJudge().plan(case(3))[1].prompt
+    assert "a reader's verdict: factually matching" in FactualJudge().plan(case(2))[1].prompt
 
 
 @pytest.mark.parametrize("threshold", [-0.01, 1.01, float("nan")])
@@ -373,7 +423,7 @@ async def test_criteria_and_reason_are_kept_where_the_judge_gives_them():
 )
 async def test_a_verdict_against_its_own_criteria_is_flagged_and_stands(criteria, verdict, flags):
     reply = json.dumps({"criteria": criteria, "verdict": verdict})
-    judged = case(1 if verdict else 3)  # where the fuzzy match says the same, nothing is verified
+    judged = case(1 if verdict else 2)  # where the fuzzy match says the same, nothing is verified
     opinion = await FactualJudge().opinion(judged, RecordingAsk(verdicts(reply)))
 
     assert (opinion.values, opinion.flags) == ({"": float(verdict)}, flags)
@@ -381,7 +431,7 @@ async def test_a_verdict_against_its_own_criteria_is_flagged_and_stands(criteria
 
 async def test_the_verification_is_held_against_its_criteria_too():
     both = '{"criteria": {"figures": false}, "verdict": 1}'
-    opinion = await FactualJudge().opinion(case(3), RecordingAsk(verdicts(both, both)))
+    opinion = await FactualJudge().opinion(case(2), RecordingAsk(verdicts(both, both)))
 
     assert opinion.flags == (ONE_UNMET, ONE_UNMET)
 
