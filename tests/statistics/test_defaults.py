@@ -26,7 +26,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
     ("made", "defaults"),
     [
         (correlations, {"clusters": None, **DRAWN}),
-        (depth_table, DRAWN),
+        (depth_table, {"only_last": False, **DRAWN}),
         (policy_gaps, {"baseline": "gold", **DRAWN}),
         (resampling, INTERVAL),
         (Resampling, INTERVAL),
