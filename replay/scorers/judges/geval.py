@@ -164,7 +164,7 @@ class GEvalJudge:
                 continue
             origin = "given" if criterion.steps else "generated"
             evidence[criterion.name] = {"steps": list(steps), "steps_origin": origin, **how}
-            if self.mode == "samples":
+            if self.mode == "samples" and not isinstance(values[criterion.name], Unscored):
                 flags += [FAILED_SAMPLE] * how["failed"] + [UNREADABLE_SAMPLE] * how["unreadable"]
         if len(self._criteria) > 1:
             values["mean"] = _mean([values[criterion.name] for criterion in self._criteria])

@@ -204,6 +204,7 @@ async def test_below_the_minimum_there_is_no_rating(samples, min_samples, replie
     opinion = await judge.opinion(case(2), failing(*replies))
 
     assert opinion.values == {"coherence": value}
+    assert bool(opinion.flags) is isinstance(value, float)  # without a rating there is nothing to doubt
 
 
 async def test_nothing_more_is_asked_once_the_minimum_cant_be_reached():
