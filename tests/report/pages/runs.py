@@ -195,7 +195,7 @@ def hostile_run(folder: Path) -> Path:
     store = RunStore(folder, write=True)
     try:
         evidence = {"reason": EVIL, "list": [EVIL, {"a": EVIL}]}
-        vote = {"voter": EVIL, "values": {"": 0.5}, "evidence": evidence, "flags": [EVIL] * 2}
+        vote = {"voter": EVIL, "values": {"": 0.5}, "evidence": evidence, "flags": ["flag " + EVIL] * 2}
         vote |= {"asks": [{"text": EVIL}]}
         data = {"values": {"correct": 0.5}, "repeats": [{"values": {}, "votes": [vote]}], "prompts": {}}
         store.add_verdict(StoredVerdict(SQL_EVIL, evil_id, "made", "pred", 1, 1, 0, None, data))
