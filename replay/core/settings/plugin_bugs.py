@@ -55,10 +55,11 @@ def in_short(error: ReplayError) -> ReplayError:
 
 def bug_behind(error: ReplayError) -> BaseException | None:
     """What a plug-in raised that *error* speaks of, with the plug-in's own frames; None where it was none."""
-    bug: BaseException | None = error
-    while isinstance(bug, ReplayError):
-        bug = bug.__cause__
-    if bug is None or not _frames_of_plugin(bug):
+    while isinstance(error.__cause__, ReplayError):
+        error = error.__cause__
+    bug = error.__cause__
+    # Other errors of ours may come from a library's: pydantic's frames tell nobody anything.
+    if bug is None or not isinstance(error, PluginError) or not _frames_of_plugin(bug):
         return None
     frames: TracebackType | None = bug.__traceback__
     while frames is not None and not _is_plugins(frames.tb_frame.f_code.co_filename):
