@@ -118,7 +118,7 @@ def _brief_notes(summary: LoadSummary, console: Console) -> None:
         f"{', '.join(names)}: {warning}" if len(levels) > 1 else warning for warning, names in who.items()
     ]
     if len(said) > MOST_NOTES:
-        said[MOST_NOTES:] = [f"{len(said) - MOST_NOTES} more notes of this kind are in the full report."]
+        said[MOST_NOTES:] = [f"and {len(said) - MOST_NOTES} more of this kind, in the full report."]
     said += _few_answers(levels)
     ttft = "; TTFT from when it was sent" if any(level.total.ttft for level in levels) else ""
     said.append(f"durations in ms, from when a turn was due to its last byte{ttft}.")

@@ -175,7 +175,7 @@ def test_of_many_doubts_the_first_are_told_and_the_rest_counted(tmp_path):
     records = [ask(n * 10 + 1, conversation=f"c{n}") for n in range(8)]
     text = shown(summary_of(write_run(tmp_path / "run", records, levels)), full=False)
     assert text.count("had to wait") == 4
-    assert "4 more notes of this kind are in the full report" in text
+    assert "and 4 more of this kind, in the full report" in text
 
 
 def test_several_policies_are_named(tmp_path):
