@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replay.report.load_limit import limit_sentences
 from replay.report.pages import figures
 from replay.report.pages.charts import (
     Cell,
@@ -44,7 +45,7 @@ def load_charts(load: LoadSummary | None) -> list[Chart]:
         *([_rates_over_time(load.series), *_latency_over_time(load.series)] if load.series else []),
         *_percentiles(levels, "latency", "Latency", lambda level: level.total.latency),
         *_percentiles(levels, "ttft", "Time to first token", lambda level: level.total.ttft),
-        *_rates(levels),
+        *_rates(levels, limit_sentences(load)),
         *_quality(levels, load.score_units),
         *_by_depth(levels),
         *_errors(levels),
@@ -195,7 +196,7 @@ def _percentiles(
     )
 
 
-def _rates(levels: Sequence[LevelSummary]) -> list[Chart]:
+def _rates(levels: Sequence[LevelSummary], limits: Sequence[str]) -> list[Chart]:
     measured = {
         "offered": [level.rates.turns_due for level in levels],
         "throughput": [level.rates.turns_answered for level in levels],
@@ -214,7 +215,7 @@ def _rates(levels: Sequence[LevelSummary]) -> list[Chart]:
         _Column(head="Errors", cells=list(map(count_cell, failed))),
     ]
     frame = layout(x="level", y="per second", whole_x=False, height=340, from_zero=True)
-    note = "Goodput counts answers that kept the run's objectives."
+    note = " ".join([*limits, "Goodput counts answers that kept the run's objectives."])
     return [_by_level("load-throughput", "Throughput by level", note, levels, columns, frame)]
 
 
