@@ -24,7 +24,7 @@ def test_a_significant_loss_ends_with_100_and_what_it_is(folder):
 
     assert done.returncode == 100
     assert "Gate: 1 of 1 comparison of em significantly worse (p Holm at most 0.05)" in done.stdout
-    assert "FAIL  em, s, gold: 100.0 -> 25.0 %, -75.0 [-75.0, -75.0], p Holm .031, on 24 turns" in done.stdout
+    assert "FAIL  em, s, gold: 100.0 -> 25.0 %, -75.0, p Holm .031, on 24 turns" in done.stdout
 
     better = replay_cli("compare", "wrong", "right", *gated, cwd=folder)
     assert (better.returncode, "Gate: none of 1" in better.stdout) == (0, True)
