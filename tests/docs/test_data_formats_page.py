@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from replay.core.conversation import Conversation
-from replay.core.settings.plugins import available
+from replay.core.settings.plugins import available, build, load
+from replay.scenario.sections import DataSection
 from replay.testing.reader_contract import recognizers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-formats.md").read_text(encoding="utf-8")
@@ -35,3 +37,10 @@ def test_a_documented_example_is_read_and_recognized(name, tmp_path):
 def test_every_setting_is_documented(name):
     for setting in available("readers")[name].load().__dataclass_fields__:
         assert f"| `{setting}` |" in SECTIONS[name]
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```yaml\n(data:.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+def test_every_data_section_shown_is_one(block, tmp_path):
+    section = DataSection.model_validate(yaml.safe_load(block)["data"])
+    assert section.format
+    build(load("readers", section.format, tmp_path), section.settings, folder=tmp_path)
