@@ -20,6 +20,7 @@ from replay.cli.agree import agree
 from replay.cli.compare import compare
 from replay.cli.export import export
 from replay.cli.init import init
+from replay.cli.judge_file import judge_file
 from replay.cli.plot import plot
 from replay.cli.plugins import plugins
 from replay.cli.report import report
@@ -59,6 +60,7 @@ for verb in (
     compare,
     agree,
     score_file,
+    judge_file,
     export,
     rewrite,
     serve,

@@ -36,6 +36,26 @@ IntervalOption = Annotated[
     ),
 ]
 
+WrittenJudgeOption = Annotated[
+    list[str],
+    typer.Option(
+        "--judge",
+        metavar="JUDGE",
+        help="As in a scenario, such as '{geval: {mode: logprobs, adapter: openai, settings: {...}}}', or a "
+        "YAML file with the same. May be given several times.",
+    ),
+]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="FILE", help="A price table, for judges that name no prices."),
+]
+FreshOption = Annotated[
+    bool, typer.Option("--no-cache", help="Ask again what was asked before, and keep no reply.")
+]
+PlanOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what the judges would take, and ask nothing.")
+]
+
 RUNS = Path("runs")
 
 

@@ -1,10 +1,11 @@
-"""What ``replay score`` does with judges: asking them with live progress, or saying what that would take."""
+"""What several verbs do with judges: asking them with live progress, or saying what that would take."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
@@ -14,9 +15,14 @@ from rich.table import Table
 from replay.cli.arguments import echo_json
 from replay.cli.progress import Progress
 from replay.core.asking.estimate import Estimate
+from replay.core.errors import Fault, InputError, ScenarioError
 from replay.runs.judging import estimate_run, judge_run, run_panels
 from replay.runs.run import Run
 from replay.scorers.judges.panel import Panel
+
+if TYPE_CHECKING:
+    from replay.scorers.judges.judge import Case
+    from replay.tables.scoring.judged_file import PanelVerdicts
 
 
 def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:
@@ -33,16 +39,76 @@ def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:
         raise typer.Exit(130) from None
 
 
+def written_panels(
+    texts: Sequence[str], *, prices: Path | None, repeats: int | None = None, cache: bool = True
+) -> list[Panel]:
+    """
+    The panels that *texts* describe, each as in a scenario or the name of a YAML file with such an entry.
+
+    Paths in them start from the working directory; *prices* is a price table's file.
+
+    Raises:
+        ScenarioError: one can't be read or has faults, or two have one name.
+    """
+    from replay.core.settings.prices import NO_PRICES, read_price_table
+    from replay.runs.judging import built_panels
+    from replay.scenario.part_builder import PartBuilder
+    from replay.scenario.reading import read_choices
+
+    written = [_read(Path(text)) if text.endswith((".yaml", ".yml")) else text for text in texts]
+    builder = PartBuilder(Path.cwd(), read_price_table(prices) if prices else NO_PRICES)
+    panels = built_panels(builder, read_choices(written, "--judge"), repeats=repeats, cache=cache)
+    names = [panel.name for panel in panels]
+    for name in names:
+        if names.count(name) > 1:
+            message = f'two judges are called "{name}"; give one a name: of its own'
+            raise ScenarioError("--judge", [Fault(path="name", message=message)])
+    return panels
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"--judge {path} can't be read: {reason}") from error
+
+
+def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> list[PanelVerdicts]:
+    """What *panels* find about their *cases*, by the panel's name, with live progress."""
+    from replay.tables.scoring.judged_file import judge_cases
+
+    async def ask(told: Callable[[str, int, int], None]) -> list[PanelVerdicts]:
+        return [await judge_cases(panel, cases[panel.name], told) for panel in panels]
+
+    try:
+        with Progress(Console(stderr=True)) as progress:
+            return asyncio.run(ask(progress.judged))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        typer.echo(
+            "interrupted, and no file was written; what was replied is in the verdict cache and is not "
+            "asked twice by the same command",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def show_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
+    """Print what judging would take."""
+    if as_json:
+        echo_json(msgspec.to_builtins(estimates))
+    else:
+        print_estimates("judge", estimates)
+
+
 def show_estimate(
     folder: Path, names: Sequence[str], *, repeats: int | None, cache: bool, as_json: bool
 ) -> None:
     """Print how many asks the judges *names* would send about the run in *folder*, and what they cost."""
     panels = run_panels(Run(folder), names, repeats=repeats, cache=cache)
     estimates = estimate_run(folder, panels)
-    if as_json:
-        echo_json(msgspec.to_builtins(estimates))
-    elif estimates:
-        print_estimates("judge", estimates)
+    if as_json or estimates:
+        show_estimates(estimates, as_json=as_json)
     else:
         typer.echo("the run's scenario has no judges; name one with --judge")
 

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import RUNS, JsonOption, RunArgument, RunsOption, run_folder
+from replay.cli.arguments import (
+    RUNS,
+    FreshOption,
+    JsonOption,
+    PlanOption,
+    RunArgument,
+    RunsOption,
+    run_folder,
+)
 
 
 def score(
@@ -34,12 +42,8 @@ def score(
         int | None,
         typer.Option("--repeats", min=1, max=100, help="Ask each judge so often, and show the spread."),
     ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Ask again what was asked before, and keep no reply.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what the judges would take, and ask nothing.")
-    ] = False,
+    no_cache: FreshOption = False,
+    dry_run: PlanOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score a run's records anew, or have judges judge them; no system is asked anything."""

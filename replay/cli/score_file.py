@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import JsonOption, echo_json
+from replay.cli.arguments import FreshOption, JsonOption, PlanOption, PricesOption, echo_json
 
 
 def score_file(
@@ -15,7 +15,9 @@ def score_file(
         Path, typer.Option("--benchmark", metavar="FILE", help="Questions, gold answers, contexts.")
     ],
     responses: Annotated[Path, typer.Option("--responses", metavar="FILE", help="The answers to score.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")
+    ] = None,
     join: Annotated[
         Literal["id", "question", "row"] | None,
         typer.Option("--join", help="Left out: by id if both files have one, by question, by row."),
@@ -51,6 +53,18 @@ def score_file(
     candidate: Annotated[
         str | None, typer.Option("--candidate", metavar="COLUMN", help="The column with the answer to score.")
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            metavar="JUDGE",
+            help="Ask the judge claims for the LLM columns: '{claims: {adapter: openai, settings: {...}}}', "
+            "or a YAML file with the same.",
+        ),
+    ] = None,
+    prices: PricesOption = None,
+    no_cache: FreshOption = False,
+    dry_run: PlanOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """
@@ -60,13 +74,17 @@ def score_file(
     """
     from rich.console import Console
 
+    from replay.core.errors import InputError
     from replay.datasets.tables import check_can_write, read_table, write_table
     from replay.tables.scoring.columns import Models
-    from replay.tables.scoring.evaluation_file import evaluate
+    from replay.tables.scoring.evaluation_file import check_columns, evaluate
     from replay.tables.scoring.joining import Field, join as join_tables
     from replay.tables.scoring.text import print_evaluation
 
-    check_can_write(out)
+    if out is None and not dry_run:
+        raise InputError("--out FILE is missing: where the evaluation file goes")
+    if out is not None:
+        check_can_write(out)
     given: dict[Field, str | None] = {
         "id": id, "question": question, "golden": golden, "context": context, "candidate": candidate
     }  # fmt: skip
@@ -76,12 +94,29 @@ def score_file(
         by=join,
         columns={field: name for field, name in given.items() if name is not None},
     )
+    asked = None
+    if dry_run and judge is None:
+        raise InputError("--dry-run says what a judge would take; name one with --judge")
+    if judge is not None:
+        from replay.cli.judging import ask_judges, show_estimates, written_panels
+        from replay.tables.scoring.asked_claims import check_panel, row_cases
+        from replay.tables.scoring.judged_file import estimate_cases
+
+        check_columns(column or ())
+        (panel,) = written_panels([judge], prices=prices, cache=not no_cache)
+        check_panel(panel)
+        if dry_run:
+            show_estimates([estimate_cases(panel, row_cases(joined))], as_json=as_json)
+            return
+        (asked,) = ask_judges([panel], {panel.name: row_cases(joined)})
+    assert out is not None
     evaluation = evaluate(
         joined,
         only=column or (),
         models=Models(
             bert=bert_model, bert_layers=bert_layers, bert_rescale=bert_rescale, similarity=similarity_model
         ),
+        asked=asked,
     )
     write_table(out, evaluation.columns, evaluation.rows)
     if as_json:

@@ -214,7 +214,18 @@ def run_panels(
             choices += _as_written(name, own, read_choices([name], "--judge"))
     table = file.scenario.prices
     prices = read_price_table(file.folder / table) if table else NO_PRICES
-    builder = PartBuilder(file.folder, prices)
+    return built_panels(PartBuilder(file.folder, prices), choices, repeats=repeats, cache=cache)
+
+
+def built_panels(
+    builder: PartBuilder, choices: Sequence[Choice], *, repeats: int | None = None, cache: bool = True
+) -> list[Panel]:
+    """
+    The panels of *choices*, with *repeats* and *cache* in the place of their own settings.
+
+    Raises:
+        ScenarioError: one has faults.
+    """
     panels = []
     for choice in choices:
         if panel := build_panel(builder, choice, "--judge"):

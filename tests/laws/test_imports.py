@@ -39,7 +39,8 @@ ROOMS = {
     "report/plots": "core core/settings scorers statistics report",
     "report/pages": "core store scorers statistics statistics/load scenario scenario/assertions runs report",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
-    "tables/scoring": "core core/settings datasets scorers scorers/judges statistics report",
+    "tables/scoring": "core core/asking core/settings datasets scorers scorers/judges statistics report "
+    "tables/agreement",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
     "cli/serving": "core core/asking",
     "cli": "core core/asking core/settings datasets scorers/judges statistics coreference play play/load "

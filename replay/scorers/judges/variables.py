@@ -43,7 +43,7 @@ def case_variables(case: Case) -> dict[str, Any]:
         "predicted": predicted,
         "response": predicted,
         "history": [{"question": e.question, "answer": e.answer} for e in history],
-        "context": "\n".join([*_lines(history), f"User: {record.asked}"]),
+        "context": "\n".join([*_lines(history), *([f"User: {record.asked}"] if record.asked else [])]),
         "dialogue": "\n".join(_lines(case.exchanges(case.records))),
         "fact": fact_of(case),
         "passages": [{"id": p.id, "title": p.title, "text": p.text} for p in record.passages],
@@ -77,4 +77,5 @@ def dialogue_fact(case: Case) -> str:
 
 
 def _lines(exchanges: Sequence[Exchange]) -> list[str]:
-    return [line for e in exchanges for line in (f"User: {e.question}", f"System: {e.answer}")]
+    spoken = [(who, text) for e in exchanges for who, text in (("User", e.question), ("System", e.answer))]
+    return [f"{who}: {text}" for who, text in spoken if text]  # a recorded dialogue may begin with the system

@@ -15,7 +15,7 @@ from replay.core.errors import DatasetError
 from replay.datasets.tables import Table, TableRow
 from replay.tables.agreement.items import KEYS, ItemSet, RatedItem, Ratings, rating
 
-_NOT_CRITERIA = (*KEYS, "rater", "group", "passage", "level", "turn")
+_NOT_CRITERIA = (*KEYS, "rater", "group", "passage", "level", "turn", "Unscored")
 
 
 def read(table: Table) -> ItemSet:

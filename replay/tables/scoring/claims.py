@@ -40,10 +40,11 @@ class RowClaims:
         return {name: none if v is None else v for name, v in zip(SCORES, values, strict=True)}
 
 
-def row_claims(row: JoinedRow) -> RowClaims:
-    """The claims in the row's response, if there are any."""
-    lists = {name: row.response[name] for name in LISTS if row.response.get(name) is not None}
-    given = _given_counts(row.response)
+def row_claims(row: JoinedRow, asked: Mapping[str, Any] | None = None) -> RowClaims:
+    """The claims in the row's response, if there are any, or in what a judge was *asked*."""
+    response = row.response if asked is None else asked
+    lists = {name: response[name] for name in LISTS if response.get(name) is not None}
+    given = _given_counts(response)
     if len(lists) == len(LISTS):
         claims = [_claims(lists[name]) for name in LISTS]
         if any(one is None for one in claims):

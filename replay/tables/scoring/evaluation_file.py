@@ -16,9 +16,11 @@ from replay.scorers.judges.claim_scores import ClaimCounts
 from replay.scorers.scorer import Unscored
 from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.interval import Interval, interval
+from replay.tables.scoring.asked_claims import asked_claims
 from replay.tables.scoring.claims import COUNTS, LISTS, SCORES, RowClaims, row_claims
 from replay.tables.scoring.columns import MEASURED, Models, ScoredColumn, measure
 from replay.tables.scoring.joining import Joined
+from replay.tables.scoring.judged_file import PanelVerdicts
 
 SCORE_COLUMNS = (*MEASURED, *SCORES)
 DIGITS = 6
@@ -55,38 +57,60 @@ class Evaluation:
     notes: tuple[str, ...]
 
 
-def evaluate(
-    joined: Joined, *, only: Sequence[str] = (), models: Models, resamples: int = 1000, seed: int = 0
-) -> Evaluation:
+def check_columns(only: Sequence[str]) -> None:
     """
-    The evaluation file of *joined*, with every column that can be had, or with *only* those named.
+    Make sure that there are columns called as *only* says.
 
     Raises:
-        InputError: *only* names a column that there is not.
-        PluginError: a column that *only* names can't be had.
+        InputError: one is none.
     """
     for name in only:
         if name not in SCORE_COLUMNS:
             known = ", ".join(SCORE_COLUMNS)
             raise InputError(f'"{name}" is not a column{nearest(name, SCORE_COLUMNS)} (known: {known})')
+
+
+def evaluate(
+    joined: Joined,
+    *,
+    only: Sequence[str] = (),
+    models: Models,
+    asked: PanelVerdicts | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Evaluation:
+    """
+    The evaluation file of *joined*, with every column that can be had, or with *only* those named.
+
+    The claims are those that a judge was *asked* for, or else those of the response file.
+
+    Raises:
+        InputError: *only* names a column that there is not.
+        PluginError: a column that *only* names can't be had.
+    """
+    check_columns(only)
     wanted = [name for name in MEASURED if not only or name in only]
     scored, left_out = measure(joined.rows, wanted, models, needed=bool(only))
     left_out |= {name: "not asked for" for name in MEASURED if name not in wanted}
-    claims = [row_claims(row) for row in joined.rows]
+    claims = [row_claims(row) for row in joined.rows] if asked is None else asked_claims(joined, asked)
+    origin = "claims:recomputed" if asked is None else asked.panel.signature
     judged = [name for name in SCORES if not only or name in only]
     if any(isinstance(one.counts, ClaimCounts) for one in claims):
-        scored += _judged_columns(claims, judged)
+        scored += _judged_columns(claims, judged, origin)
         left_out |= {name: "not asked for" for name in SCORES if name not in judged}
         claim_columns: tuple[str, ...] = (
             *COUNTS,
             *(n for n in LISTS if any(n in one.lists for one in claims)),
         )
     elif only and judged:
-        raise InputError(f"{', '.join(judged)}: the response file has no claims and no counts of claims")
+        where = "the response file has no claims and no counts of claims; --judge asks a judge for them"
+        raise InputError(f"{', '.join(judged)}: {where if asked is None else 'the judge listed none'}")
     else:
         left_out |= dict.fromkeys(
             (*SCORES, *COUNTS, *LISTS),
-            "no claims in the response file; the judge `claims` lists them in a run",
+            "no claims in the response file; --judge asks a judge for them"
+            if asked is None
+            else "the judge listed no row's claims",
         )
         claim_columns = ()
     order = {name: place for place, name in enumerate(SCORE_COLUMNS)}
@@ -100,17 +124,17 @@ def evaluate(
         rows=tuple(_row(joined, place, scored, claims[place]) for place in range(len(joined.rows))),
         means=tuple(_mean(column, resamples, seed) for column in scored),
         left_out=left_out,
-        notes=tuple(_notes(joined, claims)),
+        notes=(*_notes(joined, claims), *(asked.tally.sentences() if asked else ())),
     )  # fmt: skip
 
 
-def _judged_columns(claims: Sequence[RowClaims], names: Sequence[str]) -> list[ScoredColumn]:
+def _judged_columns(claims: Sequence[RowClaims], names: Sequence[str], origin: str) -> list[ScoredColumn]:
     by_row = [one.scores() for one in claims]
     return [
         ScoredColumn(
             name=name,
             values=tuple(row[name] for row in by_row),
-            signature=f"claims:recomputed|{name[4:].lower()}",
+            signature=f"{origin}|{name[4:].lower()}",
         )
         for name in names
     ]
