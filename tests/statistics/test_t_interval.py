@@ -73,6 +73,17 @@ def test_skewness_moves_an_end_outwards_and_never_inwards():
     assert turned == pytest.approx((-high, -low))
 
 
+def test_the_skewness_of_few_is_corrected_for_bias():
+    """
+    Resampled 1, 1, 1, 5: spread sqrt(3), skewness 6/3^1.5, times sqrt(4 * 3)/2 for four conversations: 2.
+
+    The error is 2, t = 3.182446; the upper end 2 - 2 (cbrt(1 + 2 (-t - 1/3)) - 1) / (2/3) = 10.4609.
+    """
+    found = t_ends(np.array([1.0, 1.0, 1.0, 5.0]), 2.0, conversations=4, confidence=0.95, scale="amount")
+
+    assert found[1] == pytest.approx(10.4609, abs=1e-3)
+
+
 def test_seconds_are_not_negative_and_what_can_be_is():
     few = np.array([0.1, 0.2, 4.0])
     settings = {"conversations": 3, "confidence": 0.95, "scale": "amount"}
