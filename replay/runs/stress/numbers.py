@@ -59,7 +59,7 @@ def read_load_summary(
     The summary of the run in *store*, with what *scorers* observed in it, by label; None unless it was
     played under load.
 
-    Intervals are percentile intervals from *resamples* bootstrap samples of the data's conversations.
+    Intervals are by t, from *resamples* bootstrap samples of the data's conversations.
 
     Raises:
         RunError: the database can't be read.
