@@ -68,6 +68,9 @@ def judge_file(
     write_table(out, *judged_rows(found, judged))
     if as_json:
         echo_json({"out": str(out), "judges": {one.panel.name: one.panel.signature for one in judged}})
-        return
-    print_judged(judged, Console())
-    typer.echo(f"wrote {out}; hold it against people with: replay agree {out} {responses}")
+    else:
+        print_judged(judged, Console())
+        typer.echo(f"wrote {out}; hold it against people with: replay agree {out} {responses}")
+    if all(one.tally.unscored == one.tally.verdicts for one in judged):
+        typer.echo("no judge gave a number; the notes and the file say why", err=True)
+        raise typer.Exit(1)

@@ -95,6 +95,22 @@ async def test_a_missing_fact_is_a_reason_and_dialogues_have_judges_of_their_own
     assert "Are you\nbored?" in server.prompts[0]
 
 
+async def test_where_no_judge_gives_a_number_the_command_fails_and_the_reasons_are_kept(tmp_path):
+    write(tmp_path / "usr.json", USR)
+    async with judge_server("very good") as server:
+        judge = judge_of(server, tmp_path, criteria=["coherence"])
+        done = await run(
+            "judge-file", "usr.json", "--judge", judge, "--out", "s.csv", "--json", folder=tmp_path
+        )
+
+    assert done.returncode == 1
+    assert "no judge gave a number" in done.stderr
+    assert json.loads(done.stdout)["judges"]["geval"].startswith("geval:mode=single|level=turn")
+    reasons = [json.loads(row["Unscored"])["geval.coherence"] for row in rows_of(tmp_path / "s.csv")]
+    assert len(reasons) == 2
+    assert all(reasons)
+
+
 ENDPOINT = "adapter: openai, settings: {base_url: 'http://127.0.0.1:9', model: m}"
 
 
