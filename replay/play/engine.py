@@ -18,7 +18,7 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.play.first_failure import first_failure
 from replay.play.gc_pause import quiet_collector
-from replay.play.loop_lag import LagSummary, LoopLag
+from replay.play.loop_lag import AsksUnderWay, LagSummary, LoopLag
 from replay.play.player import Play, Player, RecordSink, System, Unclosed
 from replay.play.turn_record import OnFailure
 
@@ -58,17 +58,19 @@ async def play_all(
     clock: Callable[[], float] = perf_counter,
     keep_raw: Callable[[RawReply], None] | None = None,
     unclosed: Unclosed = lambda _, __: None,
-) -> LagSummary:
+) -> dict[str, LagSummary]:
     """
     Play everything that *plays* yields, at most *concurrency* conversations at a time.
 
     *keep_raw* takes replies as they came, of systems whose replies are kept so. *plays* is advanced in a
-    thread, since it may read files. Returns how far the event loop lagged behind while the run went on.
+    thread, since it may read files. Returns how far the event loop lagged behind while it asked each system
+    with a wire, by name.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
     sink = NotifyingSink(sink, observer) if observer else sink
+    asks = AsksUnderWay()
     player = Player(
         patience,
         sink,
@@ -77,6 +79,7 @@ async def play_all(
         on_failure=on_failure,
         keep_raw=keep_raw,
         unclosed=unclosed,
+        asks=asks,
     )
     source = SharedIterator(plays)
 
@@ -86,12 +89,12 @@ async def play_all(
             if observer:
                 observer.played(play)
 
-    async with opened_endpoints(systems), LoopLag() as lag:
+    async with opened_endpoints(systems), LoopLag(asks) as lag:
         with first_failure(), quiet_collector():
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(concurrency):
                     tasks.create_task(keep_playing())
-    return lag.summary()
+    return lag.summaries()
 
 
 class SharedIterator:

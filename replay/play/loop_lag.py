@@ -1,26 +1,34 @@
 """
-How late the event loop is: time between when a timer was due and when it was served.
+How late the event loop is while systems are asked: time between when a timer was due and when it was served.
 
-A client whose own loop lags reports its own slowness as the system's. The lag is measured in every run
-and shown beside the latencies.
+A client whose own loop lags reports its own slowness as the system's. So the lag is measured in every run,
+for each system while it is being asked, as far as it reaches into an ask. What is late at other times, as
+when conversations are read, disturbs no latency. A system in this process has no wire at which its replies
+could be late: of those whose replies nobody timed there, nothing is said.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import perf_counter
 from types import TracebackType
 from typing import Self
 
+from replay.core.adapter import ChatReply, ChatRequest, Session
+
 INTERVAL_S = 0.02
 KEPT = 50_000
-"""Lags kept; beyond that every second one is dropped and the interval doubled, so memory stays flat."""
+"""Lags kept of a system; beyond that every second one of each is dropped and the interval doubled, so memory
+stays flat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LagSummary:
-    """Quantiles of the loop's lag in seconds; all 0 when the run was shorter than one interval."""
+    """Quantiles of the loop's lag in seconds; all 0 where no ask was long enough for a sample."""
 
     samples: int
     p50_s: float
@@ -28,12 +36,85 @@ class LagSummary:
     max_s: float
 
 
-class LoopLag:
-    """Samples the running loop's lag; an async context manager around what is measured."""
+def worst(summaries: Iterable[LagSummary]) -> LagSummary | None:
+    """Quantiles can't be added, and the worst is what matters: that of most lag, None of none."""
+    return max(summaries, key=lambda lag: (lag.p99_s, lag.max_s), default=None)
 
-    def __init__(self) -> None:
-        self._lags: list[float] = []
-        self._max = 0.0
+
+class AsksUnderWay:
+    """When which systems are asked."""
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self._clock = clock
+        self._asked: dict[str, _Asked] = {}
+        self.timed: set[str] = set()
+        """Systems with a reply that was timed at the wire."""
+
+    def watched(self, system: str, session: Session) -> Session:
+        """*session* of *system*, whose asks are known here."""
+        return _WatchedSession(self, system, session)
+
+    def begin(self, system: str) -> None:
+        asked = self._asked.setdefault(system, _Asked())
+        if not asked.now:
+            asked.begun = self._clock()
+        asked.now += 1
+
+    def end(self, system: str) -> None:
+        asked = self._asked[system]
+        asked.now -= 1
+        if not asked.now:
+            asked.before.append((asked.begun, self._clock()))
+
+    def in_the_last(self, seconds: float) -> Iterator[tuple[str, float]]:
+        """Each system that was asked in the last *seconds* or still is, and for how much of them."""
+        now = self._clock()
+        since = now - seconds
+        for system, asked in self._asked.items():
+            # A lag's last ask is over, as a rule, when the lag is noticed: its reply had long been there.
+            overlaps = [ended - max(begun, since) for begun, ended in asked.before if ended > since]
+            if asked.now:
+                overlaps.append(now - max(asked.begun, since))
+            if overlaps:
+                yield system, sum(overlaps)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """When one system was asked without a pause, by one or by many."""
+
+    now: int = 0
+    """Asks under way."""
+    begun: float = 0.0
+    """Since when there has been one, where there are any."""
+    before: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=8))
+    """The last times before, from and to."""
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedSession:
+    asks: AsksUnderWay
+    system: str
+    session: Session
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        self.asks.begin(self.system)
+        try:
+            reply = await self.session.ask(request)
+        finally:
+            self.asks.end(self.system)
+        if reply.times is not None:
+            self.asks.timed.add(self.system)
+        return reply
+
+
+class LoopLag:
+    """Samples the running loop's lag during *asks*; an async context manager around what is measured."""
+
+    def __init__(self, asks: AsksUnderWay) -> None:
+        self._asks = asks
+        self._lags: dict[str, list[float]] = {}
+        self._most: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -54,17 +135,21 @@ class LoopLag:
         while True:
             due = loop.time() + interval
             await asyncio.sleep(interval)
-            lag = max(0.0, loop.time() - due)
-            self._max = max(self._max, lag)
-            self._lags.append(lag)
-            if len(self._lags) >= KEPT:
-                self._lags = self._lags[::2]
+            late = max(0.0, loop.time() - due)
+            for system, lag in self._asks.in_the_last(late):
+                self._lags.setdefault(system, []).append(lag)
+                self._most[system] = max(lag, self._most.get(system, 0.0))
+            if any(len(lags) >= KEPT for lags in self._lags.values()):
+                self._lags = {system: lags[::2] for system, lags in self._lags.items()}
                 interval *= 2
 
-    def summary(self) -> LagSummary:
-        """What was measured so far."""
-        lags = sorted(self._lags)
+    def summaries(self) -> dict[str, LagSummary]:
+        """What was measured so far of each system whose replies are timed at a wire, by name."""
+        return {system: self._summary(system) for system in sorted(self._asks.timed)}
+
+    def _summary(self, system: str) -> LagSummary:
+        lags = sorted(self._lags.get(system, ()))
         if not lags:
             return LagSummary(samples=0, p50_s=0.0, p99_s=0.0, max_s=0.0)
         p50, p99 = (lags[min(len(lags) - 1, int(q * len(lags)))] for q in (0.5, 0.99))
-        return LagSummary(samples=len(lags), p50_s=p50, p99_s=p99, max_s=self._max)
+        return LagSummary(samples=len(lags), p50_s=p50, p99_s=p99, max_s=self._most[system])

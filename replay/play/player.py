@@ -26,6 +26,7 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
 from replay.core.settings.plugin_bugs import blaming
 from replay.core.settings.prices import Prices, cost_usd
+from replay.play.loop_lag import AsksUnderWay
 from replay.play.turn_record import OnFailure, ends_conversation, played_of, recorded, turn_record
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy
@@ -84,11 +85,13 @@ class Player:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep_raw: Callable[[RawReply], None] | None = None,
         unclosed: Unclosed = lambda _, __: None,
+        asks: AsksUnderWay | None = None,
     ) -> None:
         """
         *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry,
-        *keep_raw* takes the replies of systems whose replies are kept.
+        *keep_raw* takes the replies of systems whose replies are kept, *asks* is told when one is asked.
         """
+        self._asks = asks or AsksUnderWay()
         way_out = " (play.fail_fast: false goes on all the same.)"
         self._asker = PatientAsker(patience, way_out=way_out, clock=clock, sleep=sleep)
         self._sink = sink
@@ -125,6 +128,7 @@ class Player:
                 with blaming(f'{system} to open conversation "{conversation.id}"'):
                     opening = opened_session(play.system.adapter, conversation, partial(self._unclosed, play))
                     session = await stack.enter_async_context(opening)
+                session = self._asks.watched(play.system.name, session)
             except AdapterError as error:
                 session = UnopenedSession(error)
             for depth in range(len(played) + 1, len(conversation.turns) + 1):

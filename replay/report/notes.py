@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
@@ -37,7 +37,7 @@ def notes(report: Report) -> list[str]:
                 who.setdefault(sentence, []).append(group)
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
     said += report.remarks
-    return said + ([] if report.loop_lag_s is None else _loop_lag(table, report.loop_lag_s))
+    return said + list(_loop_lag(table, report.loop_lag_s))
 
 
 def _names(groups: list[GroupTable], table: DepthTable) -> str:
@@ -116,16 +116,16 @@ def _few_conversations(group: GroupTable) -> Iterable[str]:
         yield f"fewer than {FEW_CONVERSATIONS} conversations at {where}; read little into them."
 
 
-def _loop_lag(table: DepthTable, loop_lag_s: float) -> list[str]:
-    medians = [(group, group.total.latency_p50_s) for group in table.groups]
-    slower = [(group, m) for group, m in medians if m is not None and loop_lag_s > LAG_SHARE * m]
-    if not slower:
-        return []
-    where = ", ".join(f"{_names([group], table)} {_milliseconds(median)}" for group, median in slower)
-    return [
-        f"the event loop lagged by {_milliseconds(loop_lag_s)}, more than {LAG_SHARE:.0%} of the median "
-        f"latency ({where}); latencies may be too high by as much."
-    ]
+def _loop_lag(table: DepthTable, lags_s: Mapping[str, float]) -> Iterator[str]:
+    for system, lag_s in lags_s.items():
+        medians = [(one, one.total.latency_p50_s) for one in table.groups if one.group.system == system]
+        slower = [(group, m) for group, m in medians if m is not None and lag_s > LAG_SHARE * m]
+        if slower:
+            where = ", ".join(f"{_names([group], table)} {_milliseconds(median)}" for group, median in slower)
+            yield (
+                f"the event loop lagged by {_milliseconds(lag_s)} while it asked (p99), more than "
+                f"{LAG_SHARE:.0%} of the median latency ({where}); latencies may be too high by as much."
+            )
 
 
 def _milliseconds(duration_s: float) -> str:

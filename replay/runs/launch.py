@@ -218,7 +218,7 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
     resume = f"once that is mended, go on with: replay resume {store.folder}"
     async with ending(assembly, store, observer, next_step=resume):
         async with assembly.service, opened(assembly.policies.values()):
-            lag = await play_all(
+            lags = await play_all(
                 _Plays(assembly, store, rerun),
                 systems=assembly.systems,
                 patience=assembly.patience,
@@ -229,7 +229,7 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
                 keep_raw=partial(store.add_raw, most_bytes=settings.raw_limit_bytes),
                 unclosed=partial(keep_unclosed, store),
             )
-        store.add_event("loop-lag", lag)
+        store.add_event("loop-lag", lags)
         if rerun:
             rerun.finish()
 

@@ -48,8 +48,8 @@ class RunState:
     skipped_conversations: int
     """Conversations of the data that could not be read and were skipped."""
     finished: bool
-    lag: LagSummary | None
-    """The event loop's lag in the run's last session."""
+    lags: Mapping[str, LagSummary]
+    """The event loop's lag in the run's last session while it asked each system with a wire, by name."""
 
 
 class Run:
@@ -94,7 +94,7 @@ class Run:
                 records=store.count_records(),
                 skipped_conversations=len(store.events("bad-conversation")),
                 finished=bool(store.fact("finished")),
-                lag=msgspec.convert(lags[-1], LagSummary) if lags else None,
+                lags=msgspec.convert(lags[-1], dict[str, LagSummary]) if lags else {},
             )
 
     def outcomes(self) -> dict[str, int]:
@@ -199,7 +199,7 @@ class Run:
 
         records, columns = self.scored()
         judged = self.judged()
-        lag = self.state().lag
+        lags = self.state().lags
         left_out = LeftOut()
         with self._opened() as store:
             for turns in store.metadata(LEFT_OUT):
@@ -213,7 +213,7 @@ class Run:
                 policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"), method=method)
             ),
             failures=self.failures(),
-            loop_lag_s=None if lag is None else lag.p99_s,
+            loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
             signatures=self.signatures(),
             remarks=(
                 *left_out.remarks(),

@@ -22,8 +22,8 @@ class Report:
     """Differences on the same turns, as ``policy_gaps`` gives them."""
     failures: tuple[FailureReason, ...] = ()
     """Why turns failed, each reason once."""
-    loop_lag_s: float | None = None
-    """How late the event loop was during the run; None where that isn't known."""
+    loop_lag_s: Mapping[str, float] = field(default_factory=dict)
+    """How late the event loop was while each system was asked over a wire (99th percentile), by name."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """Of what moved the numbers beside the scorers, by name: policies, data."""
     remarks: tuple[str, ...] = ()

@@ -1,20 +1,31 @@
-"""How late the loop is, by clocks that tests set."""
+"""How late the loop is while systems are asked, by clocks that tests set."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 
+from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.play import loop_lag
-from replay.play.loop_lag import INTERVAL_S, LagSummary, LoopLag
+from replay.play.loop_lag import INTERVAL_S, AsksUnderWay, LagSummary, LoopLag
+from tests.waiting import others_first
+
+LONG_S = 3600.0
 
 
-async def sampled(monkeypatch: pytest.MonkeyPatch, lags: Iterable[float]) -> tuple[LoopLag, list[float]]:
-    """The lag after timers that were late by *lags*, and the intervals that were waited."""
+async def sampled(
+    monkeypatch: pytest.MonkeyPatch, lags: Iterable[float], *, asked_s: float | None = LONG_S
+) -> tuple[LoopLag, list[float]]:
+    """
+    The lag after timers that were late by *lags*, and the intervals that were waited.
+
+    A system with a wire has been asked for *asked_s* at each of them; None where it isn't being asked.
+    """
     late, waited, now = iter(lags), [], [100.0]
     done = asyncio.Event()
+    asks = Asks(asked_s)
 
     async def sleep(interval: float) -> None:
         waited.append(interval)
@@ -25,7 +36,7 @@ async def sampled(monkeypatch: pytest.MonkeyPatch, lags: Iterable[float]) -> tup
         else:
             now[0] += interval + lag
 
-    async with LoopLag() as lag:
+    async with LoopLag(asks) as lag:
         monkeypatch.setattr(loop_lag.asyncio, "sleep", sleep)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0], raising=False)
         await done.wait()
@@ -33,16 +44,33 @@ async def sampled(monkeypatch: pytest.MonkeyPatch, lags: Iterable[float]) -> tup
     return lag, waited
 
 
-async def test_without_a_sample_everything_is_0():
-    async with LoopLag() as lag:
-        pass
+class Asks(AsksUnderWay):
+    def __init__(self, asked_s: float | None) -> None:
+        super().__init__()
+        self.timed.add("s")
+        self._asked_s = asked_s
 
-    assert lag.summary() == LagSummary(samples=0, p50_s=0.0, p99_s=0.0, max_s=0.0)
+    def in_the_last(self, seconds: float) -> Iterator[tuple[str, float]]:
+        if self._asked_s is not None:
+            yield "s", min(seconds, self._asked_s)
+
+
+def summary_of(lag: LoopLag) -> LagSummary:
+    (summary,) = lag.summaries().values()
+    return summary
+
+
+@pytest.mark.parametrize("lags", [(), (0.1, 0.2)])
+async def test_without_a_sample_everything_is_0(monkeypatch, lags):
+    """However late the loop is where nobody is asked."""
+    lag, _ = await sampled(monkeypatch, lags, asked_s=None)
+
+    assert summary_of(lag) == LagSummary(samples=0, p50_s=0.0, p99_s=0.0, max_s=0.0)
 
 
 async def test_quantiles_are_of_what_was_late(monkeypatch):
     lag, waited = await sampled(monkeypatch, [n / 1000 for n in range(200)])
-    summary = lag.summary()
+    summary = summary_of(lag)
 
     assert waited == [0.02] * 201
     assert summary.samples == 200
@@ -51,10 +79,17 @@ async def test_quantiles_are_of_what_was_late(monkeypatch):
     assert summary.max_s == pytest.approx(0.199)
 
 
+async def test_of_a_lag_that_began_before_the_ask_only_the_rest_counts(monkeypatch):
+    lag, _ = await sampled(monkeypatch, [0.5, 0.001], asked_s=0.002)
+
+    assert summary_of(lag).max_s == pytest.approx(0.002)
+    assert summary_of(lag).p50_s == pytest.approx(0.002)
+
+
 async def test_a_timer_that_comes_early_is_not_late(monkeypatch):
     lag, _ = await sampled(monkeypatch, [-0.001, -0.002])
 
-    assert lag.summary() == LagSummary(samples=2, p50_s=0.0, p99_s=0.0, max_s=0.0)
+    assert summary_of(lag) == LagSummary(samples=2, p50_s=0.0, p99_s=0.0, max_s=0.0)
 
 
 async def test_a_long_run_keeps_every_second_lag_and_samples_half_as_often(monkeypatch):
@@ -63,5 +98,59 @@ async def test_a_long_run_keeps_every_second_lag_and_samples_half_as_often(monke
     lag, waited = await sampled(monkeypatch, [0.1, 0.9, 0.2, 0.3, 0.4, 0.5, 0.6])
 
     assert waited == [INTERVAL_S] * 4 + [2 * INTERVAL_S] * 2 + [4 * INTERVAL_S] * 2
-    assert lag.summary().samples == 3  # 0.1 and 0.2; 0.4 and 0.5 fill it, of which 0.1 and 0.4 stay; 0.6
-    assert lag.summary().max_s == pytest.approx(0.9)
+    assert summary_of(lag).samples == 3  # 0.1 and 0.2; 0.4 and 0.5 fill it, of which 0.1 and 0.4 stay; 0.6
+    assert summary_of(lag).max_s == pytest.approx(0.9)
+
+
+class Slow:
+    """A session whose reply comes when it is let go, timed at a wire or not."""
+
+    def __init__(self, times: WireTimes | None = None) -> None:
+        self.go = asyncio.Event()
+        self.times = times
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        await self.go.wait()
+        return ChatReply(text="Yes.", times=self.times)
+
+
+async def test_asks_are_known_from_their_beginning_to_their_end_however_that_comes():
+    now = [10.0]
+    asks = AsksUnderWay(clock=lambda: now[0])
+    request = ChatRequest(question="Who?", history=(), depth=1)
+    first, second, other = Slow(WireTimes(sent=0.0, done=1.0)), Slow(), Slow()
+    tasks = []
+    for name, session in (("a", first), ("a", second), ("b", other)):
+        tasks.append(asyncio.create_task(asks.watched(name, session).ask(request)))
+        await others_first()
+        now[0] += 1.0
+    assert dict(asks.in_the_last(60.0)) == {"a": 3.0, "b": 1.0}
+    assert dict(asks.in_the_last(2.0)) == {"a": 2.0, "b": 1.0}
+    assert dict(asks.in_the_last(0.0)) == {"a": 0.0, "b": 0.0}
+
+    first.go.set()
+    assert (await tasks[0]).text == "Yes."
+    tasks[1].cancel()
+    await asyncio.gather(*tasks[:2], return_exceptions=True)
+    now[0] += 2.0
+    # One is over for 2 s, after 3 s without a pause; the other goes on.
+    assert dict(asks.in_the_last(3.0)) == {"a": 1.0, "b": 3.0}
+    assert dict(asks.in_the_last(2.0)) == {"b": 2.0}
+    other.go.set()
+    await tasks[2]
+    assert asks.timed == {"a"}
+
+
+async def test_an_ask_whose_reply_came_while_the_loop_was_held_up_was_in_the_way_of_the_lag():
+    """It is over when the lag is noticed."""
+    now = [10.0]
+    asks = AsksUnderWay(clock=lambda: now[0])
+    asks.begin("a")
+    now[0] += 0.3
+    asks.end("a")
+    now[0] += 0.001
+
+    assert dict(asks.in_the_last(0.25)) == {"a": pytest.approx(0.249)}
+    asks.begin("a")
+    now[0] += 0.002
+    assert dict(asks.in_the_last(0.25)) == {"a": pytest.approx(0.247 + 0.002)}

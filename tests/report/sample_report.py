@@ -60,7 +60,7 @@ def report(**changes: object) -> Report:
     facts = {
         "table": depth_table(turns, scores, LENGTHS),
         "gaps": tuple(policy_gaps(turns, scores)),
-        "loop_lag_s": 0.004,
+        "loop_lag_s": {"extractive": 0.004},
         "signatures": {"rewrite": "policy:rewrite|coref:embedded-1|window:2|convreplay:0.1.0"},
     }
     return Report(**{**facts, **changes})

@@ -11,11 +11,11 @@ from replay.statistics.score_column import score_columns
 from tests.scorers.turns import INVALID, NOT_JUDGED, skipped_turn, turn
 
 
-def said(records, lengths=None, *, loop_lag_s=None):
+def said(records, lengths=None, **lags_s):
     scores = score_columns(records, {"em": em(), "f1": f1()})
     conversations = lengths or {r.conversation: max(x.depth for x in records) for r in records}
     table = depth_table(records, scores, conversations, resamples=0)
-    return notes(Report(table=table, loop_lag_s=loop_lag_s))
+    return notes(Report(table=table, loop_lag_s=lags_s))
 
 
 def enough(depth=1, **changes):
@@ -24,7 +24,7 @@ def enough(depth=1, **changes):
 
 
 def test_a_run_without_anything_odd_needs_no_notes():
-    assert said(enough(), loop_lag_s=0.001) == []
+    assert said(enough(), s=0.001) == []
 
 
 def test_unscored_turns_are_counted_with_their_reasons():
@@ -104,8 +104,11 @@ def test_what_holds_for_several_groups_is_said_once():
 
 
 def test_a_lagging_loop_is_mentioned_beside_the_latency_it_disturbs():
-    assert said(enough(), loop_lag_s=0.05) == []
-    assert said(enough(), loop_lag_s=0.06) == [
-        "the event loop lagged by 60 ms, more than 10% of the median latency (pred 500 ms); latencies may be "
-        "too high by as much."
+    assert said(enough(), s=0.05) == []
+    assert said(enough(), s=0.06) == [
+        "the event loop lagged by 60 ms while it asked (p99), more than 10% of the median latency (pred "
+        "500 ms); latencies may be too high by as much."
     ]
+    records = [*enough(), *enough(system="t")]
+    (told,) = said(records, t=0.06)
+    assert "(t, pred 500 ms)" in told

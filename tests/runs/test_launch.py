@@ -18,9 +18,11 @@ from aiohttp import web
 import replay
 from replay.core.errors import DatasetError, RunError
 from replay.core.settings.choice import Choice
+from replay.report.notes import notes
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, newest_run, score
-from tests.waiting import others_first, takes, until_async
+from tests.adapters.servers import answering, completion
+from tests.waiting import hold_up, others_first, takes, until_async
 
 TALKS = 6
 TURNS = 5
@@ -274,3 +276,32 @@ async def test_more_conversations_at_a_time_give_the_same_answers(folder):
         for run in runs
     ]
     assert answers[0] == answers[1] == answers[2]
+
+
+async def test_the_loops_lag_is_told_where_it_is_in_the_way_of_asks_over_a_wire(folder):
+    """Not while nobody is asked, nor of a system in this process."""
+
+    async def handler(request: web.Request) -> web.Response:
+        await takes(0.05)
+        hold_up(0.1)
+        return web.json_response(completion("Alice Okafor."))
+
+    async with answering(handler) as address:
+        settings = {"base_url": f"{address}/v1", "model": "m"}
+        systems = [
+            {"name": "wired", "adapter": "openai", "settings": settings},
+            {"name": "here", "adapter": "scripted", "settings": {"answers": "gold"}},
+        ]
+        run = await run_async(
+            scenario(
+                folder, *systems, policies=["gold"], data={"path": str(folder / "talks.jsonl"), "limit": 1}
+            ),
+            runs=folder / "runs",
+        )
+    lags = run.state().lags
+    assert list(lags) == ["wired"]
+    assert lags["wired"].p99_s >= 0.05
+    told = [note for note in notes(run.report(resamples=0)) if "event loop lagged" in note]
+    assert len(told) == 1
+    assert "wired" in told[0]
+    assert "here" not in told[0]

@@ -15,7 +15,7 @@ from typing import Literal
 
 from replay.play.first_failure import first_failure
 from replay.play.load.level import Level, LevelOutcome
-from replay.play.loop_lag import LoopLag
+from replay.play.loop_lag import AsksUnderWay, LoopLag, worst
 from replay.play.turn_schedule import Pacer
 
 LEAD_S = 0.05
@@ -42,17 +42,18 @@ async def play_level(
     clock: Callable[[], float],
     after: Literal["answer", "question"] = "answer",
     max_open: int = 10_000,
+    asks: AsksUnderWay | None = None,
 ) -> LevelOutcome:
     """
     Offer *level* with as many of *sessions* as it needs, and wait for the asks under way at its end.
 
     *start* is the reading of *clock* when the run started. It must go as the event loop's clock does, which
-    is what is waited by. *sessions* must not block.
+    is what is waited by. *sessions* must not block. *asks* are those of whoever plays them, for the lag.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.
     """
-    async with LoopLag() as lag:
+    async with LoopLag(asks or AsksUnderWay()) as lag:
         stage = _Stage(level, clock, start, after)
         with first_failure():
             async with asyncio.TaskGroup() as tasks:
@@ -68,7 +69,7 @@ async def play_level(
         conversations=stage.begun,
         cut=stage.cut,
         delayed=stage.delayed,
-        lag=lag.summary(),
+        lag=worst(lag.summaries().values()),
     )
 
 

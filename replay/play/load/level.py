@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from replay.play.loop_lag import LagSummary
+from replay.play.loop_lag import LagSummary, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,8 @@ class LevelOutcome:
     """Of these, ended because the level was over."""
     delayed: int
     """Arrivals that had to wait since as many conversations were open as may be."""
-    lag: LagSummary
+    lag: LagSummary | None
+    """Of the system whose asks it disturbed most; None where none has a wire."""
 
 
 def together(parts: list[LevelOutcome]) -> LevelOutcome:
@@ -85,6 +86,5 @@ def together(parts: list[LevelOutcome]) -> LevelOutcome:
         conversations=sum(part.conversations for part in parts),
         cut=sum(part.cut for part in parts),
         delayed=sum(part.delayed for part in parts),
-        # Of the process that lagged most: quantiles can't be added, and the worst is what matters.
-        lag=max((part.lag for part in parts), key=lambda lag: (lag.p99_s, lag.max_s)),
+        lag=worst(part.lag for part in parts if part.lag is not None),
     )

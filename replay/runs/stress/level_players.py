@@ -12,6 +12,7 @@ from replay.coreference.resolver import Document
 from replay.play.gc_pause import quiet_collector
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
+from replay.play.loop_lag import AsksUnderWay
 from replay.play.player import Player, RecordSink
 from replay.policies.rewriter import opened
 from replay.runs.stress.counting import CountingSink
@@ -38,12 +39,14 @@ class LocalLevelPlayer:
         self._start = start
         self._max_open = max(1, share_of(load.max_open, worker, workers))
         self._sink = CountingSink(sink, share_of(load.keep_turns, worker, workers))
+        self._asks = AsksUnderWay()
         player = Player(
             self._assembly.patience,
             self._sink,
             clock=perf_counter,
             start=start,
             on_failure=self._assembly.file.scenario.play.on_failure,
+            asks=self._asks,
         )
         self._sessions = PlannedSessions(inputs, player.play, worker=worker, workers=workers)
         self.counts = self._sink.counts
@@ -84,4 +87,5 @@ class LocalLevelPlayer:
             clock=perf_counter,
             after=self._after,
             max_open=self._max_open,
+            asks=self._asks,
         )
