@@ -77,6 +77,10 @@ class LevelOutcome:
     """Arrivals that had to wait since as many conversations were open as may be."""
     lag: LagSummary | None
     """Of the system whose asks it disturbed most; None where none has a wire."""
+    unclosed: int = 0
+    """Sessions that the systems could not close."""
+    first_unclosed: str = ""
+    """Why the first of them could not be closed."""
 
 
 def together(parts: list[LevelOutcome]) -> LevelOutcome:
@@ -87,4 +91,6 @@ def together(parts: list[LevelOutcome]) -> LevelOutcome:
         cut=sum(part.cut for part in parts),
         delayed=sum(part.delayed for part in parts),
         lag=worst(part.lag for part in parts if part.lag is not None),
+        unclosed=sum(part.unclosed for part in parts),
+        first_unclosed=next((part.first_unclosed for part in parts if part.unclosed), ""),
     )

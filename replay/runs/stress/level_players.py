@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from time import perf_counter
 from typing import Self
 
 from replay.core.asking.opening import opened_endpoints
+from replay.core.errors import AdapterError
 from replay.coreference.resolver import Document
 from replay.play.gc_pause import quiet_collector
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import AsksUnderWay
-from replay.play.player import Player, RecordSink
+from replay.play.player import Play, Player, RecordSink
 from replay.policies.rewriter import opened
 from replay.runs.stress.counting import CountingSink
 from replay.runs.stress.inputs import LoadInputs
@@ -47,7 +49,9 @@ class LocalLevelPlayer:
             start=start,
             on_failure=self._assembly.file.scenario.play.on_failure,
             asks=self._asks,
+            unclosed=self._count_unclosed,
         )
+        self._unclosed, self._first_unclosed = 0, ""
         self._sessions = PlannedSessions(inputs, player.play, worker=worker, workers=workers)
         self.counts = self._sink.counts
 
@@ -80,7 +84,8 @@ class LocalLevelPlayer:
         """
         self._sink.level = level.index
         self._sink.window_s = level.window_s
-        return await play_level(
+        self._unclosed, self._first_unclosed = 0, ""
+        outcome = await play_level(
             level,
             self._sessions.of(level),
             start=self._start,
@@ -89,3 +94,8 @@ class LocalLevelPlayer:
             max_open=self._max_open,
             asks=self._asks,
         )
+        return replace(outcome, unclosed=self._unclosed, first_unclosed=self._first_unclosed)
+
+    def _count_unclosed(self, play: Play, error: AdapterError) -> None:
+        self._unclosed += 1
+        self._first_unclosed = self._first_unclosed or f"{play.system.name}: {error}"

@@ -184,6 +184,8 @@ def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: s
         "cut": outcome.cut if outcome else None,
         "delayed": outcome.delayed if outcome else 0,
         "lag": outcome.lag if outcome else None,
+        "unclosed": outcome.unclosed if outcome else 0,
+        "first_unclosed": outcome.first_unclosed if outcome else "",
         "interrupted": outcome is None,
         "stopped": stopped,
         "met": None,

@@ -56,6 +56,10 @@ class LevelPlayed:
     delayed: int = 0
     """Arrivals that had to wait, since as many conversations were open as may be."""
     lag: Lag | None = None
+    unclosed: int = 0
+    """Sessions that the systems could not close."""
+    first_unclosed: str = ""
+    """Why the first of them could not be closed."""
     interrupted: bool = False
     stopped: str | None = None
     """Why it was, where that is since a system failed."""

@@ -48,6 +48,9 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
             f"{arrivals} had to wait, since as many conversations were open as max_open allows: the load was "
             "lower than offered; response times count from the arrival, latencies don't."
         )
+    if played.unclosed:
+        sessions = "1 session" if played.unclosed == 1 else f"{played.unclosed:,} sessions"
+        yield f"{sessions} may still be open at the system; the first: {played.first_unclosed}."
     if few := few_answers(total.answered):
         yield few
     if total.retried:
@@ -76,8 +79,8 @@ def _lateness(level: LevelSummary) -> Iterator[str]:
         yield (
             f"the generator was late: asks were sent {duration(late.p50_s)} (p50) to {duration(late.p99_s)} "
             "(p99) after they were due. It could not offer this load in time, so latencies understate what "
-            "users would see, and the figures say more of this machine, or of a limit on requests in the "
-            "scenario, than of the system; lower the load, or use more workers."
+            "users would see, and the figures say more of this machine, or of a limit on requests, or of "
+            "sessions to be opened first, than of the system; lower the load, or use more workers."
         )
 
 
