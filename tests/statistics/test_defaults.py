@@ -46,6 +46,8 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
                 "cut": None,
                 "delayed": 0,
                 "lag": None,
+                "unclosed": 0,
+                "first_unclosed": "",
                 "interrupted": False,
                 "stopped": None,
                 "met": None,
