@@ -189,24 +189,15 @@ class Run:
 
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
-        from replay.datasets.left_out import LEFT_OUT, LeftOut
-        from replay.runs.rerun_notes import again_remarks
-        from replay.runs.resolver_asks import resolver_remarks
-        from replay.runs.unclosed_sessions import unclosed_remarks
-        from replay.scorers.judges.notes import remarks
+        from replay.runs.run_notes import run_notes
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
 
         records, columns = self.scored()
         judged = self.judged()
         lags = self.state().lags
-        left_out = LeftOut()
         with self._opened() as store:
-            for turns in store.metadata(LEFT_OUT):
-                left_out.add(turns)
-            again = again_remarks(*store.count_superseded())
-            asked = resolver_remarks(store)
-            unclosed = unclosed_remarks(store)
+            notes = run_notes(store, judged)
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -215,14 +206,7 @@ class Run:
             failures=self.failures(),
             loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
             signatures=self.signatures(),
-            remarks=(
-                *left_out.remarks(),
-                *again,
-                *asked,
-                *unclosed,
-                *remarks(judged),
-                *self._forgotten(),
-            ),
+            remarks=(*notes, *self._forgotten()),
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 

@@ -1,0 +1,27 @@
+"""What a report says in words of how a run went, beside its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from replay.datasets.left_out import LEFT_OUT, LeftOut
+from replay.runs.rerun_notes import again_remarks
+from replay.runs.resolver_asks import resolver_remarks
+from replay.runs.unclosed_sessions import unclosed_remarks
+from replay.scorers.judges.notes import remarks
+from replay.scorers.judges.tally import Judged
+from replay.store.store import RunStore
+
+
+def run_notes(store: RunStore, judged: Sequence[Judged]) -> tuple[str, ...]:
+    """Of the run in *store*, *judged* by its judges: data left out, turns asked again, asks, judging."""
+    left_out = LeftOut()
+    for turns in store.metadata(LEFT_OUT):
+        left_out.add(turns)
+    return (
+        *left_out.remarks(),
+        *again_remarks(*store.count_superseded()),
+        *resolver_remarks(store),
+        *unclosed_remarks(store),
+        *remarks(judged),
+    )
