@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims
+from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, invented
 from replay.scorers.scorer import Unscored
 from replay.tables.scoring.joining import JoinedRow
 
@@ -30,6 +30,8 @@ class RowClaims:
     """The cells with the lists, as they were."""
     miscounted: bool = False
     """The counts given are not those of the lists."""
+    invented: int = 0
+    """Common claims that stand in neither of the other lists."""
 
     def scores(self) -> dict[str, float | Unscored]:
         """By the names of ``SCORES``."""
@@ -49,8 +51,14 @@ def row_claims(row: JoinedRow, asked: Mapping[str, Any] | None = None) -> RowCla
         claims = [_claims(lists[name]) for name in LISTS]
         if any(one is None for one in claims):
             return RowClaims(counts=given or Unscored(reason="the claims are no list"), lists=lists)
-        counts = count_claims(*(one or [] for one in claims))
-        return RowClaims(counts=counts, lists=lists, miscounted=given is not None and given != counts)
+        golden, candidate, common = (one or [] for one in claims)
+        counts = count_claims(golden, candidate, common)
+        return RowClaims(
+            counts=counts,
+            lists=lists,
+            miscounted=given is not None and given != counts,
+            invented=len(invented(golden, candidate, common)),
+        )
     reason = "not answered" if row.candidate is None else "no claims or counts in the response file"
     return RowClaims(counts=given or Unscored(reason=reason), lists=lists)
 

@@ -200,4 +200,7 @@ def _notes(joined: Joined, claims: Sequence[RowClaims]) -> list[str]:
         said.append(f"{joined.strangers} responses belong to no row of the benchmark; left out.")
     if miscounted := sum(one.miscounted for one in claims):
         said.append(f"in {miscounted} rows the counts given are not those of the lists; the lists count.")
+    if rows := sum(one.invented > 0 for one in claims):
+        many = sum(one.invented for one in claims)
+        said.append(f"common claims that stand in neither list: {many} in {rows} rows; they count.")
     return said

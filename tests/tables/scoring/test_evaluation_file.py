@@ -104,6 +104,16 @@ def test_lists_win_over_counts_and_that_is_said():
     )
 
 
+def test_common_claims_that_stand_in_neither_list_are_said():
+    """They count, as in the framework, and make a score that nobody should trust unread."""
+    lists = claims(["a", "b"], ["b", "c"], ["B.", "d", "e"])
+    found = evaluate(
+        joined(row(**lists), row(**claims(["a"], ["a"], ["a"]))), only=["LLM F1"], models=Models()
+    )
+
+    assert "common claims that stand in neither list: 2 in 1 rows; they count." in found.notes
+
+
 def test_claims_that_are_no_list_fall_back_on_the_counts_or_are_unscored():
     lists = claims("open(", "[]", "[]")
 
