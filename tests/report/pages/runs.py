@@ -158,6 +158,7 @@ def hostile_run(folder: Path) -> Path:
             question=EVIL,
             gold_answers=(EVIL, "=1+1"),
             standalone=EVIL,
+            system_prompts=(f"You are terse. {EVIL}",),
             gold_passages=("p",),
             fact=EVIL,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -179,6 +180,18 @@ def _conversation_page(folder, drift):
     finally:
         watched.close()
     return render("conversation.html", view=view, back="#")
+
+
+def test_a_turns_system_prompts_stand_beside_its_question(tmp_path):
+    asked = talk("a", turns=1)
+    prompted = replace(asked, turns=(replace(asked.turns[0], system_prompts=("Be <b>brief</b>.",)),))
+    watched = WatchedRun("run", make_run(tmp_path / "run", [prompted], [record("a", 1)], {}))
+    try:
+        view = conversation_view(watched.browser, "a", watched.score_kinds())
+    finally:
+        watched.close()
+    page = render("conversation.html", view=view, back="#")
+    assert '<span class="tag">system</span> Be &lt;b&gt;brief&lt;/b&gt;.' in page
 
 
 def test_what_a_question_leaves_out_stands_in_it_and_in_the_table(tmp_path):
