@@ -167,9 +167,9 @@ class RunBrowser:
         )
         return [PlaySummary(*row) for row in rows]
 
-    def drifted(self, policy: str) -> list[tuple[str, str, int]]:
-        """System, conversation and depth of each turn of *policy* whose question was invalid."""
-        sql = "SELECT system, conversation, depth FROM turn WHERE policy = ? AND valid = 0"
+    def drift_verdicts(self, policy: str) -> list[tuple[str, str, int, bool]]:
+        """System, conversation, depth and verdict of each turn of *policy* whose question was judged."""
+        sql = "SELECT system, conversation, depth, valid FROM turn WHERE policy = ? AND valid IS NOT NULL"
         return self._rows(sql, [policy])
 
     def reworded(self) -> list[tuple[str, str, str, int, str]]:

@@ -55,7 +55,7 @@ def test_what_happened_is_counted_by_conversation_and_policy(browser):
         ("a", "pred"): (1, 1, 0, 0),
         ("a-again", "gold"): (1, 0, 0, 0),
     }
-    assert browser.drifted("pred") == [("made", "a", 2)]
+    assert browser.drift_verdicts("pred") == [("made", "a", 2, 0)]
     outcomes = {(one.policy, one.outcome): (one.turns, one.cost_usd) for one in browser.outcomes()}
     assert outcomes["gold", "answered"] == (2, 0.5)
     assert outcomes["gold", "timed-out"] == (1, None)

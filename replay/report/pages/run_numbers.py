@@ -48,7 +48,8 @@ def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunN
     drifted, sources, asked = drifted_turns(browser, policies), browser.sources(), _reworded(browser)
     attributions: list[Attribution] = []
     by_verdict: list[GapByVerdict] = []
-    for name, scorer in scorers.items() if drifted else ():
+    has_gap = {"gold", "pred"} <= set(policies.values())
+    for name, scorer in scorers.items() if has_gap else ():
         cells = Cells(
             score=name,
             column=ScoreColumn(scorer=scorer, observed=()),
@@ -83,18 +84,16 @@ def policy_kinds(browser: RunBrowser) -> dict[str, str]:
 
 def drifted_turns(browser: RunBrowser, policies: Mapping[str, str]) -> dict[str, set[Turn]]:
     """
-    For each system under ``gold`` and ``pred``, the turns whose question had drifted under ``pred``.
+    For each system whose questions were judged under ``pred``, the turns whose question had drifted.
 
-    *policies* are ``policy_kinds``.
+    *policies* are ``policy_kinds``. A system without a verdict, as under ``detect: false``, is missing.
     """
-    played: dict[str, set[str]] = defaultdict(set)
-    for system, policy in browser.groups():
-        played[system].add(policies.get(policy, policy))
-    found: dict[str, set[Turn]] = {s: set() for s in sorted(played) if {"gold", "pred"} <= played[s]}
+    found: dict[str, set[Turn]] = {}
     for own in (label for label, kind in policies.items() if kind == "pred"):
-        for system, conversation, depth in browser.drifted(own):
-            if system in found:
-                found[system].add((conversation, depth))
+        for system, conversation, depth, valid in browser.drift_verdicts(own):
+            drifted = found.setdefault(system, set())
+            if not valid:
+                drifted.add((conversation, depth))
     return found
 
 

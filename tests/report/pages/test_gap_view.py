@@ -25,14 +25,15 @@ CONVERSATIONS = 14
 async def view(tmp_path):
     """The page of a run with one score, by policy the value of every first and every second turn."""
 
-    async def view(scorer="f1", edited=True, **values):
+    async def view(scorer="f1", edited=True, judged=True, **values):
         store = create(tmp_path / "run", {label: KINDS[label] for label in values})
         names = [f"c{n}" for n in range(CONVERSATIONS)]
         records, scores = [], {}
         for label, pair in values.items():
             for name in names:
                 for depth, value in enumerate(pair, 1):
-                    more = {"drift": drifted()} if label == "mine" and depth == 2 else {}
+                    is_drifted = judged and label == "mine" and depth == 2
+                    more = {"drift": drifted()} if is_drifted else {}
                     if edited and depth == 2 and label not in ("gold", "mine"):
                         more |= {"asked": "In other words?", "edit": "replaced"}
                     records.append(record(name, depth, label, **more))
@@ -87,6 +88,13 @@ async def test_augment_alone_repairs_nothing(view):
     found = await view(gold=(1, 1), mine=(1, 0), augment=(1, 1), edited=False)
     assert found.attributions == ()
     assert found.missing == ("rewrite: {always: true}, the words of augment after the system's own answers",)
+
+
+async def test_questions_that_nobody_judged_have_no_second_look(view):
+    """Under ``detect: false`` no question is known to have drifted, which is not to say that none had."""
+    found = await view(judged=False, gold=(1, 1), mine=(1, 0), clear=(1, 1), replace=(1, 1))
+    assert found.by_verdict == ()
+    assert [one.drifted_only for one in found.attributions] == [False]
 
 
 async def test_without_a_control_the_page_names_it(view):
