@@ -280,14 +280,15 @@ class CoreferenceService:
         pool = self._pool
         assert pool is not None
         try:
-            return await loop.run_in_executor(pool, function, batch)
+            # Shielded, since loky's thread fails over futures that are cancelled where it kills its workers.
+            return await asyncio.shield(loop.run_in_executor(pool, function, batch))
         except BrokenProcessPool:
             # A worker died (out of memory, a signal): one new pool, one more try.
             if self._pool is pool:
                 tell(logging.WARNING, "worker restarted", what="coreference", asked=len(batch))
                 _end(pool)
                 self._pool = self._new_pool()
-            return await loop.run_in_executor(self._pool, function, batch)
+            return await asyncio.shield(loop.run_in_executor(self._pool, function, batch))
 
 
 def _end(pool: Executor) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from replay.coreference import drift_hard, drift_strict
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.worker import READINGS
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, until, until_async
 
 
 def document(n: int) -> Document:
@@ -265,3 +266,20 @@ def _runs(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+async def test_what_waits_in_the_pool_is_not_cancelled_when_the_service_ends(resolvers, monkeypatch):
+    """loky's thread dies over a cancelled future where it kills workers, and prints its traceback."""
+    submitted: list[Future[object]] = []
+
+    class Waiting(Executor):
+        def submit(self, *_: object) -> Future[object]:
+            submitted.append(Future())
+            return submitted[-1]
+
+    monkeypatch.setattr(CoreferenceService, "_new_pool", lambda _: Waiting())
+    async with service(resolvers, workers=1) as waiting:
+        asker = asyncio.create_task(waiting.read(document(1)))
+        await until_async(lambda: submitted)
+        asker.cancel()
+    assert [future.cancelled() for future in submitted] == [False]
