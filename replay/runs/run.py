@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from replay.play.loop_lag import LagSummary
     from replay.scorers.judges.tally import Judged
+    from replay.statistics.attribution import GapAttribution
     from replay.statistics.depth_table import DepthTable
     from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
@@ -216,6 +217,14 @@ class Run:
 
         records, scores = self.scored()
         return ScoredRun(name=name, records=records, scores=scores, signatures=self.signatures())
+
+    def attribution(self, *, resamples: int = 1000) -> GapAttribution:
+        """What the gap between ``gold`` and ``pred`` is made of: see ``replay.statistics.attribution``."""
+        from replay.runs.attribution import run_attribution
+        from replay.store.browsing import RunBrowser
+
+        with closing(RunBrowser(self.folder)) as browser:
+            return run_attribution(browser, self.scorers(), resamples=resamples)
 
     def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
         """

@@ -24,7 +24,7 @@ this look proves no cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from replay.statistics.holm import holm
@@ -94,13 +94,26 @@ class GapByVerdict:
 Row = Attribution | GapByVerdict
 
 
-def tests(rows: Iterable[Row]) -> dict[tuple[str, str, str, int, float], float]:
-    """
-    The p-value of everything that *rows* test, by what it is.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapAttribution:
+    """All that a run says of its gaps."""
 
-    A difference that stands in several rows, as the gap over the same turns does, is one test.
-    """
-    return {_key(row, name): part.p for row in rows for name, part in row.parts.items() if part.p is not None}
+    policies: Mapping[str, str]
+    """What each policy is, by its label: its signature up to the first bar, as ``replace+always``."""
+    rows: tuple[Attribution, ...] = ()
+    by_verdict: tuple[GapByVerdict, ...] = ()
+
+    @property
+    def tested(self) -> dict[tuple[str, str, str, int, float], float]:
+        """
+        The p-value of everything that is tested, by what it is.
+
+        A difference that stands in several rows, as the gap over the same turns does, is one test.
+        """
+        both: tuple[Row, ...] = (*self.rows, *self.by_verdict)
+        return {
+            _key(row, name): part.p for row in both for name, part in row.parts.items() if part.p is not None
+        }
 
 
 def _key(row: Row, name: str) -> tuple[str, str, str, int, float]:
@@ -108,19 +121,18 @@ def _key(row: Row, name: str) -> tuple[str, str, str, int, float]:
     return row.system, row.score, name, row.turns, round(row.parts[name].value, 12)
 
 
-def corrected(
-    attributions: Sequence[Attribution], by_verdict: Sequence[GapByVerdict]
-) -> tuple[list[Attribution], list[GapByVerdict]]:
-    """Both with Holm's correction over everything that they test."""
-    found = tests([*attributions, *by_verdict])
-    adjusted = dict(zip(found, holm(list(found.values())), strict=True))
+def corrected(found: GapAttribution) -> GapAttribution:
+    """*found* with Holm's correction over everything that it tests."""
+    tested = found.tested
+    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
 
     def judged(row: Row) -> dict[str, Part]:
         return {
             name: replace(part, adjusted_p=adjusted.get(_key(row, name))) for name, part in row.parts.items()
         }
 
-    return (
-        [replace(row, parts=judged(row)) for row in attributions],
-        [replace(row, parts=judged(row)) for row in by_verdict],
+    return replace(
+        found,
+        rows=tuple(replace(row, parts=judged(row)) for row in found.rows),
+        by_verdict=tuple(replace(row, parts=judged(row)) for row in found.by_verdict),
     )

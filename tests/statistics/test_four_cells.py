@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.operational import Operational
 from replay.scorers.token_f1 import f1
-from replay.statistics.attribution import corrected
+from replay.statistics.attribution import GapAttribution, corrected
 from replay.statistics.four_cells import Cells
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
@@ -45,6 +45,10 @@ def only(attributions):
     return found
 
 
+def judged(rows, by_verdict=()):
+    return corrected(GapAttribution(policies=KINDS, rows=tuple(rows), by_verdict=tuple(by_verdict)))
+
+
 def values(row):
     return {name: part.value for name, part in row.parts.items()}
 
@@ -73,7 +77,7 @@ def test_what_better_words_give_under_gold_too_is_no_drift():
     own = cells(
         gold=recorded, pred=recorded * 0.5, clear=recorded + gain, replace=recorded * 0.5 + gain, reworded=ALL
     )
-    (one,), _ = corrected(own.attributions(), ())
+    (one,) = judged(own.attributions()).rows
     assert one.parts["drift"].value == pytest.approx(0)
     assert not one.parts["drift"].is_certain
     assert one.parts["history"].value == pytest.approx(one.parts["gap"].value)
@@ -82,9 +86,8 @@ def test_what_better_words_give_under_gold_too_is_no_drift():
 
 def test_what_better_words_give_under_the_own_history_alone_is_drift():
     ones, zeros = [1.0] * 40, [0.0] * 40
-    (one,), _ = corrected(
-        cells(gold=ones, pred=zeros, clear=ones, replace=ones, reworded=ALL).attributions(), ()
-    )
+    own = cells(gold=ones, pred=zeros, clear=ones, replace=ones, reworded=ALL)
+    (one,) = judged(own.attributions()).rows
     assert values(one) == {"gap": 1, "drift": 1, "history": 0, "wording": 0}
     assert one.parts["drift"].is_certain
 
@@ -205,13 +208,13 @@ def test_plays_of_one_conversation_are_drawn_together():
 def test_the_more_is_said_the_stricter():
     gold, pred = [1.0] * 12, [0.0] * 12
     own = cells(gold=gold, pred=pred, clear=gold, replace=pred, reworded=ALL)
-    (alone,), _ = corrected(own.attributions(), ())
+    (alone,) = judged(own.attributions()).rows
     assert alone.parts["gap"].p == alone.parts["history"].p == 2 / 2**6
     assert alone.parts["gap"].adjusted_p == 3 * 2 / 2**6, "gap, drift and history"
-    again, (verdict,) = corrected(own.attributions() * 3, own.by_verdict())
-    assert verdict.parts["gap"].adjusted_p == again[0].parts["gap"].adjusted_p == 4 * 2 / 2**6, (
-        "the same gap is one test; what was lost on drifted questions is one more"
-    )
+    again = judged(own.attributions() * 3, own.by_verdict())
+    assert len(again.tested) == 4, "what was lost on drifted questions is one more, the same gap is none"
+    same = [row.parts["gap"].adjusted_p for row in (*again.rows, *again.by_verdict)]
+    assert same == [4 * 2 / 2**6] * 4
     assert alone.parts["wording"].p is None, "shown, and no claim"
 
 
@@ -227,7 +230,7 @@ def test_chance_alone_is_seldom_called_drift():
             },
             reworded=ALL,
         )
-        (one,), _ = corrected(own.attributions(), ())
+        (one,) = judged(own.attributions()).rows
         wrong += any(part.is_certain for part in one.parts.values())
     assert wrong <= 8
 

@@ -20,7 +20,7 @@ from replay.report.pages.charts import (
 from replay.report.pages.figures import Trace, banded, layout
 from replay.report.pages.numbers import number, p_value, unit_name
 from replay.report.pages.run_numbers import RunNumbers
-from replay.statistics.attribution import Attribution, GapByVerdict, Part, tests
+from replay.statistics.attribution import Attribution, GapByVerdict, Part
 from replay.statistics.four_cells import CONTROLS
 from replay.statistics.paired import PairedDifference
 
@@ -48,10 +48,10 @@ def gap_view(numbers: RunNumbers) -> GapView:
     return GapView(
         switches=switches((gap.score for gap in gaps), [gap.second for gap in gaps]),
         chart=_chart(gaps) if gaps else None,
-        attributions=numbers.attributions,
-        missing=missing_policies(set(numbers.policies.values())),
-        tests=len(tests([*numbers.attributions, *numbers.by_verdict])),
-        by_verdict=numbers.by_verdict,
+        attributions=numbers.gap.rows,
+        missing=missing_policies(set(numbers.gap.policies.values())),
+        tests=len(numbers.gap.tested),
+        by_verdict=numbers.gap.by_verdict,
         not_judged=sum(
             one.total.not_judged for one in numbers.report.table.groups if one.group.policy == "pred"
         ),
