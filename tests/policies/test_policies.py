@@ -184,6 +184,15 @@ class Loud:
         return request.question.upper()
 
 
+async def test_rewrite_always_leaves_a_question_that_the_resolver_cannot_read():
+    async with detector() as drift:
+        always = RewritePolicy(detector=drift, rewriter=Loud(), always=True)
+        unread = await play(Fake(*ASTRAY), always, GERMAN)
+        read = await play(Fake(*ASTRAY), always, SINGER)
+    assert [(r.asked, r.edit) for r in unread] == [(turn.question, "kept") for turn in GERMAN.turns]
+    assert {r.edit for r in read} == {"rewritten"}
+
+
 @pytest.mark.parametrize("policy", [RewritePolicy, AugmentPolicy])
 async def test_a_question_that_cannot_be_judged_is_not_given_to_a_rewriter(policy):
     async with detector() as drift:

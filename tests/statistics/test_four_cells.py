@@ -211,6 +211,7 @@ def test_the_more_is_said_the_stricter():
     (alone,) = judged(own.attributions()).rows
     assert alone.parts["gap"].p == alone.parts["history"].p == 2 / 2**6
     assert alone.parts["gap"].adjusted_p == 3 * 2 / 2**6, "gap, drift and history"
+    assert not alone.parts["gap"].is_certain
     again = judged(own.attributions() * 3, own.by_verdict())
     assert len(again.tested) == 4, "what was lost on drifted questions is one more, the same gap is none"
     same = [row.parts["gap"].adjusted_p for row in (*again.rows, *again.by_verdict)]

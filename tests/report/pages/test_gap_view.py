@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from replay.report.pages.gap_view import gap_view, missing_policies
+from replay.report.pages.gap_view import (
+    attribution_sentence,
+    gap_view,
+    missing_policies,
+    verdict_sentence,
+)
 from replay.report.pages.pages import render
 from replay.report.pages.run_numbers import run_numbers
 from replay.runs.run import Run
+from replay.statistics.attribution import Attribution, GapByVerdict, Part
 from replay.store.browsing import RunBrowser
 from tests.report.pages.runs import add, create, drifted, finish, record, talk
 
@@ -25,7 +31,7 @@ CONVERSATIONS = 14
 async def view(tmp_path):
     """The page of a run with one score, by policy the value of every first and every second turn."""
 
-    async def view(scorer="f1", edited=True, judged=True, **values):
+    async def view(scorer="f1", edited=True, judged=True, other=0, **values):
         store = create(tmp_path / "run", {label: KINDS[label] for label in values})
         names = [f"c{n}" for n in range(CONVERSATIONS)]
         records, scores = [], {}
@@ -35,7 +41,9 @@ async def view(tmp_path):
                     is_drifted = judged and label == "mine" and depth == 2
                     more = {"drift": drifted()} if is_drifted else {}
                     if edited and depth == 2 and label not in ("gold", "mine"):
-                        more |= {"asked": "In other words?", "edit": "replaced"}
+                        is_other = label == "replace" and name in names[:other]
+                        words = "In words of its own?" if is_other else "In other words?"
+                        more |= {"asked": words, "edit": "replaced"}
                     records.append(record(name, depth, label, **more))
                     scores[label, name, depth] = value
         try:
@@ -90,6 +98,11 @@ async def test_augment_alone_repairs_nothing(view):
     assert found.missing == ("rewrite: {always: true}, the words of augment after the system's own answers",)
 
 
+async def test_turns_without_the_same_words_under_gold_are_told(view):
+    page = said(await view(other=3, gold=(1, 0.8), mine=(1, 0.0), clear=(1, 0.9), replace=(1, 0.6)))
+    assert "3 more turns are left out: their words were not asked under gold." in page
+
+
 async def test_questions_that_nobody_judged_have_no_second_look(view):
     """Under ``detect: false`` no question is known to have drifted, which is not to say that none had."""
     found = await view(judged=False, gold=(1, 1), mine=(1, 0), clear=(1, 1), replace=(1, 1))
@@ -123,3 +136,70 @@ def test_missing_policies_are_named_as_a_scenario_has_them(kinds, missing):
     found = missing_policies(kinds)
     assert len(found) == len(missing)
     assert all(one.startswith(start) for one, start in zip(found, missing, strict=True))
+
+
+def part(value, p=0.001):
+    return Part(value=value, low=None, high=None, p=p, adjusted_p=p)
+
+
+def row(mended="replace", **parts):
+    return Attribution(
+        system="s",
+        score="f1",
+        unit="share",
+        mended=mended,
+        controls=("clear",),
+        drifted_only=False,
+        turns=100,
+        conversations=20,
+        edited=50,
+        left_out=0,
+        means={},
+        parts=parts,
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"gap": part(0.2, 0.4)}, "The gap itself could be chance (p = .400)"),
+        ({"gap": part(-0.2)}, "does better over its own answers than over gold ones: there is no loss"),
+        ({"gap": part(0.2), "mending": part(0.1, 0.3)}, "Whether replace gives anything back can't be told"),
+        (
+            {"gap": part(0.2), "mending": part(0.1)},
+            "replace gives back 10.0 points: drift and better wording",
+        ),
+        ({"drift": part(0.1, 0.2), "history": part(0.1)}, "Drift can't be told from none (p = .200)"),
+        (
+            {"drift": part(-0.1), "history": part(0.3)},
+            "Better words help less after the system's own answers",
+        ),
+        ({"drift": part(0.1), "history": part(0.1, 0.2)}, "cost can't be told from nothing (p = .200)"),
+        ({"drift": part(0.3), "history": part(-0.1)}, "Asked in these words, the system does better"),
+    ],
+)
+def test_only_what_is_certain_is_claimed(parts, sentence):
+    assert sentence in attribution_sentence(row(**{"gap": part(0.2), "wording": part(0.0, None), **parts}))
+
+
+@pytest.mark.parametrize(
+    ("gap", "drifted", "sentence"),
+    [
+        (part(0.2, 0.4), part(0.1), "the gap itself could be chance (p = .400)"),
+        (part(-0.2), part(0.1), "there is no loss to share out"),
+        (part(0.2), part(0.1, 0.3), "whether anything was lost on them can't be told (p = .300)"),
+        (part(0.2), part(-0.1), "the gap lies elsewhere"),
+        (part(0.2), part(0.1), "on which 10.0 points of the gap was lost"),
+    ],
+)
+def test_the_second_look_claims_only_what_is_certain(gap, drifted, sentence):
+    one = GapByVerdict(
+        system="s",
+        score="f1",
+        unit="share",
+        turns=100,
+        drifted_turns=20,
+        parts={"gap": gap, "on_drifted": drifted, "on_valid": part(0.1, None)},
+    )
+    assert verdict_sentence(one).startswith("20 % of the questions had drifted")
+    assert sentence in verdict_sentence(one)
