@@ -24,19 +24,24 @@ def scenario(folder: Path, answers, **changes):
     }
 
 
-def right_and_wrong(made: Path) -> Path:
-    """Six talks; run ``right`` answers as recorded, run ``wrong`` errs from turn 2 on."""
-    talks = [
+def write_talks(made: Path, talks: int, turns: int) -> None:
+    """``talks.jsonl``, of so many conversations with so many turns."""
+    made_up = [
         {
             "id": f"talk{n}",
             "turns": [
                 {"question": f"Who sang {n}-{depth}?", "gold_answer": f"Ann sang {depth}."}
-                for depth in range(1, TURNS + 1)
+                for depth in range(1, turns + 1)
             ],
         }
-        for n in range(TALKS)
+        for n in range(talks)
     ]
-    (made / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    (made / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in made_up))
+
+
+def right_and_wrong(made: Path) -> Path:
+    """Six talks; run ``right`` answers as recorded, run ``wrong`` errs from turn 2 on."""
+    write_talks(made, TALKS, TURNS)
     wrong = ["Ann sang 1.", *["Nobody knows."] * (TURNS - 1)]
     for name, answers in (("right", "gold"), ("wrong", wrong)):
         content = scenario(made, answers)

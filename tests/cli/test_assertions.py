@@ -16,6 +16,7 @@ import yaml
 import replay
 from replay.core.errors import RunError
 from tests.cli.command import replay_cli
+from tests.cli.compared_runs import write_talks
 from tests.waiting import PATIENCE_S, until
 
 TALKS, TURNS = 6, 3
@@ -41,17 +42,7 @@ def scenario(name: str, answers, *asserted, **changes):
 def folder(tmp_path_factory):
     """Six talks of three turns; run ``right`` answers as recorded, ``wrong`` errs from turn 2 on."""
     made = tmp_path_factory.mktemp("work")
-    talks = [
-        {
-            "id": f"talk{n}",
-            "turns": [
-                {"question": f"Who sang {n}-{depth}?", "gold_answer": f"Ann sang {depth}."}
-                for depth in range(1, TURNS + 1)
-            ],
-        }
-        for n in range(TALKS)
-    ]
-    (made / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    write_talks(made, TALKS, TURNS)
     (made / "right.yaml").write_text(scenario("right", RIGHT))
     replay.run(str(made / "right.yaml"), runs=made / "made").folder.rename(made / "right")
     wrong = [

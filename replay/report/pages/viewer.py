@@ -14,6 +14,7 @@ from aiohttp import web
 
 from replay.core.errors import ReplayError
 from replay.report.pages import assets
+from replay.report.pages.background import Background
 from replay.report.pages.checks import Gate
 from replay.report.pages.compare_view import CompareView
 from replay.report.pages.computing import Computing, comparisons_of, gate_of, numbers_of
@@ -43,9 +44,8 @@ class Viewer:
         self._index = index
         self._computer = Computing()
         self._warmed: set[str] = set()
-        self._computing: dict[object, asyncio.Task[None]] = {}
+        self._background = Background()
         self._compared: dict[tuple[object, ...], list[CompareView]] = {}
-        self._failed: dict[object, str] = {}
         self.names: frozenset[str] = frozenset()
         """What the server may be called in a request's Host; all if empty."""
 
@@ -67,9 +67,7 @@ class Viewer:
 
     async def _lifetime(self, app: web.Application) -> AsyncIterator[None]:
         yield
-        for task in self._computing.values():
-            task.cancel()
-        await asyncio.gather(*self._computing.values(), return_exceptions=True)
+        await self._background.stop()
         await asyncio.to_thread(self._computer.close)
         self._index.close()
 
@@ -109,7 +107,7 @@ class Viewer:
     async def _runs(self, request: web.Request) -> web.Response:
         rows = await asyncio.to_thread(lambda: [one.row() for one in self._index.look()])
         if waiting := [row.watched for row in rows if row.gate is None]:
-            self._start("gates", lambda: self._gates(waiting))
+            self._background.start("gates", lambda: self._gates(waiting))
         return _html(
             render(
                 "runs.html",
@@ -203,7 +201,7 @@ class Viewer:
         if watched.key not in self._warmed:
             # The list will be wanted next; only now, so that the first page doesn't wait for it.
             self._warmed.add(watched.key)
-            self._start(("list", watched.key), lambda: asyncio.to_thread(watched.warm_up))
+            self._background.start(("list", watched.key), lambda: asyncio.to_thread(watched.warm_up))
         return _html(html)
 
     def _page(self, name: str, watched: WatchedRun, **content: Any) -> str:
@@ -211,7 +209,7 @@ class Viewer:
             "page.html",
             part=f"{name}.html",
             facts=watched.facts(),
-            failed=self._failed.get(watched.key),
+            failed=self._background.failed.get(watched.key),
             list_at="conversations",
             has_load=watched.is_load,
             **content,
@@ -221,30 +219,14 @@ class Viewer:
     # What takes long ---------------------------------------------------------------------------------
 
     async def _compute_numbers(self, watched: WatchedRun) -> None:
-        if watched.key not in self._computing and await asyncio.to_thread(watched.wants_numbers):
-            self._start(watched.key, lambda: self._numbers(watched))
+        if watched.key not in self._background and await asyncio.to_thread(watched.wants_numbers):
+            self._background.start(watched.key, lambda: self._numbers(watched))
 
     async def _numbers(self, watched: WatchedRun) -> None:
         stamp, began = await asyncio.to_thread(watched.stamp), monotonic()
         watched.put_off(AFTER_FAILURE_S)
         numbers = await self._computer.call(numbers_of, watched.run.folder, RESAMPLES)
         await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
-
-    def _start(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
-        if what not in self._computing:
-            self._computing[what] = asyncio.create_task(self._compute(what, compute))
-
-    async def _compute(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await compute()
-            self._failed.pop(what, None)
-        except ReplayError as error:
-            self._failed[what] = str(error)
-        except Exception as error:  # noqa: BLE001 - the page has to say that nothing will come
-            _log.exception("numbers of %s", what)
-            self._failed[what] = f"the numbers could not be computed: {error}"
-        finally:
-            del self._computing[what]
 
     async def _state(self, request: web.Request) -> web.Response:
         """What a page polls: small, and 304 as long as nothing happened."""
@@ -259,7 +241,7 @@ class Viewer:
                 "conversations": progress.conversations,
                 "state": watched.state(progress),
                 "numbers": watched.numbers_stamp,
-                "computing": watched.key in self._computing,
+                "computing": watched.key in self._background,
             }
 
         response = web.json_response(await asyncio.to_thread(state))
@@ -278,9 +260,9 @@ class Viewer:
         if len(chosen) >= 2:
             stamps = await asyncio.to_thread(lambda: [one.stamp() for one in chosen])
             what: tuple[object, ...] = (*keys, *stamps)
-            views, failed = self._compared.get(what), self._failed.get(what)
+            views, failed = self._compared.get(what), self._background.failed.get(what)
             if views is None and failed is None:
-                self._start(what, lambda: self._compare_runs(what, chosen))
+                self._background.start(what, lambda: self._compare_runs(what, chosen))
         html = render(
             "compare.html", runs=runs, chosen=chosen, views=views, failed=failed, **_shared(None, "compare")
         )
