@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from replay.core.settings.code_gate import code_may_run
 
 # A shell starts background jobs with SIGINT ignored, and programs inherit that; those that the tests start
 # and interrupt have to be ones that can be interrupted.
@@ -85,3 +88,10 @@ def cache_folder(tmp_path, monkeypatch) -> Path:
     """A cache of this test's own; the user's is out of reach."""
     monkeypatch.setenv("CONVREPLAY_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def code_runs() -> Iterator[None]:
+    """As where something is played or scored: what a scenario names as code may be imported."""
+    with code_may_run():
+        yield

@@ -8,11 +8,13 @@ import msgspec
 import typer
 
 from replay.cli.arguments import echo_json
+from replay.core.settings.code_gate import code_may_run
 
 if TYPE_CHECKING:
     from replay.scenario.reading import ScenarioFile
 
 
+@code_may_run()
 def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
     """
     Print how many questions the scenario in *file* would put, and what its resolver would take.

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from replay.core.errors import InputError
+from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.plugins import Kind, make
 from replay.core.settings.yaml_lines import parse
 
 T = TypeVar("T")
 
 
+@code_may_run()
 def made_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) -> T:
     """
     The plug-in *name* among *kind*, such as ``readers``, with the settings *given*.

@@ -25,11 +25,13 @@ def validate(
 ) -> None:
     """Check a scenario and its data without asking any system anything; list every fault."""
     from replay.core.errors import DatasetError, InputError
+    from replay.core.settings.code_gate import code_may_run
     from replay.runs.launch import load_scenario
     from replay.scenario.assembly import assemble
 
     file = load_scenario(scenario)
-    assembly = assemble(file)
+    with code_may_run():
+        assembly = assemble(file)
     faults: list[DatasetError] = []
     found = _Data(assembly.detector)
     if data:

@@ -8,6 +8,7 @@ Every exception this project raises on purpose, by who can mend it.
     │   └── RunError                  a run's folder or database: missing, locked, from another version
     ├── PluginError                   whoever installed or wrote a plug-in (exit code 2)
     │   └── PluginNotFoundError
+    ├── CodeNotRunError               nobody: what a scenario or a run names is not run to look at it
     ├── ResolverError                 the coreference resolver or its worker process
     ├── ReadingError                  a model as resolver; its question is not judged, never stops a run
     ├── RewriteError                  a rewriter; becomes an edit "rewrite-failed", never stops a run
@@ -97,6 +98,10 @@ class PluginError(ReplayError):
 
 class PluginNotFoundError(PluginError):
     """No plug-in has the name that was asked for."""
+
+
+class CodeNotRunError(ReplayError):
+    """Code outside installed plug-ins was met where something is only looked at; it was not imported."""
 
 
 class ResolverError(ReplayError):

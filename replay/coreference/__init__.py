@@ -41,8 +41,10 @@ def load(
         PluginError: there is no such resolver, or it can't be imported.
         ScenarioError: its settings don't fit.
     """
+    from replay.core.settings.code_gate import code_may_run
     from replay.coreference.question_reader import QuestionReader
     from replay.coreference.worker import ResolverChoice
 
     choice = ResolverChoice(name=name, settings=settings or {}, folder=folder or Path())
-    return QuestionReader(choice.build())
+    with code_may_run():
+        return QuestionReader(choice.build())

@@ -23,6 +23,7 @@ import msgspec
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
+from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.plugins import make
 from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference import drift_hard, drift_strict
@@ -246,7 +247,8 @@ def start_worker(choice: ResolverChoice, encoder: SemanticEncoder | None, parent
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     # Readings are many small objects, gone with their batch: looking through them finds nothing.
     gc.set_threshold(*GC_THRESHOLDS)
-    _worker = Worker(choice, encoder)
+    with code_may_run():  # as it might in the process that has built this worker's like before
+        _worker = Worker(choice, encoder)
 
 
 def _leave_with(parent: int) -> None:

@@ -14,6 +14,7 @@ from replay.core.asking.estimate import Estimate
 from replay.core.asking.tally import Tally
 from replay.core.errors import PluginError, RunStoppedError, ScenarioError
 from replay.core.settings.choice import Choice
+from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.faults import nearest
 from replay.core.settings.prices import NO_PRICES, read_price_table
 from replay.runs.verdict_columns import JUDGED, judged_of
@@ -217,6 +218,7 @@ def run_panels(
     return built_panels(PartBuilder(file.folder, prices), choices, repeats=repeats, cache=cache)
 
 
+@code_may_run()
 def built_panels(
     builder: PartBuilder, choices: Sequence[Choice], *, repeats: int | None = None, cache: bool = True
 ) -> list[Panel]:

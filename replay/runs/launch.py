@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from replay import __version__
 from replay.core.errors import DatasetError, ReplayError, RunError
 from replay.core.logs import run_logged, tell
+from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
 from replay.play.engine import Observer, play_all
@@ -77,7 +78,8 @@ async def run_async(
         RunStoppedError: a system refuses our key, or failed too often in a row; the run can be resumed.
     """
     try:
-        return await _run(load_scenario(scenario), Path(runs), observer)
+        with code_may_run():
+            return await _run(load_scenario(scenario), Path(runs), observer)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 
@@ -136,7 +138,8 @@ async def resume_async(
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
     try:
-        return await _resume(Path(folder), scenario, observer)
+        with code_may_run():
+            return await _resume(Path(folder), scenario, observer)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 

@@ -22,6 +22,7 @@ from replay.core.errors import AdapterCutOffError, AdapterError, Fault, Scenario
 from replay.core.history import with_system_prompts
 from replay.core.record import Timing, TurnRecord
 from replay.core.settings.choice import Choice, read_choice
+from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.faults import faults_of
 from replay.core.settings.in_memory import with_names
 from replay.datasets.place import Place
@@ -61,9 +62,10 @@ async def own_loop(
     """
     builder = PartBuilder(Path(folder))
     section = _drift_section({"nlp_workers": 0, **(drift or {})})
-    service = builder.service(section)
     choices = _choices("policies", [policy])
-    policies = builder.policies(choices, detector=detector_of(builder, service, section))
+    with code_may_run():
+        service = builder.service(section)
+        policies = builder.policies(choices, detector=detector_of(builder, service, section))
     if builder.faults or service is None:
         raise ScenarioError("own_loop", builder.faults)
     built = policies[choices[0].label]
@@ -184,6 +186,7 @@ class OwnLoop:
             seed=seed,
         ).to_frame()
 
+    @code_may_run()
     def _scores(self, scorers: Sequence[Any]) -> dict[str, ScoreColumn]:
         builder = PartBuilder(self._folder)
         built: dict[str, Scorer[Any] | None] = builder.scorers(_choices("scorers", scorers))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replay.core.logs import run_logged
+from replay.core.settings.code_gate import code_may_run
 from replay.play.engine import Observer
 from replay.runs.launch import play_and_score
 from replay.runs.rerun_plan import begin, plan_for
@@ -50,9 +51,14 @@ async def rerun_async(
         RunError: there is no such run, it isn't finished, or another process is writing it.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
+    with code_may_run():
+        return await _rerun(Path(folder), only, observer)
+
+
+async def _rerun(folder: Path, only: Sequence[str], observer: Observer | None) -> Run:
     conditions = read_conditions(only)
     assembly = assemble(Run(folder).scenario())
-    store = RunStore(Path(folder), write=True, durability=assembly.file.scenario.play.durability)
+    store = RunStore(folder, write=True, durability=assembly.file.scenario.play.durability)
     try:
         if await asyncio.to_thread(begin, store, conditions):
             await store.flush()

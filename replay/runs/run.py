@@ -18,6 +18,7 @@ from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
+from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.in_memory import is_known
 from replay.runs.scoring import _StoredScorer, build_scorers, score_into, stored_columns
 from replay.scenario.reading import ScenarioFile, parse_scenario
@@ -273,6 +274,7 @@ class Run:
         )
 
 
+@code_may_run()
 def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
     """
     Score a run's records anew, without asking any system anything.

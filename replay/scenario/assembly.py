@@ -131,6 +131,8 @@ def assemble(file: ScenarioFile) -> Assembly:
             parse_objectives(scenario.load.slo, scorers=_all(scorers))
         except ValueError as error:
             builder.fault("load.slo", str(error))
+    for at in builder.unread:
+        builder.fault(at, "is code, which is not run to look at something")
     if builder.faults or service is None:
         raise ScenarioError(file.source, located(builder.faults, file.lines))
     return Assembly(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.conversation import Conversation
-from replay.core.errors import DatasetError, Fault, PluginError, ReplayError, ScenarioError
+from replay.core.errors import CodeNotRunError, DatasetError, Fault, PluginError, ReplayError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection
 from replay.core.settings.in_memory import is_in_memory, recalled
 from replay.core.settings.plugins import Factory, Kind, build, load, misfit
@@ -44,6 +44,8 @@ class PartBuilder:
         self.prices = prices
         """For the systems and judges that say nothing of theirs."""
         self.faults: list[Fault] = []
+        self.unread: list[str] = []
+        """Key paths of the parts that are not built, since their code may not run here (``code_gate``)."""
 
     def fault(self, path: str, message: str) -> None:
         self.faults.append(Fault(path=path, message=message))
@@ -52,9 +54,11 @@ class PartBuilder:
         """The plug-in called *name*, not yet built."""
         try:
             return load(kind, name, self.folder)
+        except CodeNotRunError:
+            self.unread.append(at)
         except PluginError as error:
             self.fault(at, str(error))
-            return None
+        return None
 
     def built(
         self,
@@ -72,6 +76,9 @@ class PartBuilder:
             made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
         except ScenarioError as error:
             self.faults += error.faults
+            return None
+        except CodeNotRunError:
+            self.unread.append(name_at)
             return None
         except PluginError as error:
             self.fault(name_at, f'"{name}": {error}')
@@ -186,6 +193,8 @@ class PartBuilder:
             return CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
         except ScenarioError as error:
             self.faults += error.faults
+        except CodeNotRunError:
+            self.unread.append("drift.resolver")
         except ReplayError as error:
             self.fault("drift.resolver", str(error))
         return None

@@ -161,6 +161,7 @@ async def test_how_a_run_ended_is_told_when_it_failed_or_was_interrupted(caplog)
     ]
 
 
+@pytest.mark.usefixtures("code_runs")
 async def test_a_worker_that_had_to_be_restarted_is_a_warning(tmp_path, caplog):
     (tmp_path / "mine.py").write_text(
         "import os, pathlib\n"

@@ -12,6 +12,8 @@ from replay.core.history import Exchange
 from replay.coreference.resolver import Document, Span
 from replay.coreference.service import CoreferenceService, ResolverChoice
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 
 def document(n: int) -> Document:
     return Document(question=f"Did he like it {n}?", turns=(Exchange(question="Who?", answer="Bob Stone."),))

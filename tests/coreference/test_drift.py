@@ -14,6 +14,8 @@ from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, conversation, detector
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 STRICT = drift_strict.VERSION
 RULES = {"strict": drift_strict, "hard": drift_hard, "evalconvqa": drift_evalconvqa}
 

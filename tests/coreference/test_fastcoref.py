@@ -27,6 +27,8 @@ from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.testing import ResolverContract
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 needs_fastcoref = pytest.mark.skipif(
     find_spec("fastcoref") is None or find_spec("torch") is None,
     reason='fastcoref is not installed: pip install "convreplay[neural]"',

@@ -21,6 +21,8 @@ from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.worker import READINGS
 from tests.waiting import PATIENCE_S, until, until_async
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 
 def document(n: int) -> Document:
     return Document(question=f"Did he like it {n}?", turns=(Exchange(question="Who?", answer="Bob Stone."),))

@@ -17,6 +17,7 @@ from hypothesis import given, settings, strategies as st
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import Played
+from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.resolver import Span
 from replay.coreference.service import CoreferenceService, ResolverChoice
@@ -103,7 +104,9 @@ def test_identical_answers_are_valid_whatever_was_asked_before(talk, window, mod
 
     async def check():
         choice = ResolverChoice(name=resolver, settings={}, folder=Path())
-        async with CoreferenceService(choice, workers=0) as service:
+        with code_may_run():
+            made = CoreferenceService(choice, workers=0)
+        async with made as service:
             drift = DriftDetector(service=service, window=window, mode=mode[0], match=mode[1])
             depth, played = len(talk.turns), []
             for n, turn in enumerate(talk.turns[:-1], start=1):

@@ -31,7 +31,7 @@ ROOMS = {
     "scenario/assertions": "core core/settings store scorers scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers "
     "scorers/judges coreference policies play play/load scenario/assertions",
-    "runs/stress": "core core/asking datasets store scorers statistics "
+    "runs/stress": "core core/asking core/settings datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario",
     "runs": "core core/asking core/settings datasets store scorers scorers/judges statistics "
     "statistics/load coreference policies play scenario/assertions scenario runs/stress",

@@ -17,6 +17,8 @@ from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.cli.command import replay_cli
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 MINE = """\
 from replay import DatasetError, Unscored, why_unanswered
 

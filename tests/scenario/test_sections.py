@@ -161,6 +161,7 @@ def test_scorers_from_a_command_line_are_written_as_in_a_scenario():
         read_choices(["[1, 2]"], "--scorer")
 
 
+@pytest.mark.usefixtures("code_runs")
 def test_a_plugin_from_a_file_needs_no_packaging(folder):
     (folder / "mine.py").write_text(
         "from replay import GoldPolicy\ndef stubborn(times: int = 1):\n    return GoldPolicy()\n"

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
+from replay.core.settings.code_gate import pass_gate
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.in_memory import factory_of, is_in_memory, recalled
 from replay.core.settings.plugin_bugs import raised
@@ -53,6 +54,7 @@ def load(kind: Kind, name: str, folder: Path) -> Factory:
     Raises:
         PluginNotFoundError: nothing has that name.
         PluginError: the plug-in is there but importing it fails.
+        CodeNotRunError: it is no entry point, and something is only looked at (``code_gate``).
     """
     if is_in_memory(name):
         return typing.cast(Factory, factory_of(recalled(name)))
@@ -83,9 +85,11 @@ def load_object(target: str, folder: Path) -> Any:
     Raises:
         PluginNotFoundError: there is no such module, file or attribute.
         PluginError: importing it fails.
+        CodeNotRunError: something is only looked at (``code_gate``).
     """
     if is_in_memory(target):
         return recalled(target)
+    pass_gate(target, folder)
     place, _, attribute = target.rpartition(":")
     if place.endswith(".py"):
         module = _import_file((folder / place).resolve())

@@ -18,6 +18,7 @@ from pathlib import Path
 from replay.core.errors import InputError, PluginError, ReplayError, RunStoppedError
 from replay.core.logs import configure_from_environment
 from replay.core.record import TurnRecord
+from replay.core.settings.code_gate import code_may_run
 from replay.play.event_loop import run_on_loop
 from replay.play.first_failure import first_failure
 from replay.play.load.level import Level
@@ -100,7 +101,8 @@ async def work(end: socket.socket) -> None:
 async def _work(job: Job, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     sink = _SendingSink(writer)
     # Everything the scenario names, built once more.
-    assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
+    with code_may_run():
+        assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
     inputs = read_inputs(assembly, lambda error: None)
     players = LocalLevelPlayer(inputs, sink, start=job.start, worker=job.worker, workers=job.workers)
     async with players.opened() as player, asyncio.TaskGroup() as tasks:

@@ -12,6 +12,8 @@ import pytest
 from replay.core.errors import PluginError, PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.settings.plugins import KINDS, available, build, load, load_object
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inner:

@@ -1,0 +1,44 @@
+"""
+Whether code that a scenario or a run names may run: ``file.py:attribute`` and ``module:attribute``.
+
+Looking never runs anything. So the gate is closed, and whoever plays or scores opens it for as long as
+that takes; see docs/security.md. What is installed under an entry point's name is no such code, nor is
+what this process has been given as an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from replay.core.errors import CodeNotRunError
+
+_open: ContextVar[bool] = ContextVar("code_gate_open", default=False)
+_passed: set[tuple[str, Path]] = set()
+"""What ran in this process already, and so may be looked up again to show what it gave."""
+
+
+@contextmanager
+def code_may_run() -> Iterator[None]:
+    """Open the gate for the block, in this task or thread and those that it starts."""
+    before = _open.set(True)
+    try:
+        yield
+    finally:
+        _open.reset(before)
+
+
+def pass_gate(target: str, folder: Path) -> None:
+    """
+    Make sure that the code called *target*, looked up from *folder*, may run here.
+
+    Raises:
+        CodeNotRunError: it may not: nothing is being played or scored.
+    """
+    place = (target, folder.absolute())
+    if _open.get():
+        _passed.add(place)
+    elif place not in _passed:
+        raise CodeNotRunError(f'"{target}" is code, which is not run to look at something')
