@@ -10,7 +10,7 @@ question doesn't move the place where the question begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
@@ -44,6 +44,8 @@ PRONOUNS = word_set(
     """
 ) | {"each other", "no one", "one another"}
 """What the rule counts as a pronoun: a mention that is one of these, whatever its case, names nothing."""
+MOST_REPLACEMENTS = 200
+"""In one question: clusters whose names hold one another's mentions multiply."""
 _ARTICLES = word_set("the this that these those a an")
 
 
@@ -126,19 +128,22 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
             if span != naming and name not in " ".join(_lowered(_of(text, span))):
                 names.setdefault(span, naming)
     question_start = len(document.context())
-    return _with_names(text, Span(start=question_start, end=len(text)), names, question_start)
+    question = Span(start=question_start, end=len(text))
+    return _with_names(text, question, names, question_start, iter(range(MOST_REPLACEMENTS)))
 
 
-def _with_names(text: str, whole: Span, names: Mapping[Span, Span], question_start: int) -> str:
-    """*whole* of *text* with each outermost span of *names* in it replaced by what *names* says."""
+def _with_names(
+    text: str, whole: Span, names: Mapping[Span, Span], question_start: int, left: Iterator[int]
+) -> str:
+    """*whole* of *text* with each outermost span of *names* in it replaced, while replacements are *left*."""
     pieces: list[str] = []
     done = whole.start
     for span in sorted(names, key=lambda span: (span.start, -span.end)):
-        if span.start < done or span.end > whole.end:
+        if span.start < done or span.end > whole.end or next(left, None) is None:
             continue
         # Two clusters can name each other ("her song" of "her", "her" of "her song"): each span once.
         rest = {other: naming for other, naming in names.items() if other != span}
-        name = tidy(_with_names(text, names[span], rest, question_start))
+        name = tidy(_with_names(text, names[span], rest, question_start, left))
         if is_possessive(_of(text, span), text[span.end : whole.end]):
             name = with_possessive(name, plural=kind_of(_of(text, span)) == "they")
         place = span.start - question_start

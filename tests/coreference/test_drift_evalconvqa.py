@@ -1,5 +1,7 @@
 """The published rule, and each of its quirks."""
 
+import re
+
 import pytest
 
 from replay.core.history import Exchange
@@ -279,3 +281,19 @@ def test_an_entity_has_capitals_but_for_its_articles(mention, is_entity):
     )
 
     assert (drift.mentions == ()) is is_entity
+
+
+def test_names_that_hold_one_anothers_mentions_come_to_an_end():
+    """Each of six names holds a mention of every other: written out, they would fill the memory."""
+    doc = document(". ".join(f"friend{i} of it, it, it, it, it, it" for i in range(6)), "did it sing")
+    names = list(re.finditer("friend[^.]*", doc.text()))
+    its = [[name.start() + found.start() for found in re.finditer("it", name[0])] for name in names]
+    clusters = [
+        (Span(start=name.start(), end=name.end()), *(Span(start=row[i], end=row[i] + 2) for row in its))
+        for i, name in enumerate(names)
+    ]
+
+    found = rewrite_from_clusters(doc, [(*clusters[0], *cluster(doc, "|it")), *clusters[1:]])
+
+    assert found.startswith("did friend0 of friend0 of it, friend1 of ")
+    assert len(found) < 10_000
