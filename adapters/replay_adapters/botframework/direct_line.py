@@ -123,7 +123,7 @@ class DirectLine:
         await self._keep_token()
         self._reconnects = RECONNECTS
         sent = {**activity, "from": {"id": self._user}}
-        reply = await self._client().request("POST", f"{self._path()}/activities", sent)
+        reply = await self._client().request("POST", f"{self._path()}/activities", sent, once=True)
         return _text(reply, _object(reply), "id")
 
     async def more(self) -> list[Activity]:

@@ -82,6 +82,10 @@ class HttpAdapter:
     """Where an access token is to be had, which is sent in ``Authorization``."""
     cookies: Literal["none", "session"] = "none"
     """``session``: each conversation keeps the cookies that it is given, and sends them back."""
+    reuse_connections: bool = False
+    """Questions to a system that keeps the history go over used connections, too: for load over TLS, where
+    a new one for each costs both sides more than the question. One that the server closes with a question on
+    its way then ends that conversation."""
     max_reply_bytes: int = MAX_REPLY_BYTES
 
     def __post_init__(self) -> None:
@@ -96,6 +100,7 @@ class HttpAdapter:
             headers=headers,
             max_reply_bytes=self.max_reply_bytes,
             unauthorized=f"check the key it wants (set by {variables})",
+            reuse_connections=self.reuse_connections,
         )
         self._tokens = AccessTokens(self.oauth2) if self.oauth2 else None
         # What is text as a whole needs no path.

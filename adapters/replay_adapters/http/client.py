@@ -3,17 +3,13 @@ One HTTP exchange with a system: a request, its reply in one piece or as a strea
 
 Shared by the adapters that speak HTTP. A client keeps the connections of one system; it opens as many
 as there are asks under way, follows no redirects, keeps no cookies of its own (conversations must not meet
-in them) and sets no deadline: the caller cancels.
-
-A server may close an idle connection in the very moment in which a question is sent on it. Nobody can
-tell then whether the question was taken in, so it isn't sent again behind the player's back: it is a
-connection failure that may be tried again, as any connection that breaks is.
+in them) and sets no deadline: the caller cancels. What must not be sent twice, it says ``once``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -22,6 +18,7 @@ import aiohttp
 from yarl import URL
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
+from replay_adapters.http.connections import OneReplyEach, new_session, over_a_used_connection
 from replay_adapters.http.cookies import Extras
 from replay_adapters.http.failures import broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
@@ -83,19 +80,11 @@ def sent_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     return sent
 
 
-def new_session(
-    headers: Mapping[str, str],
-    connector: aiohttp.TCPConnector,
-    trace_configs: list[aiohttp.TraceConfig] | None = None,
-) -> aiohttp.ClientSession:
-    """A session without deadlines and cookies."""
-    return aiohttp.ClientSession(
-        connector=connector,
-        timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers=headers,
-        trace_configs=trace_configs,
-    )
+class _Sessions(NamedTuple):
+    """Two over the same connections, since a session's own headers cost nothing per request."""
+
+    bodiless: aiohttp.ClientSession
+    with_body: aiohttp.ClientSession
 
 
 class HttpClient:
@@ -107,9 +96,11 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         max_reply_bytes: int = MAX_REPLY_BYTES,
         unauthorized: str = "check the key it wants",
+        reuse_connections: bool = False,
     ) -> None:
         """
-        *unauthorized* is the next step after a 401 or 403, for the message.
+        *unauthorized* is the next step after a 401 or 403, for the message. With *reuse_connections* what is
+        sent ``once`` may go over used ones.
 
         Raises:
             ValueError: a header can't be sent, or the limit isn't positive.
@@ -119,24 +110,27 @@ class HttpClient:
         self._secrets = Secrets(self._headers)
         self._max_reply_bytes = max_reply_bytes
         self._unauthorized = unauthorized
-        self._with_body: aiohttp.ClientSession | None = None
-        self._bodiless: aiohttp.ClientSession | None = None
+        self._reuse_connections = reuse_connections
+        self._kept: _Sessions | None = None
+        self._once: _Sessions | None = None
 
     async def __aenter__(self) -> None:
-        if self._with_body is not None:
+        if self._kept is not None:
             raise RuntimeError("this adapter is in use already; build one for each run")
-        # Any number of connections: how many asks there are at a time is the engine's business.
-        connector = aiohttp.TCPConnector(limit=0)
-        # Two sessions over the same connections, since a session's own headers cost nothing per request.
-        self._bodiless = new_session(self._headers, connector)
+        self._kept, self._once = self._sessions(kept=True), self._sessions(kept=False)
+
+    def _sessions(self, *, kept: bool) -> _Sessions:
+        connector = OneReplyEach(kept=kept)
         kind = {} if any(name.lower() == "content-type" for name in self._headers) else _JSON
-        self._with_body = new_session({**self._headers, **kind}, connector)
+        return _Sessions(
+            bodiless=new_session(self._headers, connector),
+            with_body=new_session({**self._headers, **kind}, connector),
+        )
 
     async def __aexit__(self, *_: object) -> None:
-        sessions, self._with_body, self._bodiless = (self._with_body, self._bodiless), None, None
-        for session in sessions:
-            if session is not None:
-                await session.close()
+        pairs, self._kept, self._once = (self._kept, self._once), None, None
+        for session in (session for pair in pairs if pair is not None for session in pair):
+            await session.close()
 
     async def request(
         self,
@@ -147,9 +141,13 @@ class HttpClient:
         body: bytes | None = None,
         stream: StreamEnd | None = None,
         extras: Extras | None = None,
+        once: bool = False,
     ) -> HttpReply:
         """
         Send *json_body* (nothing if None), or *body*, which is JSON already, and wait for the whole reply.
+
+        What a used connection ends under, before anything of a reply, is sent again over a new one; with
+        *once* it is not, and goes over a connection of its own.
 
         With *stream* the reply is read as it comes, until it ends or its last event is there. A connection
         that breaks after a stream began is no exception: what had come is given out with what broke it.
@@ -168,7 +166,7 @@ class HttpClient:
         streaming = False
         try:
             sent = perf_counter()
-            response = await self._send(method, address, body, extras)
+            response = await self._send(method, address, body, extras, once)
             try:
                 first_byte = perf_counter()
                 succeeded = 200 <= response.status < 300
@@ -204,20 +202,30 @@ class HttpClient:
         )
 
     async def _send(
-        self, method: str, address: _Address, body: bytes | None, extras: Extras | None
+        self, method: str, address: _Address, body: bytes | None, extras: Extras | None, once: bool
     ) -> aiohttp.ClientResponse:
-        session = self._bodiless if body is None else self._with_body
-        if session is None:
+        if self._kept is None or self._once is None:
             raise RuntimeError("enter the adapter (async with adapter) before its first session")
         if address.has_credentials:
             raise AdapterRefusedError(
                 f"{address.place}: an address can't hold credentials; use headers_env", reached=False
             )
-        if extras is None:
-            return await session.request(method, address.url, data=body, allow_redirects=False)
-        cookies, url = extras.cookies, URL(address.url)
-        headers = {**extras.headers, **(cookies.header(url) if cookies else {})}
-        response = await session.request(method, url, data=body, headers=headers, allow_redirects=False)
+        url, cookies = address.url, extras.cookies if extras else None
+        headers: dict[str, str] | None = None
+        if extras is not None:
+            url = URL(url)
+            headers = {**extras.headers, **(cookies.header(url) if cookies else {})}
+
+        def send(sessions: _Sessions) -> Awaitable[aiohttp.ClientResponse]:
+            session = sessions.bodiless if body is None else sessions.with_body
+            return session.request(method, url, data=body, headers=headers, allow_redirects=False)
+
+        try:
+            response = await send(self._once if once and not self._reuse_connections else self._kept)
+        except aiohttp.ClientError as error:
+            if once or not over_a_used_connection(error):
+                raise
+            response = await send(self._once)
         if cookies:
             cookies.take(response)
         return response

@@ -98,7 +98,7 @@ class RasaAdapter:
             )
             body["metadata"] = rendered(self._metadata, variables)
         try:
-            reply = await self._client.request("POST", self._url, body)
+            reply = await self._client.request("POST", self._url, body, once=True)
             try:
                 return self._reply_in(reply, reply.json())
             except AdapterError as error:

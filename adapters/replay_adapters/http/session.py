@@ -86,7 +86,9 @@ class HttpSession:
         )
         sent = system.question.filled_in(variables)
         events, poller = system.events, system.poller
-        reply = await self._send(sent, stream=events.end() if events and not poller else None)
+        reply = await self._send(
+            sent, stream=events.end() if events and not poller else None, once=system.history == "server"
+        )
         self._is_open = True
         try:
             if poller is not None:
@@ -179,8 +181,14 @@ class HttpSession:
     async def _get(self, url: str, *, stream: StreamEnd | None) -> HttpReply:
         return await self._send(Request("GET", url, None, None), stream=stream)
 
-    async def _send(self, request: Request, *, stream: StreamEnd | None = None) -> HttpReply:
-        """The reply to *request*, with what this conversation and the system's token add to it."""
+    async def _send(
+        self, request: Request, *, stream: StreamEnd | None = None, once: bool = False
+    ) -> HttpReply:
+        """
+        The reply to *request*, with what this conversation and the system's token add to it.
+
+        *once* is for what would change a history that the system keeps.
+        """
         system = self._system
         headers = {} if request.form is None else FORM
 
@@ -194,6 +202,7 @@ class HttpSession:
                 body=request.form,
                 stream=stream,
                 extras=extras,
+                once=once,
             )
 
         return await (system.tokens.authorized(send) if system.tokens else send({}))

@@ -23,7 +23,8 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
 )
-from replay_adapters.http.client import new_session, sent_headers
+from replay_adapters.http.client import sent_headers
+from replay_adapters.http.connections import new_session
 from replay_adapters.http.failures import broken, refused
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
 from replay_adapters.setting_checks import check_count, check_seconds

@@ -1,0 +1,126 @@
+"""
+The connections to one system: kept from request to request, or one for each, and one reply for each request.
+
+HTTP/1.1 has no number on a reply: what comes next over a connection counts as the reply to what was sent
+last. A reply that nobody asked for would so become the answer to the next question, and with it all that
+follow. A kept connection is therefore looked at before it is used again, and one that has brought more than
+it should is closed. What comes still later, when the next question is under way, can't be told from its
+answer; so where a system did it once, each of its connections is used once from then on.
+
+A server may also close a kept connection at any time (RFC 9112, section 9.3), with the next question on its
+way. Whether that was taken in nobody can tell. What may be asked twice is then sent again over a new
+connection, as RFC 9110 (9.2.2) allows; what may not is sent over a connection of its own from the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import select
+from collections.abc import Mapping
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+
+if TYPE_CHECKING:
+    from aiohttp.client_reqrep import ConnectionKey
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+
+_log = logging.getLogger("replay.http")
+_over_used: ContextVar[bool] = ContextVar("over_used", default=False)
+"""Whether this task's last request went over a connection that had been used before."""
+
+
+def new_session(
+    headers: Mapping[str, str],
+    connector: aiohttp.TCPConnector,
+    trace_configs: list[aiohttp.TraceConfig] | None = None,
+) -> aiohttp.ClientSession:
+    """A session without deadlines and cookies, that sends everything once."""
+    session = aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=headers,
+        trace_configs=trace_configs,
+    )
+    # It sends GET, PUT and DELETE twice, over new connections too, and there is no public way to say no.
+    session._retry_connection = False
+    return session
+
+
+class OneReplyEach(aiohttp.TCPConnector):
+    """Connections of which none is used again that has brought more than the reply it owed."""
+
+    def __init__(self, *, kept: bool) -> None:
+        """*kept* is whether connections are used again at all."""
+        # Any number of connections: how many asks there are at a time is the engine's business.
+        super().__init__(limit=0, force_close=not kept)
+        self._used: WeakSet[ResponseHandler] = WeakSet()
+        self._suspects: set[ConnectionKey] = set()
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the library's parameter
+    ) -> Connection:
+        """A connection on which nothing has come."""
+        key = req.connection_key
+        _over_used.set(False)
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            assert protocol is not None
+            again = protocol in self._used
+            if again and not await self._is_clean(protocol, key):
+                connection.close()
+                continue
+            self._used.add(protocol)
+            _over_used.set(again)
+            connection.add_callback(partial(self._look_for_more, protocol, key))
+            return connection
+
+    async def _is_clean(self, protocol: ResponseHandler, key: ConnectionKey) -> bool:
+        if key in self._suspects:
+            return False
+        if _may_have_input(protocol.transport):
+            # The loop reads it in its next round, behind whoever comes back in that round.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        self._look_for_more(protocol, key)
+        return protocol.is_connected() and not protocol.should_close
+
+    def _look_for_more(self, protocol: ResponseHandler, key: ConnectionKey) -> None:
+        """Notice a reply that nobody asked for, which waits to be read."""
+        if protocol._buffer and key not in self._suspects:
+            self._suspects.add(key)
+            _log.warning(
+                "%s://%s:%s sent a reply that nobody had asked for; it was thrown away with its connection. "
+                "If one came while a question was under way, it was taken for the answer to that. "
+                "From now on each connection to it is used once",
+                "https" if key.is_ssl else "http",
+                key.host,
+                key.port,
+            )
+
+
+def over_a_used_connection(error: Exception) -> bool:
+    """Whether *error* ended this task's last request because a used connection ended, without a reply."""
+    ended = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
+    return ended and _over_used.get()
+
+
+def _may_have_input(transport: asyncio.BaseTransport | None) -> bool:
+    """Whether something has come, or the other side has closed; also where that can't be seen from here."""
+    raw = transport.get_extra_info("socket") if transport is not None else None
+    if raw is None or not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(raw, select.POLLIN)
+    return bool(poll.poll(0))
