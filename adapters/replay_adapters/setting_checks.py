@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-from replay import Conversation, keep_secret, template_variables
+from replay import Conversation, Template, TextTemplate, keep_secret, template_variables
 
 LONGEST_SECRET_BYTES = 64 * 1024
 
@@ -126,15 +124,13 @@ def check_variables(
     Raises:
         ValueError: a template in *value* uses a variable that there is none of.
     """
-    from jinja2 import TemplateSyntaxError
-
     known = tuple(name for name in (*_variables(), *more) if name not in unknown)
     for place, text in _texts(value, setting):
         try:
-            used = variables_in(text)
-        except (TemplateSyntaxError, RecursionError) as error:
-            raise ValueError(f'{place}: template "{text[:60]}": {error}') from error
-        for name in sorted(used - set(_environment().globals)):
+            used = TextTemplate(text).names
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+        for name in sorted(used):
             if name not in known:
                 close = get_close_matches(name, known, n=1)
                 meant = f'; did you mean "{close[0]}"?' if close else ""
@@ -143,22 +139,9 @@ def check_variables(
 
 def unsent_system_prompts(*values: Any, where: str) -> str | None:
     """None where a template in *values* has the recorded system prompts, else how to send them."""
-    if variables_in(values) & {"messages", "system_prompt"}:
+    if Template(values).names & {"messages", "system_prompt"}:
         return None
     return f"{{{{ messages }}}} or {{{{ system_prompt }}}} in {where} sends them"
-
-
-def variables_in(value: Any) -> set[str]:
-    """
-    The names that the templates in *value* use.
-
-    Raises:
-        TemplateSyntaxError: a text is not a template.
-    """
-    from jinja2.meta import find_undeclared_variables
-
-    names = (find_undeclared_variables(_environment().parse(text)) for _, text in _texts(value, ""))
-    return set().union(*names)
 
 
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
@@ -171,11 +154,6 @@ def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         for number, item in enumerate(value):
             yield from _texts(item, f"{place}[{number}]")
-
-
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment()
 
 
 @cache

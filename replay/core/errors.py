@@ -103,6 +103,11 @@ class PluginNotFoundError(PluginError):
 class CodeNotRunError(ReplayError):
     """Code outside installed plug-ins was met where something is only looked at; it was not imported."""
 
+    def __init__(self, target: str) -> None:
+        """*target* names the code, as ``file.py:attribute`` or ``module:attribute``."""
+        super().__init__(f'"{target}" is code, which is not run to look at something')
+        self.target = target
+
 
 class ResolverError(ReplayError):
     """The coreference resolver failed; the run stops, since drift can't be detected without it."""

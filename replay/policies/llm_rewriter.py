@@ -30,6 +30,8 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.core.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
 from replay.core.history import gold_history
 from replay.core.settings.choice import LimitSection
+from replay.core.settings.code_gate import code_runs
+from replay.core.settings.faults import nearest
 from replay.core.settings.plugins import make
 from replay.policies.rewriter import RewriteRequest
 
@@ -197,20 +199,27 @@ def _adapter(name: str, settings: Mapping[str, Any], folder: Path) -> Adapter:
 
 
 def _template(path: Path | None) -> TextTemplate:
-    """The prompt in *path*, tried out, so that a misspelt variable is found before the run."""
+    """
+    The prompt in *path*, so that a misspelt variable is found before the run.
+
+    It is tried out where the scenario's code may run, and only read where it is looked at.
+    """
+    sample = prompt_variables(_SAMPLE)
     try:
         if path is None:
             text = resources.files("replay.policies").joinpath("prompts/rewrite.txt").read_text("utf-8")
         else:
             text = path.read_text("utf-8-sig")
         template = TextTemplate(text.strip())
-        template.render(prompt_variables(_SAMPLE))
+        for unknown in sorted(template.names - sample.keys()):
+            raise ValueError(f'there is no variable "{unknown}"{nearest(unknown, sample)}')
+        if code_runs():
+            template.render(sample)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise _fault("prompt", f'"{path}" can\'t be read: {reason}') from error
     except ValueError as error:
-        known = ", ".join(prompt_variables(_SAMPLE))
-        raise _fault("prompt", f"{error} (variables: {known})") from error
+        raise _fault("prompt", f"{error} (variables: {', '.join(sample)})") from error
     return template
 
 

@@ -265,7 +265,7 @@ def test_faults_are_located_in_the_scenario(tmp_path):
     (tmp_path / "my.txt").write_text("{{ questoin }}", "utf-8")
     ((path, message),) = faults(prompted, tmp_path)
     assert path == "rewriter.llm.prompt"
-    assert "'questoin' is undefined" in message
+    assert 'there is no variable "questoin"; did you mean "question"?' in message
     assert "variables: question" in message
     ((path, message),) = faults({"llm": {"adapter": "extractive", "timeout_s": 0}})
     assert path == "rewriter.llm"

@@ -23,7 +23,6 @@ from typing import Any, Literal
 from replay import ChatRequest, Conversation, Exchange, Template, TextTemplate, template_variables
 from replay_adapters.json_bytes import encode_json
 from replay_adapters.rendering import rendered, request_error
-from replay_adapters.setting_checks import variables_in
 
 Fields = Callable[[str, Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 """Makes a body's fields, all but history and question, of system message, extra fields and parameters."""
@@ -64,7 +63,7 @@ class ChatBodies:
         self.prompts: Prompts = "in place" if has_system_messages else "on top"
         if system:
             self.prompts = "left out"
-        used = variables_in((system or "", extra))
+        used = Template((system or "", extra)).names
         self.change: Changes = "never" if not used else "with the turn"
         if used and used <= CONVERSATION:
             self.change = "with the conversation"

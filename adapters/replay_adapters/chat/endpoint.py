@@ -11,7 +11,15 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from replay import AdapterError, AdapterReplyError, ChatReply, ChatRequest, Conversation, HistoryKeeper
+from replay import (
+    AdapterError,
+    AdapterReplyError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    HistoryKeeper,
+    Template,
+)
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.streamed_answer import (
     Streamed,
@@ -23,7 +31,7 @@ from replay_adapters.chat.streamed_answer import (
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import check_variables, variables_in
+from replay_adapters.setting_checks import check_variables
 
 
 class ChatApi(Protocol):
@@ -108,7 +116,7 @@ class ChatAdapter:
         self._bodies = ChatBodies(
             self.system, self.extra, api.fields, api.messages, has_system_messages=api.has_system_messages
         )
-        self._takes_prompts = "system_prompt" in variables_in((self.system or "", self.extra))
+        self._takes_prompts = "system_prompt" in Template((self.system or "", self.extra)).names
         self._end = api.end if self.stream else None
         self._passages = ReplyPath(self.passages_path or None, "passages_path")
 

@@ -7,9 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
-from jinja2.meta import find_undeclared_variables
-
 from replay.core.asking.templating import TextTemplate
 from replay.core.settings.faults import nearest
 
@@ -37,14 +34,13 @@ class Prompt:
             self._template = TextTemplate(text)
         except ValueError as error:
             raise ValueError(f'the prompt file "{path}": {error}') from error
-        used = find_undeclared_variables(Environment().parse(text))
-        for variable in sorted(used):
+        for variable in sorted(self._template.names):
             if variable not in known:
                 raise ValueError(
                     f'the prompt file "{path}": there is no variable "{variable}"{nearest(variable, known)} '
                     f"(known: {', '.join(known)})"
                 )
-        if needs and not used & set(needs):
+        if needs and not self._template.names & set(needs):
             raise ValueError(
                 f'the prompt file "{path}" uses none of {", ".join(needs)}, so it would ask the same '
                 "whatever was answered"

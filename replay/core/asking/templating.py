@@ -5,6 +5,9 @@ Jinja2 in a sandbox: a template can read the variables it is given, and nothing 
 is one single ``{{ expression }}`` keeps the expression's own type, so that ``"{{ messages }}"`` in a
 JSON body becomes a list and not its spelling.
 
+Making a template only reads it: Jinja computes constant expressions while it compiles (``{{ 9**9**9 }}``,
+``{{ 1|round(300000000) }}``), so that is left until the first rendering.
+
 Jinja takes 10 us and more for a text of any kind, so texts without an expression are rendered once, and
 those whose expressions are names alone, as in ``{{ question }}`` or ``{{ conversation.id }}``, are put
 together here.
@@ -14,12 +17,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2 import StrictUndefined, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
 
 if TYPE_CHECKING:
+    from jinja2 import Template as JinjaTemplate
+    from jinja2.environment import TemplateExpression
+
     from replay.core.conversation import Conversation
     from replay.core.history import Exchange
 
@@ -29,7 +37,7 @@ _FAILURES = (
     MemoryError,
 )  # fmt: skip
 """What a template raises that can't be rendered."""
-_SINGLE = re.compile(r"\A\s*\{\{((?:(?!\}\}).)*)\}\}\s*\Z", re.DOTALL)
+_SINGLE = re.compile(r"\A\s*\{\{[-+]?((?:(?!-?\}\}).)*)-?\}\}\s*\Z", re.DOTALL)
 
 
 def _message(text: str, error: Exception) -> str:
@@ -40,17 +48,20 @@ def _message(text: str, error: Exception) -> str:
 class TextTemplate:
     """A text with ``{{ variables }}``; renders to a string."""
 
+    names: frozenset[str]
+    """The variables that it uses and doesn't set itself."""
+
     def __init__(self, text: str) -> None:
         """
         Raises:
             ValueError: *text* is not a template.
         """
         self.text = text
-        try:
-            self._template = _ENVIRONMENT.from_string(text)
-            self._parts = _parts(text)
-        except _FAILURES as error:
-            raise ValueError(_message(text, error)) from error
+        self.names, self._parts = _read(text)
+
+    @cached_property
+    def _template(self) -> JinjaTemplate:
+        return _ENVIRONMENT.from_string(self.text)
 
     def render(self, variables: Mapping[str, Any]) -> str:
         """
@@ -84,6 +95,11 @@ class Template:
         self.value = value
         self._render = _compile(value)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that its texts use and don't set themselves."""
+        return frozenset().union(*(TextTemplate(text).names for text in _texts(self.value)))
+
     def render(self, variables: Mapping[str, Any]) -> Any:
         """
         Raises:
@@ -105,15 +121,61 @@ def _compile(value: Any) -> Callable[[Mapping[str, Any]], Any]:
     return lambda variables: value
 
 
-def _parts(text: str) -> tuple[list[str], list[tuple[str, ...]]] | None:
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in *value*, keys aside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | Sequence):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
+
+
+_Parts = tuple[list[str], list[tuple[str, ...]]]
+
+
+def _read(text: str) -> tuple[frozenset[str], _Parts | None]:
     """
-    The constant texts around the names in *text*, one more than there are names, and the names' parts.
+    The variables of the template in *text*, and its parts; none of its expressions is computed.
+
+    Raises:
+        ValueError: *text* is not a template, or uses a filter or a test that there is none of.
+    """
+    try:
+        tree = _ENVIRONMENT.parse(text)
+        parts = _parts(tree)
+        # Jinja finds the variables by compiling, and so would compute what consists of constants alone.
+        return frozenset(meta.find_undeclared_variables(_NoConstants().visit(tree))) - {_CONSTANT}, parts
+    except _FAILURES as error:
+        raise ValueError(_message(text, error)) from error
+
+
+_CONSTANT = "a constant"
+"""No variable can be called so."""
+
+
+class _NoConstants(NodeTransformer):
+    """Puts a variable in the place of each constant."""
+
+    def visit_Const(self, node: nodes.Const) -> nodes.Node:
+        return nodes.Name(_CONSTANT, "load", lineno=node.lineno, environment=node.environment)
+
+    def visit_List(self, node: nodes.List | nodes.Dict | nodes.Tuple) -> nodes.Node:
+        if list(node.iter_child_nodes()):
+            return self.generic_visit(node)
+        return nodes.Name(_CONSTANT, "load", lineno=node.lineno, environment=node.environment)
+
+    visit_Dict = visit_Tuple = visit_List
+
+
+def _parts(tree: nodes.Template) -> _Parts | None:
+    """
+    The constant texts around the names in *tree*, one more than there are names, and the names' parts.
 
     None where something else is in it.
     """
     constant: list[str] = [""]
     paths: list[tuple[str, ...]] = []
-    for output in _ENVIRONMENT.parse(text).body:
+    for output in tree.body:
         if not isinstance(output, nodes.Output):
             return None
         for node in output.nodes:
@@ -151,12 +213,13 @@ def _found(path: tuple[str, ...], variables: Mapping[str, Any]) -> Any:
 
 
 def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, Any]], Any]:
-    try:
-        compiled = _ENVIRONMENT.compile_expression(expression, undefined_to_none=False)
-    except _FAILURES as error:
-        raise ValueError(_message(text, error)) from error
-    parts = _parts(f"{{{{{expression}}}}}")
+    _, parts = _read(text)
     path = parts[1][0] if parts and parts[1] else None
+
+    @cache
+    def compiled() -> TemplateExpression:
+        # In brackets a tuple is one expression, as it is for the parser above.
+        return _ENVIRONMENT.compile_expression(f"({expression})", undefined_to_none=False)
 
     def render(variables: Mapping[str, Any]) -> Any:
         if path is not None:
@@ -165,7 +228,7 @@ def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, An
             except KeyError:
                 pass  # as for texts
         try:
-            value = compiled(**variables)
+            value = compiled()(**variables)
             if isinstance(value, StrictUndefined):
                 str(value)  # raises, naming the variable
         except _FAILURES as error:

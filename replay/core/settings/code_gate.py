@@ -41,4 +41,9 @@ def pass_gate(target: str, folder: Path) -> None:
     if _open.get():
         _passed.add(place)
     elif place not in _passed:
-        raise CodeNotRunError(f'"{target}" is code, which is not run to look at something')
+        raise CodeNotRunError(target)
+
+
+def code_runs() -> bool:
+    """Whether the gate is open here."""
+    return _open.get()
