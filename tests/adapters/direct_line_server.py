@@ -65,6 +65,8 @@ class DirectLineService:
         self.users: dict[str, str] = {}
         """User by conversation, where a token was made for one."""
         self.requests: list[str] = []
+        self.asked_over: list[asyncio.BaseTransport | None] = []
+        """The connections that questions came over."""
         self._handling: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -144,6 +146,7 @@ class DirectLineService:
 
     async def _post(self, request: web.Request) -> web.Response:
         talk = self.talks[request.match_info["id"]]
+        self.asked_over.append(request.transport)
         activity = await request.json()
         assert activity["from"]["id"] == self.users.get(talk.id, activity["from"]["id"])
         sent = await talk.send(activity)

@@ -8,8 +8,9 @@ the bot says that it expects input, ends the conversation, or has been quiet for
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -36,6 +37,8 @@ from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.rendering import rendered
 from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
 from replay_adapters.websocket.client import WebSocketClient
+
+_log = logging.getLogger("replay.botframework")
 
 
 @dataclass(kw_only=True)
@@ -158,6 +161,8 @@ class Answer:
         self.place = place
         self.activities: list[Activity] = []
         self.texts: list[str] = []
+        self.is_begun = False
+        """The question itself has been seen."""
         self.complete = False
 
     def excerpt(self) -> str:
@@ -177,6 +182,10 @@ class BotFrameworkSession:
         self._questions: list[str] = []
         """Ids of the questions so far, the newest last."""
         self._settled = True
+        self._after_an_answer = False
+        """Whether the question before was answered, not given up."""
+        self._is_echoed = False
+        """The channel shows our own questions, too; it always does, but stand-ins may not."""
         self._over = False
 
     async def ask(self, request: ChatRequest) -> ChatReply:
@@ -187,6 +196,7 @@ class BotFrameworkSession:
             raise AdapterRefusedError(
                 f"{self._line.place}: the bot ended this conversation before this question", reached=False
             )
+        self._after_an_answer = self._settled and bool(self._questions)
         if not self._settled:
             await self._line.skip()  # what belongs to a question that was given up
         self._settled = False
@@ -217,6 +227,17 @@ class BotFrameworkSession:
 
     def _take(self, activity: Activity, answer: Answer) -> None:
         kind = activity.text_at("type")
+        if self._line.is_ours(activity):
+            if _number(activity.text_at("id")) == _number(self._questions[-1]):
+                # What stands before the question is no answer to it.
+                self._is_echoed = answer.is_begun = True
+                late, answer.activities = answer.activities, []
+                answer.texts, answer.complete = [], False
+                self._leave_out(late)
+            return
+        if self._is_echoed and not answer.is_begun:
+            self._leave_out([activity])
+            return
         if kind == "endOfConversation":
             self._over = answer.complete = True
         elif kind != "message" or self._is_late(activity):
@@ -227,11 +248,19 @@ class BotFrameworkSession:
         if activity.text_at("inputHint") == "expectingInput":
             answer.complete = True
 
+    def _leave_out(self, late: Sequence[Activity]) -> None:
+        """What came after an answer had been taken for complete; the log says so."""
+        if self._after_an_answer and any(activity.text_at("type") == "message" for activity in late):
+            _log.warning(
+                "%s: messages that came after an answer seemed complete were left out; "
+                "raise quiet_s so that answers are waited for to their end",
+                self._line.place,
+            )
+
     def _is_late(self, activity: Activity) -> bool:
         """Whether it answers a question before the last one."""
-        # In one place ids are "abc|0001", in another "0001".
-        to = activity.text_at("replyToId").rpartition("|")[2]
-        return bool(to) and to in {id.rpartition("|")[2] for id in self._questions[:-1]}
+        to = _number(activity.text_at("replyToId"))
+        return bool(to) and to in map(_number, self._questions[:-1])
 
     async def _wait_for_greeting(self) -> None:
         while self._greetings_due > 0 and not self._over:
@@ -267,3 +296,8 @@ class BotFrameworkSession:
                 first_byte=max(answer.activities[0].at, sent),
             ),
         )
+
+
+def _number(id: str) -> str:
+    """An activity's *id* within its conversation: in one place it is "abc|0001", in another "0001"."""
+    return id.rpartition("|")[2]

@@ -128,7 +128,7 @@ class DirectLine:
 
     async def more(self) -> list[Activity]:
         """
-        What else was sent by others than us, at least one activity; waits for it.
+        What else was sent, by us too, at least one activity; waits for it.
 
         Raises:
             AdapterError: the connection broke, or something else than activities came.
@@ -146,10 +146,15 @@ class DirectLine:
             while await self._polled():
                 pass
         elif self._socket is not None:
-            while isinstance(received := self._socket.received(), Frame):
+            while isinstance(received := await self._socket.received(), Frame):
                 self._new(_set_in(received), received.at)
             if received is not None:
                 await self._reconnect()
+
+    def is_ours(self, activity: Activity) -> bool:
+        """Whether we sent it; what was sent before it stands before it."""
+        sender = activity.value.get("from")
+        return isinstance(sender, Mapping) and sender.get("id") == self._user
 
     async def _polled(self) -> list[Activity]:
         await self._keep_token()
@@ -182,7 +187,7 @@ class DirectLine:
         self._socket = await self._stream.connect(_stream_url(reply, _object(reply)))
 
     def _new(self, activity_set: Mapping[str, Any], at: float) -> list[Activity]:
-        """The activities in a set that are new and not our own."""
+        """The activities in a set that are new."""
         watermark = activity_set.get("watermark")
         if isinstance(watermark, str | int) and str(watermark):
             self._watermark = str(watermark)
@@ -192,9 +197,8 @@ class DirectLine:
             if not isinstance(value, Mapping):
                 continue
             activity = Activity(value=value, at=at)
-            id, sender = activity.text_at("id"), value.get("from")
-            ours = isinstance(sender, Mapping) and sender.get("id") == self._user
-            if ours or (id and id in self._seen):
+            id = activity.text_at("id")
+            if id and id in self._seen:
                 continue
             self._seen.add(id)
             new.append(activity)

@@ -20,7 +20,7 @@ import select
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakSet
 
 import aiohttp
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("replay.http")
 _over_used: ContextVar[bool] = ContextVar("over_used", default=False)
 """Whether this task's last request went over a connection that had been used before."""
+
+
+class SupportsFileno(Protocol):
+    """What can be asked whether there is something to be read."""
+
+    def fileno(self) -> int: ...
 
 
 def new_session(
@@ -89,10 +95,8 @@ class OneReplyEach(aiohttp.TCPConnector):
     async def _is_clean(self, protocol: ResponseHandler, key: ConnectionKey) -> bool:
         if key in self._suspects:
             return False
-        if _may_have_input(protocol.transport):
-            # The loop reads it in its next round, behind whoever comes back in that round.
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
+        transport = protocol.transport
+        await taken_in(transport.get_extra_info("socket") if transport is not None else None)
         self._look_for_more(protocol, key)
         return protocol.is_connected() and not protocol.should_close
 
@@ -116,11 +120,13 @@ def over_a_used_connection(error: Exception) -> bool:
     return ended and _over_used.get()
 
 
-def _may_have_input(transport: asyncio.BaseTransport | None) -> bool:
-    """Whether something has come, or the other side has closed; also where that can't be seen from here."""
-    raw = transport.get_extra_info("socket") if transport is not None else None
-    if raw is None or not hasattr(select, "poll"):
-        return True
-    poll = select.poll()
-    poll.register(raw, select.POLLIN)
-    return bool(poll.poll(0))
+async def taken_in(raw: SupportsFileno | None) -> None:
+    """Wait until the event loop has taken in what has come by now over *raw*, a socket or a pipe."""
+    if raw is not None and hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(raw, select.POLLIN)
+        if not poll.poll(0):
+            return
+    # It is read in the loop's next round, behind whoever comes back in that round, and then handed on.
+    for _ in range(4):
+        await asyncio.sleep(0)

@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from replay import AdapterConnectionError, AdapterError, AdapterReplyError
+from replay_adapters.http.connections import taken_in
 from replay_adapters.http.redaction import Secrets, excerpt
 
 STDERR_BYTES = 4096
@@ -70,6 +71,9 @@ class CommandProcess:
     ) -> None:
         """*read* gives a line's JSON value and the key it carries, or raises AdapterReplyError."""
         self._process = process
+        # There is no public way to the pipe itself.
+        transport = process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+        self._stdout = transport.get_extra_info("pipe")
         self._place = place
         self._read = read
         self._max_line_bytes = max_line_bytes
@@ -104,6 +108,8 @@ class CommandProcess:
         Raises:
             AdapterError: none came.
         """
+        # A line that lies there already answers no question that is still to be written.
+        await taken_in(self._stdout)
         if self.failure is not None:
             raise self.failure
         asked = Asked(key)

@@ -84,7 +84,7 @@ class WebSocketSession:
     async def _open(self, request: ChatRequest) -> Socket:
         """The connection to ask over, as it is or new."""
         if self._socket is not None:
-            ended = self._ended_or_late(self._socket)
+            ended = await self._ended_or_late(self._socket)
             if ended is None:
                 return self._socket
             await self.close()
@@ -112,14 +112,14 @@ class WebSocketSession:
                 raise AdapterRefusedError(str(error), reached=False) from None
             waiting -= path.expression is None or path.holds(received, value)
 
-    def _ended_or_late(self, socket: Socket) -> Closed | None:
+    async def _ended_or_late(self, socket: Socket) -> Closed | None:
         """
         The connection's end, if it ended since the last answer.
 
         Raises:
             AdapterReplyError: more of that answer came when it was held for complete.
         """
-        while (received := socket.received()) is not None:
+        while (received := await socket.received()) is not None:
             if isinstance(received, Closed):
                 return received
             late = Answer(self._format)

@@ -31,7 +31,7 @@ from replay_adapters.botframework.direct_line import DirectLine
 from replay_adapters.http.client import HttpClient
 from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.adapters.servers import answering
-from tests.waiting import PATIENCE_S, takes, until_async
+from tests.waiting import PATIENCE_S, others_first, takes, until_async
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."),))
 SECRET = "secret-of-the-channel"
@@ -172,6 +172,50 @@ async def test_what_comes_late_is_not_taken_for_the_next_answer(receive: str) ->
         await until_async(lambda: len(asked_before) >= 2)
         hanging.cancel()
         assert (await session.ask(request())).text == "Yes."
+
+
+@both_ways
+@pytest.mark.parametrize("waits", [True, False])
+async def test_what_comes_after_an_answer_seemed_complete_is_in_no_answer(
+    receive: str, waits: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without the number of the question that it answers, as some channels send it."""
+    talks: list[Talk] = []
+
+    async def bot(talk: Talk, asked: Activity) -> None:
+        talks.append(talk)
+        await talk.send(message(f"To {asked['text']}.", asked, inputHint="expectingInput"))
+
+    async with _asking(DirectLineService(bot), receive=receive) as session:
+        assert (await session.ask(request("one"))).text == "To one."
+        late = {"type": "message", "text": "Late.", "inputHint": "expectingInput"}
+        await talks[0].send(late)
+        if waits:
+            await others_first()
+        assert (await session.ask(request("two"))).text == "To two."
+        assert caplog.text.count("came after an answer seemed complete were left out") == 1
+        assert (await session.ask(request("three"))).text == "To three."
+        assert len(caplog.records) == 1
+
+
+async def test_each_question_has_a_connection_of_its_own() -> None:
+    """So that none is on its way over one that the service closes; the bot must not get it twice."""
+    service = DirectLineService(obliging)
+    async with _asking(service, channel_data={"id": "x"}) as session:
+        for _ in range(3):
+            await session.ask(request())
+
+    assert len(set(service.asked_over)) == 3
+
+
+@both_ways
+async def test_a_greeting_that_nobody_counted_on_is_no_part_of_an_answer(
+    receive: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = DirectLineService(obliging, welcome="Welcome!")
+    settings = {"receive": receive, "channel_data": {"id": "x"}}
+    assert (await _ask(service, **settings)).text == "x\n\n0 before"
+    assert not caplog.records
 
 
 async def test_buttons_passages_and_what_goes_along_with_a_question() -> None:

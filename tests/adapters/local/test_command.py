@@ -25,7 +25,7 @@ from replay import (
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
-from tests.waiting import PATIENCE_S, others_first, until_async
+from tests.waiting import PATIENCE_S, others_first, until, until_async
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
@@ -320,6 +320,30 @@ for body in asked():
         after = await session.ask(REQUEST)
 
     assert (both.text, after.text) == ("in time", "in time")
+
+
+@pytest.mark.parametrize("when", ["with the answer", "later"])
+@pytest.mark.parametrize("history", ["client", "server"])
+async def test_a_second_line_is_not_the_answer_to_the_next_question(
+    tmp_path: Path, when: str, history: str
+) -> None:
+    program = f"""
+for body in asked():
+    if {when == "later"}:
+        say(answer="one")
+        while not os.path.exists("read"): time.sleep(0.001)
+        say(answer="another")
+    else:
+        sys.stdout.write('{{"answer": "one"}}\\n{{"answer": "another"}}\\n')
+        sys.stdout.flush()
+    open("done", "w").close()
+"""
+    async with _asking(tmp_path, "import os, sys, time\n" + program, history=history) as session:
+        assert (await session.ask(REQUEST)).text == "one"
+        (tmp_path / "read").touch()
+        until((tmp_path / "done").exists)  # without letting the event loop read it
+        with pytest.raises(AdapterReplyError, match=r'printed a line without having been .*"another"'):
+            await session.ask(REQUEST)
 
 
 def _alive(pid: int) -> bool:

@@ -35,7 +35,7 @@ from replay_adapters.websocket.adapter import WebSocketAdapter
 from replay_adapters.websocket.client import Frame
 from replay_adapters.websocket.frame_format import Answer
 from tests.adapters.servers import answering, playing, unused_address
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, others_first
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
@@ -188,6 +188,35 @@ async def test_an_answer_is_complete_when_the_scenario_says_so(settings: dict[st
     (reply,) = await _ask(_saying(*frames), **({"history": "client"} | settings))
 
     assert reply.text == text
+
+
+@pytest.mark.parametrize("when", ["with the answer", "unread", "read"])
+async def test_a_second_answer_is_not_that_to_the_next_question(when: str) -> None:
+    was_read, sent = asyncio.Event(), asyncio.Event()
+
+    async def chat(socket: web.WebSocketResponse) -> None:
+        await socket.receive()
+        await socket.send_str("one")
+        if when != "with the answer":
+            await was_read.wait()
+        await socket.send_str("another")
+        sent.set()
+        await socket.receive()
+
+    async with (
+        chatting(chat) as url,
+        entered(WebSocketAdapter(url=url, send="{{question}}", format="text", history="server")) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        assert (await session.ask(REQUEST)).text == "one"
+        was_read.set()
+        await sent.wait()
+        if when == "read":
+            await others_first()
+        with pytest.raises(AdapterReplyError, match=r'after its last answer .* "another"') as caught:
+            await session.ask(REQUEST)
+
+    assert not caught.value.reached
 
 
 async def test_waiting_for_more_that_does_not_come_is_no_part_of_the_latency() -> None:
