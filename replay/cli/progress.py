@@ -93,6 +93,10 @@ class Progress:
             soft_wrap=True,
         )
 
+    def noticed(self, sentence: str) -> None:
+        """What is to be known before anything is asked."""
+        self._console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+
     def judged(self, judge: str, done: int, cases: int) -> None:
         self._judging = f"judge {judge}: {done} of {cases}"
         self._tell()

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
 
 
 def resume(
     run: RunArgument = None,
+    with_new_data: Annotated[
+        bool,
+        typer.Option(
+            "--with-new-data",
+            help="Take up conversations that the data has and the run hasn't, up to data.limit.",
+        ),
+    ] = False,
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
     junit: JunitOption = None,
 ) -> None:
     """
     Go on with a run that was interrupted or killed; no finished turn is asked again.
+
+    Its conversations are played as it read them when it began; what is new, changed or gone in the data since
+    then is said.
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
@@ -21,7 +35,7 @@ def resume(
 
     folder = run_folder(run, runs)
     play_and_report(
-        lambda progress: resume_async(folder, observer=progress),
+        lambda progress: resume_async(folder, observer=progress, with_new_data=with_new_data),
         runs,
         folder=folder,
         as_json=as_json,

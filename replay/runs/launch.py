@@ -5,26 +5,25 @@ Starts runs and goes on with interrupted ones: from a scenario to a scored run.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from replay import __version__
-from replay.core.errors import DatasetError, ReplayError, RunError
-from replay.core.logs import run_logged, tell
+from replay.core.errors import ReplayError, RunError
+from replay.core.logs import run_logged
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
 from replay.play.engine import Observer, play_all
-from replay.play.player import Play, is_over
 from replay.policies.rewriter import opened
 from replay.runs.ending import ending
 from replay.runs.new_run import new_store
+from replay.runs.plays_left import plays_left
 from replay.runs.rerun_plan import Rerun
 from replay.runs.run import Run
+from replay.runs.run_data import DATA_IS_READ, compare_data, in_thread, read_data, way_in
 from replay.runs.stress.levels import check_hosts, play_under_load
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.scenario.assembly import Assembly, assemble
@@ -124,44 +123,67 @@ async def repeat_async(
 
 
 async def resume_async(
-    folder: str | Path, *, scenario: AnyScenario | None = None, observer: Observer | None = None
+    folder: str | Path,
+    *,
+    scenario: AnyScenario | None = None,
+    observer: Observer | None = None,
+    with_new_data: bool = False,
 ) -> Run:
     """
     Go on with the run in *folder*: no finished turn is asked again.
+
+    Its conversations are played as the run read them, whatever became of the data since: that is said to
+    the *observer* and in the report. Conversations that are new in the data are taken up *with_new_data*
+    alone, up to ``data.limit``; then a finished run goes on as well.
 
     A half-played conversation goes on after its last durable turn, or starts again from its first
     where the system kept the history, since that session is gone. The run knows its *scenario*; only one
     with objects from another process's memory has to be given again.
 
     Raises:
-        RunError: there is no such run, another process is writing it, or its scenario or data has changed.
-        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
+        RunError: there is no such run, another process is writing it, or it was begun with another scenario.
+        InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``; of data that can't be
+            read only *with_new_data*.
     """
     try:
         with code_may_run():
-            return await _resume(Path(folder), scenario, observer)
+            return await _resume(Path(folder), scenario, observer, with_new_data)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 
 
-async def _resume(folder: Path, scenario: AnyScenario | None, observer: Observer | None) -> Run:
+async def _resume(
+    folder: Path, scenario: AnyScenario | None, observer: Observer | None, with_new_data: bool
+) -> Run:
     file = Run(folder).scenario()
     if scenario is not None and load_scenario(scenario).text != file.text:
         raise RunError(f'"{folder}" was begun with another scenario; give that one, or begin a new run')
-    assembly = assemble(file)
-    if assembly.load:
+    if file.scenario.load:
         raise RunError(
             f'"{folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t be '
             "taken up again where it stopped; begin a new run"
         )
-    store = RunStore(folder, write=True, durability=assembly.file.scenario.play.durability)
+    store = RunStore(folder, write=True, durability=file.scenario.play.durability)
     try:
+        is_read = bool(store.fact(DATA_IS_READ))
+        assembly = assemble(file, data_is_read=is_read)
         store.add_event("resumed", {"version": __version__})
-        with run_logged(store.folder.name, scenario=assembly.file.source, resumed=True):
+        with run_logged(store.folder.name, scenario=file.source, resumed=True):
+            if is_read:
+                comparing = partial(compare_data, assembly, store, with_new_data=with_new_data)
+                changes = await in_thread(comparing)
+                _notice(observer, changes.sentences(way_in(store)))
             await play_and_score(assembly, store, observer)
     finally:
         await asyncio.to_thread(store.close)
     return Run(folder)
+
+
+def _notice(observer: object, sentences: Sequence[str]) -> None:
+    """Tell an *observer* that listens what somebody should know before anything is asked."""
+    if noticed := getattr(observer, "noticed", None):
+        for sentence in sentences:
+            noticed(sentence)
 
 
 def run(scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None) -> Run:
@@ -181,10 +203,17 @@ def repeat(
 
 
 def resume(
-    folder: str | Path, *, scenario: AnyScenario | None = None, observer: Observer | None = None
+    folder: str | Path,
+    *,
+    scenario: AnyScenario | None = None,
+    observer: Observer | None = None,
+    with_new_data: bool = False,
 ) -> Run:
     """``resume_async`` for a program without an event loop."""
-    return _on_a_loop("resume", lambda: resume_async(folder, scenario=scenario, observer=observer))
+    return _on_a_loop(
+        "resume",
+        lambda: resume_async(folder, scenario=scenario, observer=observer, with_new_data=with_new_data),
+    )
 
 
 def _on_a_loop(name: str, playing: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -217,12 +246,14 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
     settings = assembly.file.scenario.play
-    rerun = Rerun.pending(store, assembly)
     resume = f"once that is mended, go on with: replay resume {store.folder}"
     async with ending(assembly, store, observer, next_step=resume):
+        if not store.fact(DATA_IS_READ):
+            await in_thread(partial(read_data, assembly, store))
+        rerun = Rerun.pending(store, assembly)
         async with assembly.service, opened(assembly.policies.values()):
             lags = await play_all(
-                _Plays(assembly, store, rerun),
+                plays_left(assembly, store, rerun),
                 systems=assembly.systems,
                 patience=assembly.patience,
                 sink=rerun or store,
@@ -235,60 +266,3 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
         store.add_event("loop-lag", lags)
         if rerun:
             rerun.finish()
-
-
-class _Plays(Iterator[Play]):
-    """What is still to be played, conversation by conversation, so that their gold side is resolved once."""
-
-    def __init__(self, assembly: Assembly, store: RunStore, rerun: Rerun | None) -> None:
-        self._assembly = assembly
-        self._store = store
-        self._rerun = rerun
-        self._resuming = store.count_records() > 0
-        self._known = store.conversation_lengths()
-        self._plays = self._all()
-
-    def __next__(self) -> Play:
-        return next(self._plays)
-
-    def _all(self) -> Iterator[Play]:
-        on_bad = self._count_bad if self._assembly.file.scenario.data.skip_bad else None
-        count = 0
-        for position, conversation in enumerate(self._assembly.conversations(on_bad)):
-            known = self._known.get(conversation.id)
-            if known is not None and known != len(conversation.turns):
-                raise RunError(
-                    f'conversation "{conversation.id}" had {known} turns when the run began and has '
-                    f"{len(conversation.turns)} now; the data has changed, so begin a new run"
-                )
-            if known is None:
-                self._store.add_conversation(position, conversation)
-            count += 1
-            for system in self._assembly.systems:
-                for name, policy in self._assembly.policies.items():
-                    play = Play(system=system, policy_name=name, policy=policy, conversation=conversation)
-                    if self._resuming:
-                        yield from self._rest(play)
-                    else:
-                        yield play
-        if count == 0:
-            raise DatasetError(
-                "holds no conversation to play", path=", ".join(map(str, self._assembly.paths))
-            )
-
-    def _rest(self, play: Play) -> list[Play]:
-        """What of *play* is still to be done."""
-        place = (play.conversation.id, play.system.name, play.policy_name)
-        records = self._store.records_of(*place)
-        if self._rerun and (again := self._rerun.plays(play, records)):
-            return again
-        if is_over(play.conversation, records, self._assembly.file.scenario.play.on_failure):
-            return []
-        if records and play.system.adapter.history == "server":
-            self._store.forget(*place)
-            records = ()
-        return [replace(play, records=records)]
-
-    def _count_bad(self, error: DatasetError) -> None:
-        self._store.add_event("bad-conversation", {"message": str(error)})
-        tell(logging.INFO, "conversation skipped", error=str(error))

@@ -57,7 +57,7 @@ async def rerun_async(
 
 async def _rerun(folder: Path, only: Sequence[str], observer: Observer | None) -> Run:
     conditions = read_conditions(only)
-    assembly = assemble(Run(folder).scenario())
+    assembly = assemble(Run(folder).scenario(), data_is_read=True)
     store = RunStore(folder, write=True, durability=assembly.file.scenario.play.durability)
     try:
         if await asyncio.to_thread(begin, store, conditions):

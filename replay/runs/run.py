@@ -20,6 +20,7 @@ from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.in_memory import is_known
+from replay.runs.run_data import BAD
 from replay.runs.scoring import _StoredScorer, build_scorers, score_into, stored_columns
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
@@ -94,7 +95,7 @@ class Run:
             lags = store.events("loop-lag")
             return RunState(
                 records=store.count_records(),
-                skipped_conversations=len(store.events("bad-conversation")),
+                skipped_conversations=len(store.events(BAD)),
                 finished=bool(store.fact("finished")),
                 lags=msgspec.convert(lags[-1], dict[str, LagSummary]) if lags else {},
             )

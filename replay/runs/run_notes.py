@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from replay.datasets.left_out import LEFT_OUT, LeftOut
 from replay.runs.rerun_notes import again_remarks
 from replay.runs.resolver_asks import resolver_remarks
+from replay.runs.run_data import data_remarks
 from replay.runs.unclosed_sessions import unclosed_remarks
 from replay.scorers.judges.notes import remarks
 from replay.scorers.judges.tally import Judged
@@ -20,6 +21,7 @@ def run_notes(store: RunStore, judged: Sequence[Judged]) -> tuple[str, ...]:
         left_out.add(turns)
     return (
         *left_out.remarks(),
+        *data_remarks(store),
         *again_remarks(*store.count_superseded()),
         *resolver_remarks(store),
         *unclosed_remarks(store),

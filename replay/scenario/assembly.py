@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
-from replay.core.errors import DatasetError, ScenarioError
+from replay.core.errors import DatasetError, Fault, ScenarioError
 from replay.core.settings.in_memory import PLACE, is_in_memory
 from replay.coreference import drift_strict
 from replay.coreference.drift import DriftDetector
@@ -52,6 +52,8 @@ class Assembly:
     scorers: Mapping[str, Scorer[Any]]
     """By label, in the scenario's order."""
     judges: tuple[Panel, ...] = ()
+    data_faults: tuple[Fault, ...] = ()
+    """Why the data can't be read, where it was read before and need not be again."""
 
     @property
     def load(self) -> LoadSection | None:
@@ -86,7 +88,14 @@ class Assembly:
         )
 
     def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
-        """The scenario's conversations, read as they are needed."""
+        """
+        The scenario's conversations, read as they are needed.
+
+        Raises:
+            ScenarioError: there are ``data_faults``.
+        """
+        if self.data_faults:
+            raise ScenarioError(self.file.source, located(self.data_faults, self.file.lines))
         data = self.file.scenario.data
         if self.given is not None:
             found = given_conversations(self.given, on_bad=on_bad, limit=data.limit)
@@ -97,9 +106,9 @@ class Assembly:
         return found
 
 
-def assemble(file: ScenarioFile) -> Assembly:
+def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
     """
-    Build everything *file* names.
+    Build everything *file* names. Where its *data_is_read*, what is wrong with that is no fault by itself.
 
     Raises:
         ScenarioError: something can't be built, or two parts don't go together; all faults at once.
@@ -122,8 +131,12 @@ def assemble(file: ScenarioFile) -> Assembly:
         metrics=score_units(scorers, judges),
         folder=file.folder,
     )
+    before_data = len(builder.faults)
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
     given = builder.given(scenario.data)
+    data_faults = tuple(builder.faults[before_data:]) if data_is_read else ()
+    if data_faults:
+        del builder.faults[before_data:]
     _check_in_memory(builder, file)
     _check_history(builder, file, systems, policies)
     if scenario.load and all(scorers.values()):
@@ -145,6 +158,7 @@ def assemble(file: ScenarioFile) -> Assembly:
         policies=_all(policies),
         scorers=_all(scorers),
         judges=tuple(panel for panel in judges if panel),
+        data_faults=data_faults,
     )
 
 

@@ -73,7 +73,7 @@ def parse_scenario(text: str, *, source: str, folder: Path) -> ScenarioFile:
     return ScenarioFile(scenario=scenario, text=text, source=source, folder=folder, lines=lines)
 
 
-def located(faults: list[Fault], lines: Lines) -> list[Fault]:
+def located(faults: Sequence[Fault], lines: Lines) -> list[Fault]:
     """*faults* with their lines, in file order."""
     with_lines = [replace(fault, line=fault.line or lines.of(fault.path)) for fault in faults]
     return sorted(with_lines, key=lambda fault: fault.line or 0)

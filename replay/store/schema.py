@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from replay.core.conversation import Conversation, Passage
+from replay.core.conversation import Passage
 from replay.core.drift_evidence import Drift
 from replay.core.record import Timing, TurnRecord, Usage
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 _TURN_COLUMNS = """\
@@ -62,9 +62,10 @@ CREATE TABLE run (
     value TEXT NOT NULL              -- JSON
 ) STRICT;
 CREATE TABLE conversation (
-    position INTEGER PRIMARY KEY,    -- order in the data, from 0
+    position INTEGER PRIMARY KEY,    -- order in which the data gave it, from 0
     id TEXT NOT NULL UNIQUE,
     turns INTEGER NOT NULL,
+    content TEXT NOT NULL,           -- hash of all but its ids
     data TEXT NOT NULL               -- JSON, the whole conversation
 ) STRICT;
 CREATE TABLE turn (
@@ -257,8 +258,3 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
 
 def _texts(stored: str) -> tuple[str, ...]:
     return () if stored == _NOTHING else from_json(stored, tuple[str, ...])
-
-
-def conversation_row(position: int, conversation: Conversation) -> tuple[Any, ...]:
-    """Values for the four columns of ``conversation``."""
-    return position, to_bytes(conversation.id), len(conversation.turns), to_json(conversation)

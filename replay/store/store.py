@@ -21,6 +21,7 @@ from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.store import database, schema
+from replay.store.conversations import insert_conversation
 from replay.store.lock import hold, let_go
 from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
 from replay.store.stored import StoredScore, StoredTally, StoredVerdict, stored_score, stored_verdict
@@ -140,6 +141,20 @@ class RunStore:
     def conversation_lengths(self) -> dict[str, int]:
         """Turns of each conversation, in the order of the data."""
         return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
+
+    def contents(self) -> dict[str, str]:
+        """The hash of each conversation's content by its id, in the order of the data."""
+        return dict(self.rows("SELECT id, content FROM conversation ORDER BY position"))
+
+    def conversation(self, id: str) -> Conversation:
+        """
+        Raises:
+            KeyError: the run has none of that *id*.
+        """
+        where = "SELECT data FROM conversation WHERE id = CAST(? AS TEXT)"
+        for (data,) in self.rows(where, [schema.to_bytes(id)]):
+            return schema.from_json(data, Conversation)
+        raise KeyError(id)
 
     def conversations(self) -> Iterator[Conversation]:
         """The conversations, as the data set had them when the run met them, in order."""
@@ -272,9 +287,12 @@ class RunStore:
         self._writing.post(sql, [*tally[:4], schema.to_json(tally.data)])
 
     def add_conversation(self, position: int, conversation: Conversation) -> None:
-        """Keep *conversation*; one that is already there stays as it was."""
-        sql = "INSERT OR IGNORE INTO conversation VALUES (?, CAST(? AS TEXT), ?, ?)"
-        self._writing.post(sql, schema.conversation_row(position, conversation))
+        """Keep *conversation*; neither another one's id nor its position may be the same."""
+        self._writing.post(*insert_conversation(position, conversation))
+
+    def drop_conversations(self) -> None:
+        """Forget all conversations, of which none may have a turn."""
+        self._writing.post("DELETE FROM conversation", ())
 
     def forget(self, conversation: str, system: str, policy: str) -> None:
         """Put a half-played conversation aside that has to start again, since the system kept its history."""
@@ -350,6 +368,10 @@ class RunStore:
     def add_event(self, kind: str, data: Any) -> None:
         sql = "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)"
         self._writing.post(sql, [_now(), kind, schema.to_json(data)])
+
+    def drop_events(self, kind: str) -> None:
+        """Forget all events of *kind*."""
+        self._writing.post("DELETE FROM event WHERE kind = ?", [kind])
 
 
 def _now() -> str:

@@ -187,7 +187,7 @@ def test_a_database_of_another_version_is_refused_with_a_sentence(folder, versio
     with pytest.raises(RunError) as caught:
         RunStore(folder, write=write)
     assert str(caught.value) == (
-        f'"{folder / DATABASE}" has version {version}, this program reads version 1; '
+        f'"{folder / DATABASE}" has version {version}, this program reads version {schema.VERSION}; '
         "use the convreplay that wrote it, or a newer one"
     )
 

@@ -1,0 +1,52 @@
+"""
+A run's conversations as rows: stored before anything is asked, each with a hash of its content.
+
+By the hash a conversation is known again where the data around it changed. Readers call a log without an id
+by its line, so that a line put before it gives every later one another name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+
+from replay.core.conversation import Conversation
+from replay.store.schema import to_bytes, to_json
+from replay.store.writer import Statement
+
+
+def insert_conversation(position: int, conversation: Conversation) -> Statement:
+    """The statement that keeps *conversation* at *position*, which no other has."""
+    return Statement(
+        "INSERT INTO conversation (position, id, turns, content, data) VALUES (?, CAST(? AS TEXT), ?, ?, ?)",
+        (
+            position,
+            to_bytes(conversation.id),
+            len(conversation.turns),
+            content_hash(conversation),
+            to_json(conversation),
+        ),
+    )
+
+
+def content_hash(conversation: Conversation) -> str:
+    """32 hexadecimal digits, of all but the conversation's id and the ids that begin with it."""
+    return blake2b(to_bytes(to_json(renamed(conversation, ""))), digest_size=16).hexdigest()
+
+
+def renamed(conversation: Conversation, name: str) -> Conversation:
+    """*conversation* called *name*; ids that begin with its own, as turns' mostly do, begin with *name*."""
+    own = conversation.id
+
+    def new(id: str) -> str:
+        return name + id[len(own) :] if id.startswith(own) else id
+
+    return replace(
+        conversation,
+        id=name,
+        turns=tuple(
+            replace(turn, id=new(turn.id), gold_passages=tuple(map(new, turn.gold_passages)))
+            for turn in conversation.turns
+        ),
+        passages=tuple(replace(passage, id=new(passage.id)) for passage in conversation.passages),
+    )

@@ -1,0 +1,383 @@
+"""
+A run is killed, its data changes, and it is resumed: no answer is lost, no turn asked twice, nothing mixed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import web
+
+import replay
+from replay.core.errors import ReplayError, RunError
+from replay.runs.launch import resume_async, run_async
+from replay.runs.run import Run, newest_run
+from replay.runs.run_data import DATA_IS_READ
+from replay.store.store import RunStore
+from tests.cli.command import replay_cli
+from tests.waiting import others_first, until_async
+
+posix = pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+
+TALKS, TURNS = 36, 2
+"""More conversations than are fetched at once."""
+POLICIES = ("gold", "pred")
+ALL = TALKS * TURNS * len(POLICIES)
+
+
+def talk(name, said="sang", turns=TURNS):
+    return {
+        "id": name,
+        "turns": [
+            {"question": f"Who {said} {name}-{n}?", "gold_answer": f"Mira {said} {name}-{n}."}
+            for n in range(1, turns + 1)
+        ],
+    }
+
+
+def log(name):
+    """One without an id of its own, which the reader calls by its line."""
+    messages = []
+    for turn in talk(name)["turns"]:
+        messages += [{"role": "user", "content": turn["question"]}]
+        messages += [{"role": "assistant", "content": turn["gold_answer"]}]
+    return {"messages": messages}
+
+
+def write(path, talks):
+    path.write_text("".join(json.dumps(one) + "\n" for one in talks))
+
+
+BEFORE = [talk(f"talk{n}") for n in range(TALKS)]
+
+
+@dataclass
+class Killed:
+    """A run that was killed half-way, and the server that it asked."""
+
+    folder: Any
+    run: Run
+    durable: dict
+    asked: Counter
+    before: Counter
+
+    @property
+    def data(self):
+        return self.folder / "talks.jsonl"
+
+    async def resume(self, *options, verb="resume"):
+        """``replay resume`` in a process of its own: its exit status and what it said on stderr."""
+        process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-m", "replay", verb, str(self.run.folder), *options],
+            cwd=self.folder,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, said = await process.communicate()
+        return process.returncode, said.decode()
+
+    def turns(self):
+        return {(r.policy, r.conversation, r.depth): (r.asked, r.answer) for r in self.run.records()}
+
+    def check(self, expected=ALL):
+        """Each turn is there once, those before the kill as they were, and none of those was asked again."""
+        turns = self.turns()
+        assert len(turns) == len(self.run.records()) == expected
+        assert self.durable.items() <= turns.items()
+        again, times = self.asked - self.before, Counter(asked for asked, _ in turns.values())
+        durable = Counter(asked for asked, _ in self.durable.values())
+        assert again == times - durable
+
+    def remarks(self):
+        return self.run.report(resamples=0).remarks
+
+
+@asynccontextmanager
+async def killed(folder, talks=BEFORE, after=29, **data):
+    asked = Counter()
+
+    async def chat(request):
+        question = (await request.json())["messages"][-1]["content"]
+        asked[question] += 1
+        return web.json_response({"choices": [{"message": {"content": f"Answer to {question}"}}]})
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", chat)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    try:
+        write(folder / "talks.jsonl", talks)
+        content = {
+            "name": "killed",
+            "data": {"path": "talks.jsonl", **data},
+            "systems": [{"name": "s", "adapter": "openai", "settings": {"base_url": url, "model": "m"}}],
+            "policies": list(POLICIES),
+            "drift": {"nlp_workers": 0},
+            "play": {"concurrency": 3},
+        }
+        (folder / "scenario.yaml").write_text(yaml.safe_dump(content))
+        process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-m", "replay", "run", "scenario.yaml"],
+            cwd=folder,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        await until_async(lambda: asked.total() >= after)
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        await others_first()  # what was on its way still reaches the server
+        run = Run(newest_run(folder / "runs"))
+        found = Killed(folder, run, {}, asked, Counter(asked))
+        found.durable = found.turns()
+        assert 0 < len(found.durable) < ALL
+        yield found
+    finally:
+        await runner.cleanup()
+
+
+def changed_texts():
+    """The first half has other questions, and the last talk one turn less."""
+    half = [talk(f"talk{n}", said="wrote") for n in range(TALKS // 2)]
+    return [*half, *BEFORE[TALKS // 2 : -1], talk(f"talk{TALKS - 1}", turns=TURNS - 1)]
+
+
+CHANGES = {
+    "reversed": (BEFORE[::-1], None),
+    "prepended": (
+        [talk("new1"), talk("new2"), *BEFORE],
+        '2 conversations are new ("new1", "new2")',
+    ),
+    "appended": ([*BEFORE, talk("new")], '1 conversation is new ("new")'),
+    "half gone": (BEFORE[: TALKS // 2], '18 conversations are gone ("talk18", "talk19", "talk20", ...)'),
+    "other texts": (
+        changed_texts(),
+        '19 conversations have another content ("talk0", "talk1", "talk2", ...)',
+    ),
+    "called anew": ([{**one, "id": f"other {one['id']}"} for one in BEFORE], None),
+    "an id twice": ([*BEFORE, talk("talk3", said="wrote")], "The data can't be compared"),
+    "a bad line": ([*BEFORE[:3], {"id": "bad", "turns": 7}], "The data can't be compared"),
+    "empty": ([], "The data can't be compared"),
+}
+
+
+@posix
+@pytest.mark.parametrize("change", CHANGES)
+async def test_whatever_became_of_the_data_the_run_goes_on_with_what_it_read(tmp_path, change):
+    talks, said = CHANGES[change]
+    async with killed(tmp_path) as run:
+        write(run.data, talks)
+        code, told = await run.resume()
+        assert code == 0, told
+        run.check()
+    assert {r.conversation for r in run.run.records()} == {one["id"] for one in BEFORE}
+    if said is None:
+        assert "The data" not in told
+        assert run.remarks() == ()
+    else:
+        assert said in told
+        assert said in run.remarks()[0]
+        assert "as it read them when it began" in run.remarks()[0]
+
+
+@posix
+@pytest.mark.parametrize("remove", ["file", "folder"])
+async def test_data_that_is_no_longer_there_keeps_no_run_from_its_end(tmp_path, remove):
+    async with killed(tmp_path) as run:
+        run.data.unlink()
+        if remove == "folder":
+            run.data.mkdir()
+        code, told = await run.resume("--with-new-data")
+        assert code == 2
+        assert "talks.jsonl" in told
+        code, told = await run.resume()
+        assert code == 0
+        assert "The data can't be compared" in told
+        assert "talks.jsonl" in told
+        run.check()
+
+
+@posix
+async def test_new_conversations_are_taken_up_when_told_so_and_once(tmp_path):
+    async with killed(tmp_path) as run:
+        write(run.data, [talk("new1"), *BEFORE[2:], talk("new2")])
+        code, told = await run.resume()
+        assert code == 0
+        assert f"replay resume {run.run.folder} --with-new-data` takes them up" in told
+        run.check()
+        code, told = await run.resume("--with-new-data")
+        assert code == 0
+        assert "2 new beside them" in told
+        two_more = 2 * TURNS * len(POLICIES)
+        run.check(ALL + two_more)
+        assert [one.id for one in run.run.conversations()][-2:] == ["new1", "new2"]
+        assert "--with-new-data" not in run.remarks()[0]
+        code, told = await run.resume("--with-new-data")
+        assert code == 0
+        assert '2 conversations are gone ("talk0", "talk1")' in told
+        assert "new" not in told
+        run.check(ALL + two_more)
+    assert run.run.signatures()["data"].startswith(f"conversations:{TALKS + 2}|")
+    assert "Earlier resumes took up 2 conversations" in run.remarks()[-1]
+
+
+@posix
+async def test_logs_called_by_their_lines_are_known_by_what_they_hold(tmp_path):
+    """A log before the others gives each of them another line, and takes the name of the first."""
+    logs = [log(f"talk{n}") for n in range(TALKS)]
+    async with killed(tmp_path, logs) as run:
+        write(run.data, [log("new"), *logs])
+        code, told = await run.resume()
+        assert code == 0
+        assert '1 conversation is new ("talks.jsonl:1")' in told
+        run.check()
+        code, told = await run.resume("--with-new-data")
+        assert code == 0
+        run.check(ALL + TURNS * len(POLICIES))
+        added = run.run.conversations()[-1]
+        assert (added.id, added.turns[0].id) == ("talks.jsonl:1~2", "talks.jsonl:1~2#1")
+        assert added.turns[0].question == "Who sang new-1?"
+        code, told = await run.resume("--with-new-data")
+        assert "changed" not in told
+        run.check(ALL + TURNS * len(POLICIES))
+
+
+@posix
+async def test_a_limit_holds_for_what_is_taken_up_as_well(tmp_path):
+    async with killed(tmp_path, limit=TALKS) as run:
+        write(run.data, [talk("new"), *BEFORE])
+        code, told = await run.resume("--with-new-data")
+        assert code == 0
+        assert f"1 new left out (data.limit is {TALKS})" in told
+        assert '1 conversation is gone ("talk35")' in told
+        run.check()
+
+
+@posix
+async def test_asking_again_asks_what_the_run_read_whatever_became_of_the_data(tmp_path):
+    async with killed(tmp_path) as run:
+        assert (await run.resume())[0] == 0
+        run.data.unlink()
+        before = Counter(run.asked)
+        code, told = await run.resume("--only", "conversation=talk3", verb="rerun")
+        assert code == 0, told
+        assert run.asked - before == {f"Who sang talk3-{n}?": 2 for n in range(1, TURNS + 1)}
+        write(run.data, changed_texts())
+        assert (await run.resume())[0] == 0
+        assert len(run.run.records()) == ALL
+
+
+@posix
+async def test_a_run_that_was_killed_while_it_read_reads_anew(tmp_path):
+    """None of its conversations was asked anything."""
+    async with killed(tmp_path) as run:
+        store = RunStore(run.run.folder, write=True)
+        for table in ("turn", "event"):
+            store._writing.post(f"DELETE FROM {table}", ())
+        store.set_fact(DATA_IS_READ, None)
+        store.add_event("bad-conversation", {"message": "of the first reading"})
+        store.close()
+        write(run.data, BEFORE[::-1])
+        code, told = await run.resume()
+        assert code == 0, told
+    assert len(run.run.records()) == ALL
+    assert [one.id for one in run.run.conversations()] == [one["id"] for one in BEFORE[::-1]]
+    assert run.run.state().skipped_conversations == 0
+
+
+# Data from memory ----------------------------------------------------------------------------------------
+
+
+def conversation(name, *questions):
+    turns = tuple(
+        replay.Turn(id=f"{name}#{n}", question=q, gold_answers=("Me.",)) for n, q in enumerate(questions, 1)
+    )
+    return replay.Conversation(id=name, turns=turns)
+
+
+class Failing:
+    """A policy that stops the run at its third turn, until it is mended."""
+
+    signature = "failing"
+    history = "gold"
+
+    def __init__(self):
+        self.planned = 0
+        self.mended = False
+
+    async def plan(self, conversation, depth, played):
+        self.planned += 1
+        if self.planned == 3 and not self.mended:
+            raise RuntimeError("broken")
+        return replay.PlannedTurn(question=conversation.turns[depth - 1].question, history=(), edit="kept")
+
+
+async def test_data_from_memory_is_compared_and_stays_as_it_was_read(tmp_path):
+    policy = Failing()
+    content = {
+        "name": "memory",
+        "data": [conversation("a", "Who?", "Why?"), conversation("b", "When?")],
+        "systems": [{"name": "s", "adapter": "scripted"}],
+        "policies": [policy],
+        "scorers": ["f1"],
+        "drift": {"nlp_workers": 0},
+        "play": {"concurrency": 1},
+    }
+    with pytest.raises(ReplayError, match="broken"):
+        await run_async(content, runs=tmp_path)
+    policy.mended = True
+    folder = newest_run(tmp_path)
+    other = {**content, "data": [conversation("b", "Where?"), conversation("c", "How?")]}
+    said = []
+    run = await resume_async(folder, scenario=other, observer=Listener(said))
+    assert [record.asked for record in run.records()] == ["Who?", "Why?", "When?"]
+    assert '1 conversation is new ("c"); 1 conversation has another content ("b")' in said[0]
+    assert '1 conversation is gone ("a")' in said[0]
+    run = await resume_async(folder, scenario=other, with_new_data=True)
+    assert [record.asked for record in run.records()] == ["Who?", "Why?", "When?", "How?"]
+
+
+class Listener:
+    """An observer that keeps what it is told before anything is asked."""
+
+    def __init__(self, said):
+        self.noticed = said.append
+
+    def recorded(self, record):
+        pass
+
+    def played(self, play):
+        pass
+
+
+async def test_a_killed_load_run_keeps_what_it_read_and_is_not_resumed(tmp_path):
+    load = {"profile": "closed", "concurrency": 2, "conversations": 4}
+    write(tmp_path / "talks.jsonl", BEFORE[:2])
+    content = {
+        "name": "load",
+        "data": {"path": str(tmp_path / "talks.jsonl")},
+        "systems": [{"name": "s", "adapter": "scripted"}],
+        "policies": ["gold"],
+        "drift": {"nlp_workers": 0},
+        "load": load,
+    }
+    run = await run_async(content, runs=tmp_path / "runs")
+    write(tmp_path / "talks.jsonl", changed_texts())
+    with pytest.raises(RunError, match="load run"):
+        await resume_async(run.folder, with_new_data=True)
+    assert [one.turns[0].question for one in run.conversations()] == [
+        "Who sang talk0-1?",
+        "Who sang talk1-1?",
+    ]
+    assert replay_cli("score", run.folder, "--scorer", "f1", cwd=tmp_path).returncode == 0
