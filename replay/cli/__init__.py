@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -21,6 +22,7 @@ from replay.cli.compare import compare
 from replay.cli.export import export
 from replay.cli.init import init
 from replay.cli.judge_file import judge_file
+from replay.cli.output import echo
 from replay.cli.plot import plot
 from replay.cli.plugins import plugins
 from replay.cli.report import report
@@ -37,6 +39,7 @@ from replay.cli.view import view
 from replay.core.errors import InputError, PluginError, ReplayError
 from replay.core.secret_hiding import hidden
 from replay.core.settings.plugin_bugs import bug_behind
+from replay.core.terminal import guard_streams
 
 app = typer.Typer(
     name="replay",
@@ -90,7 +93,7 @@ def _about(
     if version:
         from replay import __version__
 
-        typer.echo(f"convreplay {__version__}")
+        echo(f"convreplay {__version__}")
         raise typer.Exit
     from replay.core.logs import log_to
 
@@ -99,6 +102,7 @@ def _about(
 
 def main() -> None:
     """Entry point of ``replay``; an error of ours ends as one message, never as a traceback."""
+    guard_streams()
     try:
         try:
             app(prog_name="replay")
@@ -123,5 +127,7 @@ def main() -> None:
 def _say(error: ReplayError, *, code: int) -> int:
     bug = bug_behind(error)
     frames = "" if bug is None else "".join(traceback.format_exception(bug))
-    sys.stderr.write(hidden(f"{frames}{error}\n"))
+    # Further lines are indented, so that no text in the message can pose for a message of its own.
+    message = re.sub(r"\n(?! )", "\n  ", str(error))
+    echo(*hidden(f"{frames}{message}").split("\n"), err=True)
     return code

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import IntervalOption, JsonOption, ResamplesOption, echo_json
+from replay.cli.arguments import IntervalOption, JsonOption, ResamplesOption
+from replay.cli.output import echo, echo_json, open_console
 
 if TYPE_CHECKING:
     from replay.tables.agreement.items import ItemSet
@@ -54,7 +55,6 @@ def agree(
 
     Items are joined by their ids, by conversation and depth, or by row.
     """
-    from rich.console import Console
 
     from replay.core.errors import InputError
     from replay.report.plots.drawing import check_can_draw
@@ -86,9 +86,9 @@ def agree(
     if as_json:
         echo_json({**study.to_json(), "plots": [str(file) for file in files]})
         return
-    print_study(study, Console())
+    print_study(study, open_console())
     for file in files:
-        typer.echo(f"wrote {file}")
+        echo(f"wrote {file}")
 
 
 def _scores(path: Path) -> ItemSet:

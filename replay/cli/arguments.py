@@ -1,9 +1,9 @@
-"""What several verbs share: arguments, options, and JSON on standard output."""
+"""What several verbs share: arguments and options."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -69,10 +69,3 @@ def run_folder(run: Path | None, runs: Path) -> Path:
     from replay.runs.run import newest_run
 
     return newest_run(runs) if run is None else run
-
-
-def echo_json(content: Any) -> None:
-    """*content* for machines."""
-    import json
-
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))

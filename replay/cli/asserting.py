@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.text import Text
+
+from replay.cli.output import echo, open_console
+from replay.core.terminal import visible
 
 if TYPE_CHECKING:
     from replay.scenario.assertions.findings import AssertionResult
@@ -37,21 +38,22 @@ def show_assertions(
     """
     from replay.report.assertions_text import assertion_lines
     from replay.report.junit import write_junit
+    from replay.report.printing import heading, put_lines
 
-    console = Console(stderr=aside)
+    console = open_console(stderr=aside)
     for name, results in suites.items():
         if not results:
             continue
         console.print()
         if len(suites) > 1:
-            console.print(Text(name, style="bold"))
+            heading(console, name)
         for line in assertion_lines(results):
             style = "bold red" if line.lstrip().startswith("FAIL") else ""
-            console.print(Text(line, style=style), soft_wrap=True)
+            put_lines(console, [Text(visible(line), style=style)])
     if junit:
         write_junit(junit, suites, failures)
         if not any(suites.values()):
-            sys.stderr.write(f"the scenario asserts nothing, so {junit} holds no test case\n")
+            echo(f"the scenario asserts nothing, so {junit} holds no test case", err=True)
     return all(one.holds for results in suites.values() for one in results)
 
 

@@ -16,9 +16,9 @@ from replay.cli.arguments import (
     ResamplesOption,
     RunsOption,
     SystemOption,
-    echo_json,
     run_folder,
 )
+from replay.cli.output import echo, echo_json, open_console
 from replay.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,7 +97,6 @@ def compare(
     With one run, --policies or --systems name what to compare within it. Ends with 100 if a score of
     --fail-on is significantly worse in the second run.
     """
-    from rich.console import Console
 
     from replay.cli.asserting import end_with
     from replay.report.compare_text import print_comparison
@@ -161,10 +160,10 @@ def compare(
     if as_json:
         echo_json({**report.to_json(), **({"gate": outcome.to_json()} if gated else {})})
     else:
-        print_comparison(report, Console(), flips=flips)
+        print_comparison(report, open_console(), flips=flips)
     if gated:
         if not as_json:
-            typer.echo("\n" + "\n".join(gate_lines(outcome)))
+            echo("", *gate_lines(outcome))
         end_with(outcome.holds)
 
 
@@ -193,7 +192,7 @@ def _tell_that_there_is_no_baseline(baseline: Path, run: Path, *, as_json: bool)
     if as_json:
         echo_json({"baseline": None, "run": str(run), "note": note})
     else:
-        typer.echo(note)
+        echo(note)
 
 
 def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
@@ -203,7 +202,6 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
     Raises:
         InputError: there are fewer than two runs, or they have no group in common.
     """
-    from rich.console import Console
 
     from replay.report.spread_text import print_spread
     from replay.runs.run import Run
@@ -238,7 +236,7 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
         }
         echo_json(content)
     else:
-        print_spread(names, rows, same, notes, Console())
+        print_spread(names, rows, same, notes, open_console())
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:

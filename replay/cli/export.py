@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from replay.cli.arguments import RUNS, RunArgument, RunsOption, run_folder
+from replay.cli.output import binary_output, echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
@@ -65,7 +65,7 @@ def export(
         elif table == "conversations":
             _export_conversations(found.conversations(), out)
         else:
-            export_turns(*found.scored(), out, chosen)
+            export_turns(*found.scored(), out or binary_output(text=chosen != "parquet"), chosen)
 
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:
@@ -81,19 +81,19 @@ def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> Non
         conversations = [c.id for c in run.conversations()]
         written = write_evalconvqa(run.records(), conversations, out, skip_entity=skips)
     for path in written:
-        typer.echo(path)
+        echo(path)
 
 
 def _export_raw(run: Run, out: Path | None) -> None:
     from replay.report.export_raw import export_raw
 
     if out is None:
-        export_raw(run.raw_replies(), sys.stdout.buffer)
+        export_raw(run.raw_replies(), binary_output())
         return
     with out.open("wb") as stream:
         count = export_raw(run.raw_replies(), stream)
     if not count:
-        typer.echo("no reply was kept; `keep_raw: true` under `play` keeps them", err=True)
+        echo("no reply was kept; `keep_raw: true` under `play` keeps them", err=True)
 
 
 def _export_conversations(conversations: Iterable[Conversation], out: Path | None) -> None:
@@ -102,5 +102,6 @@ def _export_conversations(conversations: Iterable[Conversation], out: Path | Non
     if out is not None:
         write_native(conversations, out)
         return
+    stream = binary_output()
     for conversation in conversations:
-        sys.stdout.buffer.write(native_line(conversation))
+        stream.write(native_line(conversation))

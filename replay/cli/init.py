@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from replay.cli.output import echo
+
 
 def init(
     path: Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario file to write.")] = Path(
@@ -23,5 +25,5 @@ def init(
     with writing(path):
         written = starter_scenario(path)
     for file in written:
-        typer.echo(f"wrote {file}")
-    typer.echo(f"next: replay validate {path}, then replay run {path}")
+        echo(f"wrote {file}")
+    echo(f"next: replay validate {path}, then replay run {path}")

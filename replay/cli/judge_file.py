@@ -13,8 +13,8 @@ from replay.cli.arguments import (
     PlanOption,
     PricesOption,
     WrittenJudgeOption,
-    echo_json,
 )
+from replay.cli.output import echo, echo_json, open_console
 
 
 def judge_file(
@@ -46,7 +46,6 @@ def judge_file(
 
     The table has a row for each response, or each dialogue, and a column for each of a judge's numbers.
     """
-    from rich.console import Console
 
     from replay.cli.judging import ask_judges, show_estimates, written_panels
     from replay.core.errors import InputError
@@ -69,8 +68,8 @@ def judge_file(
     if as_json:
         echo_json({"out": str(out), "judges": {one.panel.name: one.panel.signature for one in judged}})
     else:
-        print_judged(judged, Console())
-        typer.echo(f"wrote {out}; hold it against people with: replay agree {out} {responses}")
+        print_judged(judged, open_console())
+        echo(f"wrote {out}; hold it against people with: replay agree {out} {responses}")
     if all(one.tally.unscored == one.tally.verdicts for one in judged):
-        typer.echo("no judge gave a number; the notes and the file say why", err=True)
+        echo("no judge gave a number; the notes and the file say why", err=True)
         raise typer.Exit(1)

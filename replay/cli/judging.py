@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from replay.cli.arguments import echo_json
+from replay.cli.output import echo, echo_json, open_console
 from replay.cli.progress import Progress
 from replay.core.asking.estimate import Estimate
 from replay.core.errors import Fault, InputError, ScenarioError
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:
     """Judge the run in *folder*; an interruption keeps the verdicts and says how to go on."""
     try:
-        with Progress(Console(stderr=True)) as progress:
+        with Progress(open_console(stderr=True)) as progress:
             asyncio.run(judge_run(folder, panels, told=progress.judged))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        typer.echo(
+        echo(
             "interrupted: the verdicts so far are kept; judge again to go on, what the verdict cache holds "
             "is not asked twice",
             err=True,
@@ -82,10 +81,10 @@ def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> 
         return [await judge_cases(panel, cases[panel.name], told) for panel in panels]
 
     try:
-        with Progress(Console(stderr=True)) as progress:
+        with Progress(open_console(stderr=True)) as progress:
             return asyncio.run(ask(progress.judged))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        typer.echo(
+        echo(
             "interrupted, and no file was written; what was replied is in the verdict cache and is not "
             "asked twice by the same command",
             err=True,
@@ -110,7 +109,7 @@ def show_estimate(
     if as_json or estimates:
         show_estimates(estimates, as_json=as_json)
     else:
-        typer.echo("the run's scenario has no judges; name one with --judge")
+        echo("the run's scenario has no judges; name one with --judge")
 
 
 def print_estimates(who: str, estimates: Sequence[Estimate]) -> None:
@@ -120,7 +119,7 @@ def print_estimates(who: str, estimates: Sequence[Estimate]) -> None:
         column.justify = "right"
     for one in estimates:
         table.add_row(one.name, *_cells(one))
-    console = Console()
+    console = open_console()
     console.print(table)
     console.print(
         "Nothing was asked. Retries after failures come on top. Tokens are guessed from the prompts.",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-import typer
 
-from replay.cli.arguments import echo_json
+from replay.cli.output import echo, echo_json
 from replay.core.settings.code_gate import code_may_run
 
 if TYPE_CHECKING:
@@ -40,10 +39,10 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
             }
         )
         return
-    typer.echo(f"each system: {turns * policies:,} questions at most ({turns:,} turns, policies: {policies})")
+    echo(f"each system: {turns * policies:,} questions at most ({turns:,} turns, policies: {policies})")
     if resolver is not None:
         from replay.cli.judging import print_estimates
 
         print_estimates("who", [resolver])
     if assembly.judges:
-        typer.echo("Judges are asked after the run; `replay score RUN --dry-run` says what they would take.")
+        echo("Judges are asked after the run; `replay score RUN --dry-run` says what they would take.")

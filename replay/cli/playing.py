@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
-from rich.console import Console
 
-from replay.cli.arguments import echo_json
 from replay.cli.asserting import end_with, show_assertions
+from replay.cli.output import echo, echo_json, open_console
 from replay.cli.progress import Progress
 from replay.play.event_loop import run_on_loop
 from replay.runs.assertion_results import check_assertions
@@ -61,7 +60,7 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool
     results = check_assertions(run)
     show(run, as_json=as_json, results=results, full=full)
     if not as_json:
-        typer.echo(f"\nrun: {run.folder}")
+        echo("", f"run: {run.folder}")
     name, failures = run.scenario().scenario.name, run.failures()
     held = show_assertions({name: results}, junit=junit, aside=as_json, failures={name: failures})
     if _nothing_was_answered(run):
@@ -82,7 +81,7 @@ def repeat_and_report(
 
     folders = []
     for number in range(1, times + 1):
-        typer.echo(f"run {number} of {times}", err=True)
+        echo(f"run {number} of {times}", err=True)
         folders.append(_played(play, runs).folder)
     show_spread(folders, by_depth=False, as_json=as_json)
     played = [Run(folder) for folder in folders]
@@ -100,12 +99,12 @@ def repeat_and_report(
 def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
     """One run, with live progress; an interruption says how to go on."""
     try:
-        with Progress(Console(stderr=True)) as progress:
+        with Progress(open_console(stderr=True)) as progress:
             return run_on_loop(_until_told_to_stop(play(progress)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         run = Run(folder or newest_run(runs))
         goes_on = "look at it with: replay report" if run.is_load() else "go on with: replay resume"
-        typer.echo(f"interrupted: what was answered is kept; {goes_on} {run.folder}", err=True)
+        echo(f"interrupted: what was answered is kept; {goes_on} {run.folder}", err=True)
         raise typer.Exit(130) from None
 
 
@@ -127,9 +126,9 @@ def _tell_that_nothing_was_answered(failures: Sequence[FailureReason]) -> NoRetu
     """With *failures*, those that were not shown yet."""
     from replay.report.failure_text import failure_lines
 
-    typer.echo(f"no question was answered{':' if failures else '; see Failures above'}", err=True)
+    echo(f"no question was answered{':' if failures else '; see Failures above'}", err=True)
     for line in failure_lines(failures):
-        typer.echo(f"- {line}", err=True)
+        echo(f"- {line}", err=True)
     raise typer.Exit(1)
 
 
@@ -163,17 +162,18 @@ def show(
         echo_json({**report_json(report, load), **more})
         return
     if load is not None:
-        print_load(load, Console(), failures=run.failures(), full=full)
+        print_load(load, open_console(), failures=run.failures(), full=full)
         if not full:
-            typer.echo(f"all tables: replay report {run.folder} --full")
+            echo(f"all tables: replay report {run.folder} --full")
         if report is not None:
-            typer.echo("All turns kept one by one, warm-up included\n")
+            echo("All turns kept one by one, warm-up included", "")
             report = replace(report, failures=())  # shown already
     if report is None:
         return
     if markdown:
         from replay.report.markdown import markdown_report
 
-        typer.echo(markdown_report(report, title=run.scenario().scenario.name, results=results))
+        shown = markdown_report(report, title=run.scenario().scenario.name, results=results)
+        echo(*shown.split("\n"))
     else:
-        print_report(report, Console())
+        print_report(report, open_console())

@@ -16,6 +16,7 @@ from replay.cli.arguments import (
     SystemOption,
     run_folder,
 )
+from replay.cli.output import echo
 
 What = Literal["depth", "gap", "latency", "agreement"]
 
@@ -80,5 +81,5 @@ def plot(
         else:
             figure = (depth_figure if what == "depth" else gap_figure)(shown, metric or [], width)
     for said in save(figure, out):
-        typer.echo(said, err=True)
-    typer.echo(f"wrote {out}")
+        echo(said, err=True)
+    echo(f"wrote {out}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from replay.cli.arguments import JsonOption, echo_json
+from replay.cli.arguments import JsonOption
+from replay.cli.output import echo_json, open_console
 
 
 def plugins(as_json: JsonOption = False) -> None:
@@ -22,10 +23,9 @@ def plugins(as_json: JsonOption = False) -> None:
     if as_json:
         echo_json(rows)
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(*rows[0], box=None) if rows else Table()
     for row in rows:
         table.add_row(*row.values())
-    Console().print(table)
+    open_console().print(table)

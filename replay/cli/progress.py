@@ -12,9 +12,10 @@ from rich.status import Status
 from rich.text import Text
 
 from replay.core.record import TurnRecord
+from replay.core.terminal import guard_streams, on_one_line, visible
 from replay.play.load.level import Level
 from replay.play.player import Play
-from replay.report.failure_text import on_one_line
+from replay.report.printing import put_lines
 from replay.runs.stress.counting import Count
 
 PLAIN_EVERY_S = 5.0
@@ -42,6 +43,7 @@ class Progress:
     def __enter__(self) -> Self:
         if self._status:
             self._status.start()
+            guard_streams()  # it took their place, and would obey what others print meanwhile
         return self
 
     def __exit__(
@@ -50,7 +52,7 @@ class Progress:
         if self._status:
             self._status.stop()
         if self._turns or self._judging:
-            self._console.print(self._line(), highlight=False, markup=False, soft_wrap=True)
+            put_lines(self._console, [self._line()])
 
     def recorded(self, record: TurnRecord) -> None:
         self._turns += 1
@@ -86,12 +88,7 @@ class Progress:
         turns = self._turns - self._level_turns
         rate = turns / max(monotonic() - self._level_began, 1e-9)
         self._level = ""
-        self._console.print(
-            f"{level.name}: {turns} turns ({rate:.0f}/s){met}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        put_lines(self._console, [f"{level.name}: {turns} turns ({rate:.0f}/s){met}"])
 
     def noticed(self, sentence: str) -> None:
         """What is to be known before anything is asked."""
@@ -109,11 +106,11 @@ class Progress:
                 self._status.update(self._shown_line())
         elif now - self._said >= PLAIN_EVERY_S:
             self._said = now
-            self._console.print(self._line(), highlight=False, markup=False, soft_wrap=True)
+            put_lines(self._console, [self._line()])
 
     def _shown_line(self) -> Text:
         """As much as one line of the terminal takes, or it would jump."""
-        line = Text(self._line())
+        line = Text(visible(self._line()))
         line.truncate(self._console.width - SPINNER_WIDTH, overflow="ellipsis")
         return line
 

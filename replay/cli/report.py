@@ -18,6 +18,7 @@ from replay.cli.arguments import (
     RunsOption,
     run_folder,
 )
+from replay.cli.output import echo
 
 
 def report(
@@ -62,7 +63,7 @@ def report(
     if html is not None:
         from replay.report.pages.static_report import write_report
 
-        typer.echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
+        echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
     name = shown.scenario().scenario.name
     failures = {name: shown.failures()} if junit else {}
     end_with(show_assertions({name: results}, junit=junit, aside=as_json or markdown, failures=failures))

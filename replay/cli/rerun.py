@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
+from replay.cli.output import echo
 
 
 def rerun(
@@ -43,10 +44,10 @@ def rerun(
     folder = run_folder(run, runs)
     count = count_chosen(folder, conditions)
     if count == 0:
-        typer.echo(f"no turn of {folder} is like that; nothing was asked again", err=True)
+        echo(f"no turn of {folder} is like that; nothing was asked again", err=True)
         show_whole(Run(folder), as_json=as_json, junit=junit)
         return
-    typer.echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
+    echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
     play_and_report(
         lambda progress: rerun_async(folder, conditions, observer=progress),
         runs,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from replay.cli.output import binary_output, echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
@@ -108,10 +109,10 @@ def rewrite(
 
     _write(lines(), out)
     for error in skipped:
-        typer.echo(f"skipped: {error}", err=True)
-    typer.echo(f"{questions} questions, {rewritten} rewritten with {made.signature}", err=True)
+        echo(f"skipped: {error}", err=True)
+    echo(f"{questions} questions, {rewritten} rewritten with {made.signature}", err=True)
     for reason, count in not_judged.most_common():
-        typer.echo(f"{count} left as they are: {reason}", err=True)
+        echo(f"{count} left as they are: {reason}", err=True)
 
 
 def _resolver(text: str, folder: Path) -> Resolver:
@@ -156,9 +157,10 @@ def _write(lines: Iterable[bytes], out: Path | None) -> None:
     from replay.core.errors import writing
 
     if out is None:
+        stream = binary_output()
         for line in lines:
-            sys.stdout.buffer.write(line)
-        sys.stdout.buffer.flush()
+            stream.write(line)
+        stream.flush()
         return
     unfinished = out.with_name(out.name + ".part")
     try:

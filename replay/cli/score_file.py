@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import FreshOption, JsonOption, PlanOption, PricesOption, echo_json
+from replay.cli.arguments import FreshOption, JsonOption, PlanOption, PricesOption
+from replay.cli.output import echo, echo_json, open_console
 
 
 def score_file(
@@ -72,7 +73,6 @@ def score_file(
 
     CSV, TSV, JSON Lines and XLSX can be read.
     """
-    from rich.console import Console
 
     from replay.core.errors import InputError
     from replay.datasets.tables import check_can_write, read_table, write_table
@@ -129,5 +129,5 @@ def score_file(
             }
         )
         return
-    print_evaluation(evaluation, Console())
-    typer.echo(f"wrote {out}")
+    print_evaluation(evaluation, open_console())
+    echo(f"wrote {out}")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from replay.cli.output import echo
+
 
 def serve(
     adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="An adapter's name, as in a scenario.")],
@@ -42,7 +44,7 @@ def serve(
         app,
         host,
         port,
-        ready=lambda url: typer.echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
+        ready=lambda url: echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
     )
     try:
         asyncio.run(serving)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli.arguments import ScenarioArgument
+from replay.cli.output import echo
 from replay.datasets.left_out import LEFT_OUT, LeftOut
 from replay.scenario.local_code import plugins_of_ones_own
 
@@ -46,33 +47,33 @@ def validate(
             f"{listed}{more}"
         )
     within_s = _recorded_s(assembly) if data else None
-    typer.echo(f"{file.source}: fine")
+    echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
-        typer.echo(f"  data      {found.conversations} conversations, {found.turns} turns{bad}")
+        echo(f"  data      {found.conversations} conversations, {found.turns} turns{bad}")
         for remark in found.remarks():
-            typer.echo(f"            {remark}")
+            echo(f"            {remark}")
     for system in assembly.systems:
-        typer.echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
+        echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
         if found.prompted:
-            typer.echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
+            echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
         if local := getattr(system.adapter, "local_code", None):
-            typer.echo(f"            runs local code: {local}")
+            echo(f"            runs local code: {local}")
     for label, policy in assembly.policies.items():
-        typer.echo(f"  policy    {label}: {policy.signature}")
+        echo(f"  policy    {label}: {policy.signature}")
     for scorer in assembly.scorers.values():
-        typer.echo(f"  scorer    {scorer.signature}")
+        echo(f"  scorer    {scorer.signature}")
     for panel in assembly.judges:
-        typer.echo(f"  judge     {panel.name}: {panel.signature}")
+        echo(f"  judge     {panel.name}: {panel.signature}")
         for voter in panel.voters:
             if local := getattr(voter.adapter, "local_code", None):
-                typer.echo(f"            runs local code: {local}")
+                echo(f"            runs local code: {local}")
     if assembly.load:
         _show_load(assembly, within_s)
     for assertion in file.scenario.assertions:
-        typer.echo(f"  assert    {assertion.title}")
+        echo(f"  assert    {assertion.title}")
     for name in plugins_of_ones_own(file.scenario.model_dump()):
-        typer.echo(f"  plug-in   runs local code: {name}")
+        echo(f"  plug-in   runs local code: {name}")
 
 
 class _Data:
@@ -143,10 +144,10 @@ def _show_load(assembly: Assembly, within_s: float | None) -> None:
     offered["recorded"] = f"the data's own arrivals{within}"
     rate = "a sweep" if load.rate is None else f"{load.rate:g} conversations/s"
     how = "a sweep" if load.sweep else offered.get(load.profile, rate)
-    typer.echo(f"  load      {load.profile}: {how}, {load.workers} process{'es' * (load.workers > 1)}")
+    echo(f"  load      {load.profile}: {how}, {load.workers} process{'es' * (load.workers > 1)}")
     for objective in assembly.objectives:
-        typer.echo(f"            objective: {objective}")
+        echo(f"            objective: {objective}")
     confirmed = {canonical(host) for host in load.yes_i_may_load}
     for host in hosts_under_load(assembly):
         if canonical(host) not in confirmed:
-            typer.echo(f"            to be confirmed: --yes-i-may-load {host}")
+            echo(f"            to be confirmed: --yes-i-may-load {host}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import RUNS, RunsOption
+from replay.cli.output import echo
 
 
 def view(
@@ -31,7 +32,7 @@ def view(
     from replay.report.pages.server import serve_pages
 
     def ready(address: str) -> None:
-        typer.echo(f"runs are shown at {address} (Ctrl-C ends it)")
+        echo(f"runs are shown at {address} (Ctrl-C ends it)")
 
     async def serve() -> None:
         task = asyncio.current_task()

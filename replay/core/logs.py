@@ -25,6 +25,7 @@ from typing import Any, TextIO
 
 from replay.core.errors import InputError, ReplayError
 from replay.core.secret_hiding import hidden
+from replay.core.terminal import visible
 
 LOGGER = logging.getLogger("replay")
 LOGGER.addHandler(logging.NullHandler())
@@ -123,7 +124,8 @@ class _Handler(logging.StreamHandler[TextIO]):
         if not self._has_failed:
             self._has_failed = True
             reason = sys.exc_info()[1]
-            print(f"the log can't be written ({reason}); the run goes on without it", file=sys.stderr)
+            said = f"the log can't be written ({reason}); the run goes on without it"
+            print(visible(said), file=sys.stderr)
 
 
 def log_to(path: Path | None, level: str | None) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
 
+from replay.core.terminal import visible
 from replay.scorers.scorer import SHARE
 
 GAP = "  "
@@ -59,7 +60,8 @@ class TextColumn:
 
 
 def column(head: str, cells: Iterable[str], *, left: bool = False) -> TextColumn:
-    return TextColumn(head=head, cells=tuple(cells), left=left)
+    # Visible before its width is taken.
+    return TextColumn(head=visible(head), cells=tuple(map(visible, cells)), left=left)
 
 
 def depth_column(depths: Iterable[int | None]) -> TextColumn:

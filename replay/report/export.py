@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -32,13 +31,13 @@ ROW_GROUP = 5000
 
 
 def export_turns(
-    records: Iterable[TurnRecord], scores: Scores, target: Path | IO[bytes] | None, kind: Format
+    records: Iterable[TurnRecord], scores: Scores, target: Path | IO[bytes], kind: Format
 ) -> int:
     """
     Write one row per record and return their number.
 
-    *scores* are columns over *records*, by name; there may be none. *target* is a file, a binary
-    stream, which is left open, or None for standard output. The columns are those of
+    *scores* are columns over *records*, by name; there may be none. *target* is a file or a binary
+    stream, which is left open. The columns are those of
     ``turn_columns``; what has an inner structure is nested in JSON lines and JSON text in the other
     formats. Text is UTF-8, and half of a surrogate pair, which UTF-8 can't hold, is written as
     ``\\udc80``. Records are read one by one, never all at once.
@@ -53,7 +52,7 @@ def export_turns(
     if isinstance(target, Path):
         with target.open("wb") as stream:
             return write(records, scores, stream)
-    return write(records, scores, target or sys.stdout.buffer)
+    return write(records, scores, target)
 
 
 def _write_csv(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:

@@ -6,9 +6,9 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from replay.core.terminal import on_one_line
 from replay.statistics.failure_reasons import FailureReason
 
 MOST = 20
@@ -42,14 +42,6 @@ def reason_text(failure: FailureReason) -> str:
 def turn_text(failure: FailureReason) -> str:
     """The turn to look at, as in ``talk3, depth 2, bot, pred``."""
     return f"{on_one_line(failure.conversation)}, depth {failure.depth}, {failure.system}, {failure.policy}"
-
-
-def on_one_line(text: str) -> str:
-    """Line breaks as spaces; other characters that can't be seen, or that turn text around, as escapes."""
-    spaced = re.sub(r"\s", " ", text)
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in spaced
-    )
 
 
 def _turns(count: int) -> str:

@@ -9,20 +9,17 @@ could not be evaluated is a failure, not an error: it is red everywhere, and som
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from replay.core.errors import writing
+from replay.core.terminal import visible
 from replay.report.assertions_text import lines_of
 from replay.report.failure_text import failure_lines
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.failure_reasons import FailureReason
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML 1.0 document can hold."""
 
 
 def junit_xml(
@@ -99,4 +96,5 @@ def _names(results: Sequence[AssertionResult]) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+    """What XML 1.0 can't hold can't be seen either."""
+    return visible(text, keep="\n\t")

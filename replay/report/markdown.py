@@ -12,6 +12,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from replay.core.terminal import on_one_line
 from replay.report.assertions_text import assertion_count
 from replay.report.columns import TextColumn, column, score_cells
 from replay.report.depth_cells import (
@@ -22,7 +23,7 @@ from replay.report.depth_cells import (
     percent,
     scale_note,
 )
-from replay.report.failure_text import failure_lines, on_one_line
+from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.run_numbers import Report

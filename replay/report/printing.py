@@ -7,22 +7,41 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
+from replay.core.terminal import visible
 from replay.report.columns import TextColumn, table_lines
 
 
+class VisibleConsole(Console):
+    """
+    A console that takes no text for markup, and writes no escape sequence that a text holds.
+
+    Whatever is printed to it, its own progress display included, is rendered here.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        super().__init__(file=file, markup=False, emoji=False, highlight=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            text = segment.text if segment.control else visible(segment.text, keep="\n")
+            yield segment._replace(text=text)
+
+
 def heading(console: Console, text: str) -> None:
-    console.print(Text(text, style="bold"), soft_wrap=True)
+    put_lines(console, [Text(visible(text), style="bold")])
 
 
 def put_lines(console: Console, lines: Iterable[str | Text]) -> None:
     for line in lines:
         # Text, so that square brackets in a name or an interval are never taken for markup.
-        console.print(Text(line) if isinstance(line, str) else line, soft_wrap=True)
+        console.print(Text(visible(line)) if isinstance(line, str) else line, soft_wrap=True)
 
 
 def put_table(
@@ -42,7 +61,7 @@ def put_items(console: Console, items: Iterable[str], *, break_words: bool = Tru
         break_long_words=break_words,
     )
     for item in items:
-        put_lines(console, wrapper.wrap(item))
+        put_lines(console, wrapper.wrap(visible(item, keep="\n")))
 
 
 def section(console: Console, title: str, items: Iterable[str], *, break_words: bool = True) -> None:

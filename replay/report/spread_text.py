@@ -21,7 +21,8 @@ def print_spread(
     """Print how far the runs called *names* lie apart."""
     heading(console, f"Spread between {len(names)} runs")
     for group in dict.fromkeys(row.group for row in rows):
-        heading(console, f"\n{group}")
+        put_lines(console, [""])
+        heading(console, str(group))
         of_group = [row for row in rows if row.group == group]
         layout = fitting(
             console.width,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
+from rich.table import Table
 
 import replay
+from replay.cli.output import open_console
+from replay.core.terminal import GuardedStream, visible
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="opens a pseudo-terminal")
 
@@ -80,3 +86,17 @@ def test_a_pipe_gets_plain_ascii(run):
     assert done.stdout.isascii()
     assert b"\x1b" not in done.stdout
     assert b"trend" not in done.stdout
+
+
+def test_a_table_of_the_librarys_own_obeys_none_of_its_texts():
+    written = io.StringIO()
+    with redirect_stdout(cast(TextIO, GuardedStream(written))):
+        console = open_console()
+    table = Table("[bold]head[/]\x1b[2J", box=None)
+    table.add_row("[link=http://evil.test]here[/link]:smile:\u202e")
+    console.print(table)
+    console.print("[red]3[/]\x9b")
+
+    text = written.getvalue()
+    assert all(part in text for part in (r"[bold]head[/]\x1b[2J", "here[/link]:smile:", r"[red]3[/]\x9b"))
+    assert text == visible(text, keep="\n")

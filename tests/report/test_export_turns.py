@@ -141,13 +141,6 @@ def test_records_are_written_as_they_come(kind, tmp_path):
     assert written_before_the_last[0] > 1900 * 100
 
 
-def test_no_target_is_standard_output(capfdbinary):
-    export_turns(RECORDS, {}, None, "jsonl")
-    sys.stdout.flush()
-
-    assert len(capfdbinary.readouterr().out.splitlines()) == 3
-
-
 def test_without_pyarrow_the_message_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 

@@ -19,6 +19,7 @@ from replay.core.errors import InputError, PluginError, ReplayError, RunStoppedE
 from replay.core.logs import configure_from_environment
 from replay.core.record import TurnRecord
 from replay.core.settings.code_gate import code_may_run
+from replay.core.terminal import guard_streams
 from replay.play.event_loop import run_on_loop
 from replay.play.first_failure import first_failure
 from replay.play.load.level import Level
@@ -143,6 +144,7 @@ async def _keep_counting(player: LocalLevelPlayer, writer: asyncio.StreamWriter)
 def main() -> None:
     """Entry point."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    guard_streams()
     configure_from_environment()
     run_on_loop(work(socket.socket(fileno=int(sys.argv[1]))))
 

@@ -1,0 +1,75 @@
+"""Everything that a verb prints: lines, JSON, tables, and bytes for other programs."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from replay.core.errors import InputError
+from replay.core.terminal import unguarded, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def echo(*lines: object, err: bool = False) -> None:
+    """
+    Print *lines*, to standard error with *err*.
+
+    What would break a line within one of them is shown as an escape, so that nobody's text can pose for a
+    line of ours.
+    """
+    stream = sys.stderr if err else sys.stdout
+    stream.write("".join(f"{visible(str(line))}\n" for line in lines))
+    stream.flush()
+
+
+def echo_json(content: Any) -> None:
+    """*content* for machines; what can't be seen in it is escaped as JSON does."""
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    escaped = re.sub("[^ -~\n]", lambda found: _in_json(found[0]), text)
+    echo(*escaped.split("\n"))
+
+
+def _in_json(character: str) -> str:
+    return character if visible(character) == character else json.dumps(character)[1:-1]
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """Where tables, reports and progress go; only what we ourselves style is more than text."""
+    from replay.report.printing import VisibleConsole
+
+    return VisibleConsole(file=unguarded(sys.stderr if stderr else sys.stdout))
+
+
+def binary_output(*, text: bool = True) -> BinaryIO:
+    """
+    Standard output for other programs' bytes; on a terminal they are shown as visible text.
+
+    Raises:
+        InputError: it is a terminal, and they are no *text*.
+    """
+    if not sys.stdout.isatty():
+        return sys.stdout.buffer
+    if not text:
+        raise InputError("this is no text for a terminal; name a file with --out, or send it into a pipe")
+    return cast(BinaryIO, _TerminalBytes())
+
+
+class _TerminalBytes(io.RawIOBase):
+    """Text in UTF-8, to be read by a person."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        text = self._decoder.decode(data).replace("\r\n", "\n")
+        sys.stdout.write(visible(text, keep="\n\t"))
+        return len(data)

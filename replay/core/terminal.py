@@ -1,0 +1,78 @@
+"""
+What a terminal is given: texts in which nothing hides, and nothing that a terminal obeys.
+
+Names, data, replies and errors come from others. An escape sequence in one of them could erase a line above,
+colour, link or answer for the user; characters that turn the direction of writing around show another text
+than the one that is there (Boucher and Anderson, Trojan Source, 2021). So whatever this program prints goes
+through ``visible``: by way of ``replay.cli.output`` where we print, and of ``guard_streams`` where Python or
+somebody's library does.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable
+from io import TextIOWrapper
+from typing import Any, TextIO
+
+_SHOWN = frozenset(("Zs", "Co"))
+"""Categories that aren't "printable" to Python and that can still be seen: spaces, and private characters."""
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""
+    *text* with each character that can't be seen or that a terminal obeys written as an escape (``\x1b``).
+
+    Those are control characters (C0 and C1), format characters (direction, zero width), line and paragraph
+    separators, halves of surrogate pairs and unassigned characters. Those in *keep* stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() or character in keep or unicodedata.category(character) in _SHOWN
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def on_one_line(text: str) -> str:
+    """*text*, visible, with its line breaks as spaces."""
+    return visible(re.sub(r"\s", " ", text))
+
+
+class GuardedStream:
+    """A text stream, all of whose texts are made visible; for the rest it is the stream that it guards."""
+
+    encoding = "utf-8"
+    """Whatever the stream has: click would write around us to a stream in ASCII."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+    def write(self, text: str) -> int:
+        self.unguarded.write(visible(text, keep="\n\t"))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        self.write("".join(lines))
+
+
+def guard_streams() -> None:
+    """Make visible whatever this process prints from now on to standard output and standard error."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, GuardedStream):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # no text ends the program
+            setattr(sys, name, GuardedStream(stream))
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """*stream* for who makes texts visible already and writes escape sequences of our own beside them."""
+    return stream.unguarded if isinstance(stream, GuardedStream) else stream
