@@ -44,7 +44,7 @@ from .core.history import (
     own_history as own_history,
 )
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
-from .core.secret_hiding import keep_secret as keep_secret
+from .core.secret_hiding import hidden as hidden, keep_secret as keep_secret
 from .core.settings.plugins import load_object as load_object
 from .datasets.data_file import read_whole as read_whole
 from .policies.gold import GoldPolicy as GoldPolicy

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
+import re
 import sys
 import traceback
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from html import unescape
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 import yaml
 from aiohttp import web
 
+from replay import ChatRequest, Conversation, Run
 from replay.core import secret_hiding as known_secrets
 from replay.core.errors import AdapterCutOffError, AdapterRefusedError, ScenarioError
 from replay.core.secret_hiding import hidden, hide_in_error, keep_secret
@@ -21,7 +27,9 @@ from replay.runs.launch import load_scenario
 from replay.scenario.reading import parse_scenario
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
+from replay_adapters.http.polling import Poll
 from replay_adapters.setting_checks import from_environment
+from replay_adapters.websocket.adapter import WebSocketAdapter
 from tests.adapters.servers import answering, delta, event, streamed
 
 DRAWN = "q7Rt2vXw9LmZ4kBn8Ys3"
@@ -31,7 +39,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w"
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch):
     """What a test makes known as a secret is none for the next."""
-    monkeypatch.setattr(known_secrets, "_parts", ())
+    monkeypatch.setattr(known_secrets, "_known", known_secrets.Words(()))
 
 
 def scenario(settings: dict, **changes) -> dict:
@@ -75,6 +83,16 @@ def refused(settings: dict, **changes) -> ScenarioError:
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
         "https://user:hunter2@host/chat",
         f"https://host/chat?api_key={DRAWN}&v=2",
+        f"https://bot.azurewebsites.net/api/ask?code={DRAWN}%2B%2F==",
+        f"https://store.blob.core.windows.net/box/ask?sv=2024-11-04&sp=r&sig={DRAWN}%3D",
+        f"https://generativelanguage.googleapis.com/v1/models?key={DRAWN}",
+        f"https://host/chat?token={DRAWN}",
+        f"https://host/chat?access_token={DRAWN}",
+        "https://box.s3.amazonaws.com/ask?X-Amz-Expires=60&X-Amz-Signature=" + "0f1e2d3c4b5a6978" * 4,
+        "https://api.telegram.org/bot123456789:AAF" + DRAWN + DRAWN[:12] + "/sendMessage",
+        "http://127.0.0.1:8081/bot123:ABC" + DRAWN + "/sendMessage",
+        "https://hooks.slack.com/services/T00000000/B00000000/" + DRAWN,
+        "https://discord.com/api/webhooks/123456789012345678/" + DRAWN * 3,
     ],
 )
 def test_a_key_with_its_issuers_beginning_is_refused_wherever_it_stands_and_never_shown(key):
@@ -129,6 +147,9 @@ def test_a_value_under_a_name_that_speaks_of_keys_is_refused_with_advice(setting
         {"headers": {"Authorization": "Bearer {{session_id}}", "X-Api-Key": "dummy"}},
         {"headers_env": {"Authorization": "Bearer ${BOT_TOKEN}", "X-Key": "MY_OWN_KEY_2"}},
         {"url": "http://localhost:8000/v1?api-version=2024-10-21&key={{session_id}}"},
+        {"url": "http://localhost:8000/v1?code=en-US&sig=v2&signature=none&sort_code=12-34-56"},
+        {"url": "http://localhost:8000/bot${TELEGRAM_TOKEN}/send?code=${FUNCTION_KEY}"},
+        {"url": "http://localhost:8000/robot12:30/services/550e8400-e29b-41d4-a716-446655440000/ask"},
         {"api_key_env": "OPENAI_API_KEY", "token_env": "RASA_TOKEN"},
         {"password_file": "secrets/9f8e7d6c5b4a39281706"},
     ],
@@ -159,6 +180,12 @@ def test_a_key_in_a_comment_is_refused_since_comments_are_kept_too():
     with pytest.raises(ScenarioError, match="comment") as caught:
         parse_scenario(text, source="s.yaml", folder=Path())
     assert caught.value.faults[0].line == len(text.splitlines())
+
+
+def test_the_next_step_for_a_key_in_an_address_is_its_place_in_that_address():
+    error = refused({"url": f"https://bot.azurewebsites.net/api/ask?code={DRAWN}"})
+    assert "write ${NAME} where it stands in the address" in str(error)
+    assert DRAWN not in str(error)
 
 
 def test_what_is_no_secret_can_be_said_to_be_none():
@@ -208,6 +235,57 @@ def test_a_key_given_twice_or_not_at_all_is_told(tmp_path, monkeypatch):
         from_environment("BOT_KEY", "api_key_env")
 
 
+ADDRESSES = {
+    "openai": lambda url: OpenAIAdapter(base_url=url, model="m"),
+    "http": lambda url: HttpAdapter(url=url, answer="a", body="{{question}}"),
+    "http job": lambda url: HttpAdapter(
+        url=f"{url.partition('/bot')[0]}/jobs", answer="a", poll=Poll(until="done", url=url, every_s=0.001)
+    ),
+    "websocket": lambda url: WebSocketAdapter(url=url.replace("http", "ws"), send="{{question}}", answer="a"),
+}
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+async def test_a_key_in_an_address_comes_from_the_environment_and_is_sent_and_hidden(name, monkeypatch):
+    monkeypatch.setenv("BOT_KEY", f"4711:{DRAWN}/x%2By")
+    asked: list[str] = []
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        asked.append(request.raw_path)
+        if request.path == "/jobs":
+            return web.json_response({})
+        return web.json_response({"told": f"no {request.raw_path} and {request.path}"}, status=400)
+
+    async with answering(handler) as address:
+        adapter = ADDRESSES[name](f"{address}/bot${{BOT_KEY}}/ask?code=${{BOT_KEY}}")
+        async with adapter, adapter.session(Conversation(id="c", turns=())) as session:
+            with pytest.raises(AdapterRefusedError) as caught:
+                await session.ask(ChatRequest(question="Who?", history=(), depth=1))
+    key = f"4711:{DRAWN}/x%2By"
+    assert asked[-1].startswith(f"/bot{key}/ask")
+    assert asked[-1].partition("?")[2].startswith(f"code={key}")
+    for told in (*traceback.format_exception(caught.value), repr(adapter)):
+        assert DRAWN not in told
+        assert "x+y" not in told
+
+
+def test_the_host_of_an_address_is_written_out(monkeypatch):
+    monkeypatch.setenv("HOST", "example.org")
+    for url in ("https://${HOST}/ask", "https://a.${HOST}?q=1", "${HOST}/ask"):
+        with pytest.raises(ValueError, match="url"):
+            HttpAdapter(url=url, answer="a")
+    with pytest.raises(ValueError, match="write the host itself out"):
+        HttpAdapter(url="https://${HOST}/ask", answer="a")
+
+
+def test_name_and_password_are_hidden_as_they_are_sent_and_as_they_are(monkeypatch):
+    monkeypatch.setenv("BASIC", b64encode(b"anna:swordfish-11").decode())
+    HttpAdapter(url="http://127.0.0.1:1", answer="a", headers_env={"Authorization": "Basic ${BASIC}"})
+    for told in ("Basic YW5uYTpzd29yZGZpc2gtMTE=", "anna:swordfish-11", "swordfish-11", "swordfish%2d11"):
+        assert "***" in hidden(f"It is {told}.")
+        assert "11" not in hidden(f"It is {told}.")
+
+
 # Hidden ---------------------------------------------------------------------------------------------------
 
 
@@ -250,10 +328,46 @@ def key_of(kind: str) -> str:
     return f"k7/{kind}-Zq9+8Xw2Lm4Kb"
 
 
+def each_sign(form: str) -> Callable[[str], str]:
+    """A spelling in which each sign that is no letter is written in *form*."""
+    return lambda said: "".join(sign if sign.isalpha() else form.format(ord(sign)) for sign in said)
+
+
+SPELLINGS: Sequence[Callable[[str], str]] = (
+    str,
+    each_sign("%{:02x}"),
+    each_sign("%{:02X}"),
+    each_sign("%25{:02x}"),
+    each_sign("\\u{:04x}"),
+    each_sign("\\u{:04X}"),
+    each_sign("\\x{:02x}"),
+    each_sign("&#{};"),
+    each_sign("&#x{:X};"),
+    each_sign("&amp;#{};"),
+    each_sign("\\{:c}"),
+    lambda said: said.replace("+", "&plus;").replace("/", "&sol;"),
+    quote_plus,
+)
+TURNS = itertools.count()
+
+
 def told(request: web.Request) -> str:
-    """All that the client sent about itself."""
-    shown = "; ".join(f"{name}: {value}" for name, value in request.headers.items())
-    return f"{request.method} {request.raw_path} {request.path_qs} {shown}"
+    """What the client sent about itself, in all spellings, of which another one comes first each time."""
+    ours = ("host", "user-agent", "accept", "accept-encoding", "content-type", "content-length")
+    shown = "; ".join(value for name, value in request.headers.items() if name.lower() not in ours)
+    first = next(TURNS) % len(SPELLINGS)
+    spellings = [*SPELLINGS[first:], *SPELLINGS[:first]]
+    return " | ".join(spell(f"{shown} {request.path_qs} {request.raw_path}") for spell in spellings)
+
+
+def comes_to(content: bytes) -> str:
+    """*content* with all escapes taken off, by other means than the program's own."""
+    text = content.decode("utf-8", "replace")
+    for _ in range(5):
+        text = re.sub(
+            r"\\+(?:u00|x)([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), unescape(unquote(text))
+        )
+    return text.replace("\\", "")
 
 
 async def hostile(request: web.Request) -> web.StreamResponse:
@@ -293,7 +407,9 @@ async def hostile_socket(request: web.Request) -> web.StreamResponse:
     await socket.prepare(request)
     async for message in socket:
         if "error" in message.data:
-            await socket.close(code=4001, message=said.encode()[-100:])
+            await socket.close(
+                code=4001, message=said.encode()[:100]
+            )  # as if it ended in the middle of a key
         elif "junk" in message.data:
             await socket.send_str(said)
         else:
@@ -419,7 +535,7 @@ async def test_keys_that_a_hostile_server_repeats_are_in_nothing_that_a_run_leav
             ],
             "policies": ["pred"],
             "drift": {"nlp_workers": 0},
-            "play": {"attempts": 2, "backoff_s": 0, "fail_fast": False, "timeout_s": 10},
+            "play": {"attempts": 2, "backoff_s": 0, "fail_fast": False, "timeout_s": 10, "keep_raw": True},
             "judges": [{"correctness": {"adapter": "openai", "settings": systems(address)[0]["settings"]}}],
             "assert": [{"metric": "f1", "min": 0.99}],
         }
@@ -444,14 +560,22 @@ async def test_keys_that_a_hostile_server_repeats_are_in_nothing_that_a_run_leav
     assert {"junit.xml", "log.jsonl", "report.html", "turns.csv", "turns.jsonl"} <= set(written)
     assert any(name.endswith("run.db") for name in written)
     written["the terminal"] = shown.encode()
-    found = [
-        (name, form)
+    [run] = (folder / "runs").iterdir()
+    raw = list(Run(run).raw_replies())
+    assert {reply.system for reply in raw} >= {"openai", "openai_stream", "http", "http_stream", "rasa"}
+    written["replies as they came"] = b"\n".join(reply.data for reply in raw)
+    written["streams as they came"] = b"".join(
+        b"".join(re.findall(rb'"content": ?"((?:[^"\\]|\\.)*)"', reply.data)) for reply in raw
+    )
+    found = {
+        (name, kind)
         for name, content in written.items()
+        for text in [comes_to(content)]
         for kind in KINDS
-        for form in {key_of(kind), quote(key_of(kind)), quote(key_of(kind), safe=""), key_of(kind)[-12:]}
-        if form.encode() in content
-    ]
-    assert found == []
+        for form in (key_of(kind)[-12:], key_of(kind)[:12])
+        if form in text or form.replace("+", " ") in text
+    }
+    assert found == set()
     rows = [json.loads(line) for line in (folder / "turns.jsonl").read_text().splitlines()]
     for kind in KINDS:  # the server did repeat them, in answers and in errors alike
         mine = [row for row in rows if row["system"] == kind]
@@ -473,8 +597,6 @@ async def test_an_adapters_exceptions_hold_no_key_down_to_their_causes(monkeypat
         adapter = HttpAdapter(
             url=address, answer="a", headers_env={"X-Api-Key": "KEY_http"}, body="{{question}}"
         )
-        from replay import ChatRequest, Conversation
-
         async with adapter, adapter.session(Conversation(id="c", turns=())) as session:
             with pytest.raises(AdapterRefusedError) as caught:
                 await session.ask(ChatRequest(question="Who?", history=(), depth=1))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -17,6 +19,7 @@ LONGEST_SECRET_BYTES = 64 * 1024
 
 _FILE = "_FILE"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_HOST_AND_REST = re.compile(r"((?:\w+://)?[^/?#]*)(.*)", re.DOTALL)
 _NAME = re.compile(r"\w+")
 
 
@@ -102,7 +105,33 @@ def headers_from_environment(headers: Mapping[str, str]) -> dict[str, str]:
     Raises:
         ValueError: a variable is not set.
     """
-    return {header: _filled_in(text, f"headers_env.{header}") for header, text in headers.items()}
+    filled = {header: _filled_in(text, f"headers_env.{header}") for header, text in headers.items()}
+    for value in filled.values():
+        scheme, _, credentials = value.partition(" ")
+        if scheme.lower() == "basic":
+            with suppress(ValueError):  # else it isn't what RFC 7617 says
+                name_and_password = b64decode(credentials, validate=True).decode()
+                keep_secret(name_and_password)
+                keep_secret(name_and_password.partition(":")[2])
+    return filled
+
+
+def filled_address(url: str, setting: str) -> str:
+    """
+    *url* with each ``${NAME}`` in its path or query filled in, for addresses that have a key in them.
+
+    Raises:
+        ValueError: a variable is not set, or stands in the place of the host, which a scenario has to show.
+    """
+    match = _HOST_AND_REST.fullmatch(url)
+    assert match is not None, "it matches any text"
+    host, rest = match.groups()
+    if _VARIABLE.search(host):
+        raise ValueError(
+            f"{setting}: ${{NAME}} can stand behind the host; write the host itself out, so that one sees "
+            "who is asked"
+        )
+    return host + _VARIABLE.sub(lambda match: from_environment(match[1], setting), rest)
 
 
 def _filled_in(text: str, setting: str) -> str:

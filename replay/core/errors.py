@@ -75,15 +75,15 @@ class DatasetError(InputError):
     """A conversation that can't be read; names file, line (or item) and field."""
 
     def __init__(self, message: str, *, path: str, line: int | None = None, field: str | None = None) -> None:
-        self.message = message = _readable(message)
+        self.message = message = readable(message)
         self.path = path
         self.line = line
-        self.field = field = None if field is None else _readable(field)
+        self.field = field = None if field is None else readable(field)
         place = path if line is None else f"{path}:{line}"
         super().__init__(f"{place}: {field + ': ' if field else ''}{message}")
 
 
-def _readable(message: str) -> str:
+def readable(message: str) -> str:
     """*message* without its middle where it shows a value that is too long to be read."""
     return message if len(message) <= 1_000 else f"{message[:600]} ... {message[-300:]}"
 

@@ -3,7 +3,8 @@ Keys that this process has read from its environment, so that they get into noth
 
 A system may repeat a key that it was sent, in an answer or in an error, and answers are stored, scored, sent
 back as history and put into reports. So every reply and every failure is looked through where it comes in,
-whichever adapter it came by, and so is what goes to a log or to the terminal.
+whichever adapter it came by, and so is what goes to a log or to the terminal. ``secret_spelling`` says in
+which spellings a key is seen.
 
 Kept for the whole process, and on purpose: a key that was read once must not get out at a place that
 nobody thought of handing it to.
@@ -11,12 +12,15 @@ nobody thought of handing it to.
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
-from urllib.parse import quote, quote_plus
 
-from replay.core.errors import AdapterCutOffError, AdapterError
+from replay.core.errors import AdapterCutOffError, AdapterError, readable
+from replay.core.secret_signs import is_drawn
+from replay.core.secret_spelling import Words
 
 if TYPE_CHECKING:
     from replay.core.adapter import ChatReply
@@ -25,7 +29,13 @@ HIDDEN = "***"
 SHORTEST = 8
 LONGEST_WORD = 20
 
-_parts: tuple[str, ...] = ()
+_PARTS_OF_ADDRESS = re.compile(r"[\s/?&=:;,@]+")
+_STRING = re.compile(
+    r'(?:"((?:[^"\\]|\\.){1,80})"\s*:\s*)?"((?:[^"\\]|\\.)*)"|^data: ?([^\s"{[][^\r\n]*)', re.MULTILINE
+)
+"""A text in JSON with the key that it may stand under, or the data of an event that is no JSON."""
+
+_known = Words(())
 
 
 def keep_secret(value: str) -> None:
@@ -33,36 +43,69 @@ def keep_secret(value: str) -> None:
     Hide *value*, and each of its words, wherever a reply, a failure or a log would show it.
 
     Words that could as well be an answer's (fewer than 8 characters, or letters alone and fewer than 20)
-    are left: an answer with stars in the place of "english" would be scored for what nobody said.
+    are left: an answer with stars in the place of "english" would be scored for what nobody said. Of what
+    stands in an address each part that looks drawn by lot counts as a word.
     """
-    global _parts
-    found = {form for word in (value, *value.split()) if _is_telling(word) for form in _forms(word)}
-    if not found <= set(_parts):
-        # The longest first, so that no part of one is left when a shorter one stands in it.
-        _parts = tuple(sorted({*_parts, *found}, key=lambda part: (-len(part), part)))
+    global _known
+    words = {value, *value.split(), *filter(is_drawn, _PARTS_OF_ADDRESS.split(value))}
+    telling = {word for word in words if _is_telling(word)}
+    if not telling <= set(_known.plain):
+        _known = Words((*_known.plain, *telling))
 
 
 def _is_telling(word: str) -> bool:
     return len(word) >= SHORTEST and (len(word) >= LONGEST_WORD or not word.isalpha())
 
 
-def _forms(word: str) -> set[str]:
-    """*word* as it may be written in a text, a JSON value or an address."""
-    in_json = json.dumps(word)[1:-1]
-    return {word, in_json, in_json.replace("/", "\\/"), quote(word), quote(word, safe=""), quote_plus(word)}
+def hidden(text: str, more: Iterable[str] = (), *, cut: bool = False) -> str:
+    """
+    *text* with ``***`` for every secret in it, however it is spelled, and for the words in *more*.
+
+    Where the text was *cut* off, half a secret at its end is hidden too.
+    """
+    words = Words((*_known.plain, *more)) if more else _known
+    return _starred(text, words.places(text, cut=cut)) if words.plain else text
 
 
-def hidden(text: str) -> str:
-    """*text* with stars for every secret in it."""
-    for part in _parts:
-        if part in text:
-            text = text.replace(part, HIDDEN)
-    return text
+def _starred(text: str, places: Iterable[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for first, last in places:
+        pieces += (text[done:first], HIDDEN)
+        done = last
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def hidden_in_pieces(text: str) -> str:
+    """
+    *text*, a reply as it came, without secrets, also those that come in pieces.
+
+    In a stream an answer's pieces are the texts under one key, event after event; so all texts under a key
+    are looked through together.
+    """
+    if not _known.plain:
+        return text
+    text = hidden(text)
+    spans: dict[str | None, list[tuple[int, int]]] = {}
+    for match in _STRING.finditer(text):
+        spans.setdefault(match[1], []).append(match.span(2 if match[2] is not None else 3))
+    found: list[tuple[int, int]] = []
+    for pieces in spans.values():
+        places = _known.places("".join(text[first:last] for first, last in pieces)) if pieces[1:] else ()
+        if places:
+            starts = [0, *accumulate(last - first for first, last in pieces)]
+            found += [
+                (first + max(begin - start, 0), min(first + end - start, last))
+                for begin, end in places
+                for start, (first, last) in zip(starts, pieces, strict=False)
+                if begin < start + last - first and end > start
+            ]
+    return _starred(text, sorted(found))
 
 
 def hide_in_reply(reply: ChatReply) -> ChatReply:
     """*reply* without secrets; itself where there are none in it."""
-    if not _parts:
+    if not _known.plain:
         return reply
     text = hidden(reply.text)
     passages = tuple(
@@ -78,8 +121,11 @@ def hide_in_reply(reply: ChatReply) -> ChatReply:
 
 
 def hide_in_error(error: AdapterError) -> None:
-    """Take the secrets out of *error*'s message and out of the partial answer it may hold."""
-    if _parts:
-        error.args = tuple(hidden(part) if isinstance(part, str) else part for part in error.args)
-        if isinstance(error, AdapterCutOffError):
-            error.partial = hidden(error.partial)
+    """
+    Take the secrets out of *error*'s message and out of the partial answer it may hold.
+
+    Then, and not before, a message that nobody could read for its length is cut.
+    """
+    error.args = tuple(readable(hidden(part)) if isinstance(part, str) else part for part in error.args)
+    if isinstance(error, AdapterCutOffError):
+        error.partial = hidden(error.partial, cut=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import Literal
+from urllib.parse import unquote
 
 _ISSUED = {
     "an API key": (
@@ -23,6 +24,12 @@ _ISSUED = {
     "a Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
     "a Groq, Replicate, NVIDIA or Perplexity key": r"\b(?:gsk_|r8_|nvapi-|pplx-)[A-Za-z0-9_-]{30,}",
     "a JSON web token": r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*",
+    "a Telegram bot token": r"\b\d{6,12}:[A-Za-z0-9_-]{30,}|/bot\d{3,}:[\w-]{10,}",
+    "an address with a key": (
+        r"\bhooks\.slack\.com/(?:services|workflows|triggers)/[\w/+-]{20,}"
+        r"|\bdiscord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}"
+        r"|\bwebhook\.office\.com/webhookb2/[\w@-]{20,}/[\w/-]{20,}"
+    ),
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
 }
 _ISSUED_KEY = re.compile("|".join(f"({pattern})" for pattern in _ISSUED.values()))
@@ -32,6 +39,10 @@ _QUERY = re.compile(r"[?&]([\w.-]+)=([^&#\s]+)")
 _FILLED_IN = re.compile(r"\{\{|\{%|\$\{\w+\}")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+_LIKELY_IN_QUERY = {"code", "hmac", "sas", "sig", "signature"}
+"""Names of parameters that also stand for other things: Azure's function keys and shared access signatures
+(SAS), signed addresses of Amazon and Google."""
 
 _SURE = {"apikey", "authorization", "cookie", "passphrase", "passwd", "password", "pwd", "secret"}
 _LIKELY = {"auth", "credential", "credentials", "key", "token"}
@@ -49,7 +60,7 @@ def name_tells(name: str) -> Literal["key", "likely-key", "variable"] | None:
     ``key``: it is one, whatever it looks like; ``likely-key``: it is one if it looks drawn by lot;
     ``variable``: it is the name of the environment variable that holds one.
     """
-    words = [word.lower() for word in _WORD.findall(name)]
+    words = _words(name)
     if words[1:] and words[-1] == "env":
         return "variable"
     if "file" in words or "path" in words:
@@ -57,6 +68,10 @@ def name_tells(name: str) -> Literal["key", "likely-key", "variable"] | None:
     if not _SURE.isdisjoint(words) or {"api", "key"} <= set(words):
         return "key"
     return None if _LIKELY.isdisjoint(words) else "likely-key"
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]
 
 
 def issued_key(text: str) -> str | None:
@@ -69,12 +84,13 @@ def secret_in(text: str) -> str | None:
     """What kind of secret *text* holds, whatever its name; None for none."""
     if issued := issued_key(text):
         return issued
-    if (bearer := _BEARER.search(text)) and _is_drawn(bearer[1]):
+    if (bearer := _BEARER.search(text)) and is_drawn(bearer[1]):
         return "a header with a key"
     if _PASSWORD_IN_URL.search(text):
         return "an address with a password"
     for name, given in _QUERY.findall(text):
-        if is_key(name, given):
+        signs = not _LIKELY_IN_QUERY.isdisjoint(_words(name)) and is_drawn(unquote(given))
+        if signs or is_key(name, unquote(given)):
             return f'an address with a key ("{name}")'
     return None
 
@@ -87,10 +103,10 @@ def is_key(name: str, given: str, *, in_header: bool = False) -> bool:
     if tells == "key" or (tells == "likely-key" and in_header):
         return len(stripped) >= 4 and not _VARIABLE.fullmatch(stripped)
     # Where a variable's name is wanted, somebody may have put the key itself.
-    return _is_drawn(stripped) and not (tells == "variable" and _VARIABLE.fullmatch(stripped))
+    return is_drawn(stripped) and not (tells == "variable" and _VARIABLE.fullmatch(stripped))
 
 
-def _is_drawn(text: str) -> bool:
+def is_drawn(text: str) -> bool:
     """
     Whether *text* looks drawn by lot: long, one word, and letters and digits mixed in one of its parts.
 

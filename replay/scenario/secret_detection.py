@@ -45,7 +45,7 @@ def _looked_at(value: Any, path: str, names: Sequence[str], not_secret: Collecti
         for index, item in enumerate(value):
             yield from _looked_at(item, f"{path}[{index}]", names, not_secret)
     elif isinstance(value, str) and (what := secret_in(value) or _by_its_name(value, names)):
-        yield _Found(path, what, _advice(names), value)
+        yield _Found(path, what, _advice(names, value), value)
 
 
 def _by_its_name(text: str, names: Sequence[str]) -> str | None:
@@ -59,7 +59,9 @@ def _by_its_name(text: str, names: Sequence[str]) -> str | None:
     return f'the value of a secret header ("{names[-1]}")' if in_header else "a key"
 
 
-def _advice(names: Sequence[str]) -> str:
+def _advice(names: Sequence[str], text: str) -> str:
+    if "://" in text:
+        return f"{NEXT_STEP} and write ${{NAME}} where it stands in the address, or {NO_SECRET}"
     if names and names[-1].endswith("_env"):
         return f"{names[-1]} wants the name of the environment variable that holds it, or {NO_SECRET}"
     if "headers" in names:

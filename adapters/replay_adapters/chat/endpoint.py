@@ -31,7 +31,7 @@ from replay_adapters.chat.streamed_answer import (
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import check_variables
+from replay_adapters.setting_checks import check_variables, filled_address
 
 
 class ChatApi(Protocol):
@@ -109,7 +109,7 @@ class ChatAdapter:
         self._client = HttpClient(
             headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=unauthorized
         )
-        parts = urlsplit(self.base_url)
+        parts = urlsplit(filled_address(self.base_url, "base_url"))
         # Azure has its version in a query, which stays at the end.
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
         self._api = api

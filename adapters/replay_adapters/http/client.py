@@ -20,7 +20,7 @@ from yarl import URL
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
 from replay_adapters.http.connections import OneReplyEach, new_session, over_a_used_connection
 from replay_adapters.http.cookies import Extras
-from replay_adapters.http.failures import broken, refusal
+from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import encode_json
@@ -182,7 +182,7 @@ class HttpClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             failure = broken(error, place, self._secrets)
             if not streaming:
-                raise failure from error
+                raise failure from (None if isinstance(error, SPELL_OUT_ADDRESS) else error)
         if not succeeded:
             refused = refusal(
                 place, response.status, response.headers, reads[0], self._secrets, self._unauthorized

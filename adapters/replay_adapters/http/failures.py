@@ -17,6 +17,9 @@ from replay import (
 )
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
 
+SPELL_OUT_ADDRESS = (aiohttp.ClientResponseError, aiohttp.InvalidURL)
+"""Exceptions whose text holds the address as it was sent, with a key that may stand in it."""
+
 
 def refusal(
     place: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets, key_hint: str

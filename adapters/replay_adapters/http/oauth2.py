@@ -19,7 +19,7 @@ from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_se
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.cookies import Extras
 from replay_adapters.http.fields import FORM
-from replay_adapters.setting_checks import check_address, from_environment
+from replay_adapters.setting_checks import check_address, filled_address, from_environment
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class AccessTokens:
         else:
             fields |= {"client_id": name, "client_secret": secret}
         self._body = urlencode({key: value for key, value in fields.items() if value}).encode()
-        self._url = settings.token_url
+        self._url = filled_address(settings.token_url, "oauth2.token_url")
         variables = f"{settings.client_id_env} and {settings.client_secret_env}"
         self._next_step = f"check client id and secret (set by {variables}), the scope and the token_url"
         self._client = HttpClient(unauthorized=self._next_step)

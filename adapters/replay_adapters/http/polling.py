@@ -16,11 +16,11 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec.structs import replace
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate, hidden
 from replay_adapters.http.redaction import retry_after_s
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import check_seconds, check_variables
+from replay_adapters.setting_checks import check_seconds, check_variables, filled_address
 
 FAILURES_IN_A_ROW = 3
 """So many polls may fail one after the other where the server doesn't say when to come again."""
@@ -77,8 +77,10 @@ class Poller:
         self._until = ReplyPath(settings.until, "poll.until")
         self._failed = ReplyPath(settings.failed or None, "poll.failed")
         self._url_from = ReplyPath(settings.url_from or None, "poll.url_from")
-        self._url = TextTemplate(settings.url) if settings.url else None
-        self._result_url = TextTemplate(settings.result_url) if settings.result_url else None
+        self._url, self._result_url = (
+            TextTemplate(filled_address(url, f"poll.{name}")) if url else None
+            for name, url in (("url", settings.url), ("result_url", settings.result_url))
+        )
         for name in ("url", "result_url"):
             check_variables(getattr(settings, name), f"poll.{name}", more=("submitted",))
 
@@ -126,7 +128,7 @@ class Poller:
             AdapterRefusedError: the job failed.
         """
         if told := self._failed.find(reply, value):
-            why = f' ("{told[:200]}")' if isinstance(told, str) else ""
+            why = f' ("{hidden(told)[:200]}")' if isinstance(told, str) else ""
             raise AdapterRefusedError(
                 f"{reply.place} tells that the job failed{why}: {reply.excerpt()}; "
                 "the fault is on the system's side; its log may say more",

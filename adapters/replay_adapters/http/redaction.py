@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
+from replay import hidden
+
 EXCERPT = 200
 """Characters of a reply shown in a message."""
 
@@ -19,14 +21,14 @@ _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 
 
 def shown_url(url: str) -> str:
-    """*url* without user, password, query and fragment: each of them may hold a key."""
+    """*url* without keys, and without user, password, query and fragment: each of them may hold one."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
     except ValueError:
         return "(not a URL)"
     start = f"{parts.scheme}://{host}" if parts.scheme or host else ""
-    return start + parts.path + ("?..." if parts.query else "")
+    return hidden(start + parts.path) + ("?..." if parts.query else "")
 
 
 class Secrets:
@@ -35,20 +37,18 @@ class Secrets:
     def __init__(self, headers: Mapping[str, str]) -> None:
         values = [value for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
         # "Bearer sk-..." must not get by when a server repeats the key alone.
-        parts = [part for value in values for part in (value, *value.split()) if len(part) > 6]
-        self._parts = sorted(dict.fromkeys(parts), key=len, reverse=True)
+        self._parts = [part for value in values for part in (value, *value.split()) if len(part) > 6]
 
-    def hidden(self, text: str) -> str:
-        """*text* with stars for every secret in it."""
-        for part in self._parts:
-            text = text.replace(part, "***")
-        return text
+    def hidden(self, text: str, *, cut: bool = False) -> str:
+        """*text* with stars for every secret in it; of a *cut* one also for half a secret at its end."""
+        return hidden(text, self._parts, cut=cut)
 
 
 def excerpt(content: bytes, secrets: Secrets) -> str:
     """The first characters of *content* on one line, quoted, with nothing of *secrets*."""
     # Hidden before it is cut: half a key is still none of a log's business.
-    text = " ".join(secrets.hidden(content[:EXAMINED].decode("utf-8", "replace")).split())
+    examined = content[:EXAMINED].decode("utf-8", "replace")
+    text = " ".join(secrets.hidden(examined, cut=len(content) > EXAMINED).split())
     if not text:
         return "(an empty body)"
     return f'"{text}"' if len(text) <= EXCERPT else f'"{text[:EXCERPT]}..."'

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from replay import Template, TextTemplate
 from replay_adapters.http.fields import HttpFields, with_query
 from replay_adapters.rendering import rendered
-from replay_adapters.setting_checks import check_address, check_variables
+from replay_adapters.setting_checks import check_address, check_variables, filled_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class RequestTemplate:
                 raise ValueError(f"{setting}{name}: a GET request has none; use {setting}params")
         if body is not None and form is not None:
             raise ValueError("body and form are both set; a request has one of them")
-        self._url = TextTemplate(url)
+        self._url = TextTemplate(filled_address(url, f"{setting}url"))
         self._params = HttpFields(params, f"{setting}params") if params else None
         self._body = Template(body)
         self._form = None if form is None else HttpFields(form, "form")

@@ -23,6 +23,7 @@ from replay_adapters.setting_checks import (
     check_count,
     check_seconds,
     check_variables,
+    filled_address,
     headers_from_environment,
     unsent_system_prompts,
 )
@@ -118,7 +119,7 @@ class WebSocketAdapter:
         }
         self._format = FrameFormat(
             place=shown_url(self.url),
-            url=TextTemplate(self.url),
+            url=TextTemplate(filled_address(self.url, "url")),
             on_open=Template(list(self.on_open)),
             send=Template(self.send),
             format=self.format,

@@ -176,7 +176,8 @@ class Socket:
                     )
                 return Frame(place=self.place, text=text, at=at, secrets=self._secrets)
             case aiohttp.WSMsgType.CLOSE:
-                said = self._secrets.hidden(" ".join(str(message.extra or "").split()))
+                # A reason has 123 bytes at most, which may end in the middle of a key.
+                said = self._secrets.hidden(" ".join(str(message.extra or "").split()), cut=True)
                 return Closed(place=self.place, code=message.data or None, said=said)
             case aiohttp.WSMsgType.ERROR if isinstance(message.data, aiohttp.WebSocketError):
                 if message.data.code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
@@ -253,7 +254,7 @@ class WebSocketClient:
                 max_msg_size=self._max_frame_bytes,
             )
         except aiohttp.WSServerHandshakeError as error:
-            raise _unasked(self._refusal(error, place)) from error
+            raise _unasked(self._refusal(error, place)) from None  # it spells out the address, keys and all
         except _RedirectedError as error:
             step = f"redirects are not followed: set the url to {error} if that is right"
             raise _unasked(AdapterRefusedError(f"{place}: {step}")) from error
