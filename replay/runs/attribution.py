@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from replay.scorers.scorer import Scorer
+from replay.scorers.stored_scorer import checked, is_kept
 from replay.statistics.attribution import Attribution, GapAttribution, GapByVerdict, corrected
 from replay.statistics.four_cells import Cells
 from replay.statistics.group import Group
@@ -28,10 +29,12 @@ def run_attribution(
     rows: list[Attribution] = []
     by_verdict: list[GapByVerdict] = []
     for name, scorer in scorers.items():
+        if is_kept(scorer):
+            continue
         cells = Cells(
             score=name,
             column=ScoreColumn(scorer=scorer, observed=()),
-            observed=_observed(browser, name),
+            observed=_observed(browser, name, scorer),
             asked=asked,
             policies=policies,
             drifted=drifted,
@@ -72,8 +75,8 @@ def _reworded(browser: RunBrowser) -> dict[Group, dict[Turn, str]]:
     return found
 
 
-def _observed(browser: RunBrowser, scorer: str) -> dict[Group, dict[Turn, Any]]:
+def _observed(browser: RunBrowser, name: str, scorer: Scorer[Any]) -> dict[Group, dict[Turn, Any]]:
     found: dict[Group, dict[Turn, Any]] = defaultdict(dict)
-    for conversation, system, policy, depth, value in browser.observations(scorer):
-        found[Group(system, policy)][conversation, depth] = schema.from_json(value, object)
+    for conversation, system, policy, depth, value in browser.observations(name):
+        found[Group(system, policy)][conversation, depth] = checked(scorer, schema.from_json(value, object))
     return dict(found)

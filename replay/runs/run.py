@@ -19,9 +19,9 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.core.settings.code_gate import code_may_run
-from replay.core.settings.in_memory import is_known
 from replay.runs.run_data import BAD
-from replay.runs.scoring import _StoredScorer, build_scorers, score_into, stored_columns
+from replay.runs.scoring import score_into, stored_columns
+from replay.runs.stored_scorers import stored_scorers
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.store import DATABASE, RunStore
@@ -78,13 +78,13 @@ class Run:
         finally:
             store.close()
 
-    def _fact(self, key: str) -> Any:
+    def _needed(self, key: str) -> Any:
         with self._opened() as store:
-            return store.fact(key)
+            return store.needed(key)
 
     def scenario(self) -> ScenarioFile:
         """The scenario as it was when the run began."""
-        facts = self._fact("scenario")
+        facts = self._needed("scenario")
         return parse_scenario(facts["text"], source=facts["source"], folder=Path(facts["folder"]))
 
     def state(self) -> RunState:
@@ -114,7 +114,8 @@ class Run:
 
     def is_load(self) -> bool:
         """Whether conversations were played again and again, under load."""
-        return self._fact("load") is not None
+        with self._opened() as store:
+            return store.fact("load") is not None
 
     def records(self) -> list[TurnRecord]:
         """Every record, by conversation in the data's order, system, policy and depth."""
@@ -138,33 +139,23 @@ class Run:
             for data in store.conversation_texts():
                 digest.update(data.encode("utf-8", "surrogatepass"))
                 count += 1
-            policies: Mapping[str, str] = store.fact("policies")
-            version = store.fact("version")
+            policies: Mapping[str, str] = store.needed("policies")
+            version = store.needed("version")
         data = f"conversations:{count}|sha256:{digest.hexdigest()[:12]}"
         return {"data": data} | {
             label: f"policy:{signature}|convreplay:{version}" for label, signature in policies.items()
         }
 
     def scorers(self) -> dict[str, Scorer[Any]]:
-        """The scorers whose observations the run holds, by label, in order, and then its judges' columns."""
+        """
+        The scorers whose observations the run holds, by label, in order, and then its judges' columns.
+
+        They combine what was observed and observe nothing: no code that the run names is imported.
+        """
         from replay.runs.verdict_columns import verdict_scores
 
-        stored = [one for one in self._stored_scorers() if is_known(one.name)]
-        scorers = build_scorers(stored, Path(self._fact("scenario")["folder"]))
         with self._opened() as store:
-            return {**scorers, **verdict_scores(store)}
-
-    def _stored_scorers(self) -> list[_StoredScorer]:
-        return msgspec.convert(self._fact("scorers") or [], list[_StoredScorer])
-
-    def _forgotten(self) -> list[str]:
-        """What to say of scores whose scorers were objects of another process."""
-        return [
-            f'The scores of "{one.label}" are not shown: the scorer was an object of the program that '
-            "played the run."
-            for one in self._stored_scorers()
-            if not is_known(one.name)
-        ]
+            return {**stored_scorers(store).by_label, **verdict_scores(store)}
 
     def judged(self) -> list[Judged]:
         """What judging took and how far its repeats lie apart, judge by judge."""
@@ -200,16 +191,16 @@ class Run:
         judged = self.judged()
         lags = self.state().lags
         with self._opened() as store:
-            notes = run_notes(store, judged)
+            notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
-                policy_gaps(records, columns, resamples=resamples, seed=self._fact("seed"), method=method)
+                policy_gaps(records, columns, resamples=resamples, seed=self._needed("seed"), method=method)
             ),
             failures=self.failures(),
             loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
             signatures=self.signatures(),
-            remarks=(*notes, *self._forgotten()),
+            remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
         )
 
@@ -260,7 +251,7 @@ class Run:
         from replay.statistics.depth_table import depth_table
 
         with self._opened() as store:
-            lengths, seed = store.conversation_lengths(), store.fact("seed")
+            lengths, seed = store.conversation_lengths(), store.needed("seed")
             only_last = store.fact("ask") == "last"
             if store.fact("load") is not None:  # not what the data has, but what was begun
                 lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}

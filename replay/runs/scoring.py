@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from replay.core.errors import PluginError, ScenarioError
+from replay.core.errors import PluginError, RunError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
+from replay.runs.stored_scorers import SCORERS, ScorerEntry, ScorerKeeper
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.observing import observe
 from replay.scorers.scorer import Scorer, Unscored
@@ -20,16 +20,7 @@ from replay.store.store import RunStore
 from replay.store.stored import StoredScore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredScorer:
-    """A scorer as the run keeps it."""
-
-    label: str
-    name: str
-    settings: dict[str, Any]
-
-
-def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Scorer[Any]]:
+def build_scorers(choices: Sequence[Choice], folder: Path) -> dict[str, Scorer[Any]]:
     """
     Build scorers by label.
 
@@ -37,7 +28,6 @@ def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Sc
         ScenarioError: one can't be found, or its settings don't fit; all faults at once.
     """
     builder = PartBuilder(folder)
-    choices = [Choice(name=one.name, settings=one.settings, called=one.label) for one in stored]
     scorers: dict[str, Scorer[Any] | None] = builder.choices("scorers", choices, Scorer)  # type: ignore[type-abstract]
     if builder.faults:
         raise ScenarioError("scorers", builder.faults)
@@ -45,8 +35,19 @@ def build_scorers(stored: Sequence[_StoredScorer], folder: Path) -> dict[str, Sc
 
 
 def chosen_scorers(store: RunStore) -> list[Choice]:
-    """The scorers that the run was scored with last; none if it wasn't scored yet."""
-    stored = msgspec.convert(store.fact("scorers") or [], list[_StoredScorer])
+    """
+    The scorers that the run was scored with last; none if it wasn't scored yet.
+
+    Raises:
+        RunError: what the run says of them can't be read.
+    """
+    try:
+        stored = msgspec.convert(store.fact(SCORERS) or [], list[ScorerEntry])
+    except msgspec.ValidationError as error:
+        raise RunError(
+            f'what "{store.path}" says of its scorers can\'t be read: {error}; name them anew with '
+            f"`replay score {store.folder} --scorer ...`"
+        ) from error
     return [Choice(name=one.name, settings=one.settings, called=one.label) for one in stored]
 
 
@@ -60,9 +61,9 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     Raises:
         PluginError, ScenarioError: a scorer can't be built, or does something wrong.
     """
-    kept = [_StoredScorer(label=c.label, name=c.name, settings=c.settings) for c in choices]
-    scorers = build_scorers(kept, Path(store.fact("scenario")["folder"]))
+    scorers = build_scorers(choices, Path(store.fact("scenario")["folder"]))
     scorers = surveyed(scorers, store.records)
+    keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
     replaced = False
     for records in in_parts(store.records()):
         try:
@@ -71,6 +72,7 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
             again = f"what was answered is kept; once that is mended: replay score {store.folder}"
             raise PluginError(f"{error}\n{again}") from error
         for label, values in observed.items():
+            keepers[label].add(records, values)
             keep = store.add_scores if replaced else store.replace_scores
             keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])
         replaced = True
@@ -78,7 +80,7 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     if not replaced:
         for label in scorers:
             store.replace_scores(label, [])
-    store.set_fact("scorers", kept)
+    store.set_fact(SCORERS, [keeper.entry() for keeper in keepers.values()])
     store.add_event("scored", {label: scorer.signature for label, scorer in scorers.items()})
 
 

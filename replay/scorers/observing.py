@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replay.core.errors import PluginError, ReplayError
 from replay.core.record import Timing, TurnRecord
 from replay.core.settings.plugin_bugs import raised
-from replay.scorers.scorer import CheckedScorer, Scorer, Unscored
+from replay.scorers.scorer import CheckedScorer, ResampledScorer, Scorer, Unscored
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def try_out(name: str, scorer: Scorer[Any]) -> None:
@@ -108,6 +112,29 @@ def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
             "finite number, or NaN where there is none"
         )
     return number
+
+
+def combine_resampled(
+    scorer: ResampledScorer[Any],
+    observed: Sequence[Any],
+    clusters: Sequence[int],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """
+    The same of each resample, as ``ResampledScorer``.
+
+    Raises:
+        PluginError: it fails.
+    """
+    try:
+        return scorer.combine_resampled(observed, clusters, weights)
+    except ReplayError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"scorer {type(scorer).__name__} fails to combine resamples of {_shown(list(observed))}: "
+            f"{raised(error)}"
+        ) from error
 
 
 def _at_turn(scorer: Scorer[Any], records: Sequence[TurnRecord]) -> str:

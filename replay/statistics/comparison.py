@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.core.record import TurnRecord
+from replay.scorers.observing import combine
 from replay.scorers.scorer import SHARE, lower_is_better
 from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Resampling
@@ -227,7 +229,7 @@ def _tests(
         sign_flip(
             _by_conversation(column, cell.first, clusters, count),
             _by_conversation(column, cell.second, clusters, count),
-            column.scorer.combine,
+            partial(combine, column.scorer),
             **chance,
         )
         for cell in cells

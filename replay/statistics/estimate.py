@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from replay.core.record import TurnRecord
+from replay.scorers.observing import combine, combine_resampled
 from replay.scorers.scorer import ResampledScorer
 from replay.statistics.bootstrap import Matrix, WeightBlocks, cluster_bootstrap, resampled_means
 from replay.statistics.interval import IntervalMethod, ends_of, interval
@@ -160,11 +162,11 @@ def resampled_values(
         for position, cell in enumerate(cells):
             if len(cell):
                 observed, places = [column.observed[i] for i in cell], [clusters[i] for i in cell]
-                values[:, position] = column.scorer.combine_resampled(observed, places, weights)
+                values[:, position] = combine_resampled(column.scorer, observed, places, weights)
         return values
     for position, cell in enumerate(cells):
         by_cluster: list[list[Any]] = [[] for _ in range(weights.shape[1])]
         for index in cell:
             by_cluster[clusters[index]].append(column.observed[index])
-        values[:, position] = cluster_bootstrap(by_cluster, column.scorer.combine, weights)
+        values[:, position] = cluster_bootstrap(by_cluster, partial(combine, column.scorer), weights)
     return values

@@ -15,6 +15,7 @@ from replay import __version__
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
+from replay.scorers.stored_scorer import is_kept
 from replay.statistics.comparison import Comparison, ComparisonSettings, Side, compare_sides
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.holm import corrected
@@ -162,8 +163,14 @@ def _comparable(
         if missing:
             left_out[name] = f"{missing[0]} doesn't have it"
             continue
-        one, other = (run.scores[name].scorer.signature for run in (first, second))
-        if one == other:
+        scorers = [run.scores[name].scorer for run in (first, second)]
+        one, other = (scorer.signature for scorer in scorers)
+        if any(map(is_kept, scorers)):
+            why = "the run keeps its numbers alone; installed under an entry point, a scorer can be compared"
+            if metrics:
+                raise InputError(f'"{name}" can\'t be compared: {why}; see docs/plugins.md')
+            left_out[name] = why
+        elif one == other:
             names.append(name)
         elif metrics:
             raise InputError(

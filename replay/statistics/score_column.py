@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from replay.core.record import TurnRecord
 from replay.scorers.observing import combine, observe
 from replay.scorers.scorer import MeanScorer, Scorer, SurveyingScorer, Unscored, lower_is_better, unit_of
+from replay.scorers.stored_scorer import checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,11 +86,17 @@ def stored_column(
     What *scorer* observed in *turns* turns, as it was *stored*: position, observation, reason for none.
 
     A turn that *stored* lacks is unscored with the reason ``not scored yet``.
+
+    Raises:
+        RunError: an observation is none of this scorer's.
     """
     observed: list[Any] = [Unscored(reason="not scored yet")] * turns
     reasons: dict[str, Unscored] = {}  # one object for all turns: a load run has a million
     for position, value, reason in stored:
-        observed[position] = value if reason is None else reasons.setdefault(reason, Unscored(reason=reason))
+        if reason is not None:
+            observed[position] = reasons.setdefault(reason, Unscored(reason=reason))
+        else:
+            observed[position] = checked(scorer, value)
     return ScoreColumn(scorer=scorer, observed=observed)
 
 

@@ -77,6 +77,10 @@ class TurnKey(NamedTuple):
     depth: int
 
 
+_NUMBER = "CAST(CASE value WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE value END AS REAL)"
+"""An observation that is a number, or a yes or no."""
+
+
 class TurnScore(NamedTuple):
     """One observation, or why there is none."""
 
@@ -225,7 +229,7 @@ class RunBrowser:
     def sums(self, scorer: str) -> list[tuple[str, str, str, float, int]]:
         """Conversation, system, policy, sum and count of *scorer*'s observations, which are numbers."""
         return self._rows(
-            "SELECT conversation, system, policy, sum(CAST(value AS REAL)), count(*) FROM score"
+            f"SELECT conversation, system, policy, sum({_NUMBER}), count(*) FROM score"
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy, conversation",
             [scorer],
         )
@@ -233,7 +237,7 @@ class RunBrowser:
     def means(self, scorer: str) -> list[tuple[str, str, float]]:
         """System, policy and mean of *scorer*'s observations, which are numbers."""
         return self._rows(
-            "SELECT system, policy, avg(CAST(value AS REAL)) FROM score"
+            f"SELECT system, policy, avg({_NUMBER}) FROM score"
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy",
             [scorer],
         )

@@ -10,16 +10,37 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypedDict, TypeVar
 
 import msgspec
 
 from replay.core.conversation import Passage
 from replay.core.drift_evidence import Drift
+from replay.core.errors import RunError
 from replay.core.record import Timing, TurnRecord, Usage
 
 T = TypeVar("T")
+
+
+class ScenarioFact(TypedDict):
+    """The scenario as it was when the run began."""
+
+    text: str
+    source: str
+    folder: str
+
+
+FACTS: Mapping[str, Any] = {
+    "scenario": ScenarioFact,
+    "name": str,
+    "seed": int,
+    "version": str,
+    "systems": list[str],
+    "policies": dict[str, str],
+    "histories": dict[str, dict[str, str]],
+}
+"""What a run says of itself from its beginning, by key: each fact that more than one place reads."""
 
 VERSION = 2
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
@@ -170,11 +191,26 @@ def to_json(value: Any) -> str:
 
 
 def from_json(text: str, kind: type[T]) -> T:
-    """Inverse of ``to_json``."""
+    """
+    Inverse of ``to_json``.
+
+    Raises:
+        RunError: *text* is no JSON of that *kind*.
+    """
     try:
-        return msgspec.json.decode(to_bytes(text), type=kind)
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(text), kind)
+        try:
+            return msgspec.json.decode(to_bytes(text), type=kind)
+        except msgspec.DecodeError:
+            return msgspec.convert(json.loads(text, parse_constant=_refuse), kind)
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        raise RunError(
+            f"what the run's database holds can't be read: {text!r:.100}: {error}; it is damaged, or "
+            "somebody has changed it"
+        ) from error
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
 
 
 def insert_records(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:

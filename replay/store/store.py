@@ -125,8 +125,19 @@ class RunStore:
     def fact(self, key: str) -> Any:
         """What the run table says of *key*; None when nothing."""
         for (value,) in self.rows("SELECT value FROM run WHERE key = ?", [key]):
-            return schema.from_json(value, object)
+            return schema.from_json(value, schema.FACTS.get(key, object))
         return None
+
+    def needed(self, key: str) -> Any:
+        """
+        What the run table says of *key*.
+
+        Raises:
+            RunError: nothing.
+        """
+        if (value := self.fact(key)) is None:
+            raise RunError(f'"{self.path}" says nothing of its {key}; it is damaged, or somebody changed it')
+        return value
 
     def metadata(self, key: str) -> list[Any]:
         """What stands under *key* in the metadata of the conversations that have it."""

@@ -71,11 +71,6 @@ def is_in_memory(name: object) -> bool:
     return isinstance(name, str) and name.startswith(f"{PLACE}:")
 
 
-def is_known(name: str) -> bool:
-    """Whether *name* can be looked for here: in files and packages, or in this process's memory."""
-    return not is_in_memory(name) or name.removeprefix(f"{PLACE}:") in _known
-
-
 def recalled(name: str) -> Any:
     """
     What was given the *name* last.
