@@ -200,9 +200,9 @@ def test_what_is_no_secret_can_be_said_to_be_none():
 def test_a_key_can_stand_in_a_file_that_a_variable_names(tmp_path, monkeypatch):
     (tmp_path / "key").write_text(f"{DRAWN}\n")
     monkeypatch.setenv("BOT_KEY_FILE", str(tmp_path / "key"))
-    assert from_environment("BOT_KEY", "api_key_env") == DRAWN
-    OpenAIAdapter(base_url="http://127.0.0.1:1", model="m", api_key_env="BOT_KEY")
-    HttpAdapter(url="http://127.0.0.1:1", answer="a", headers_env={"X-Key": "Bearer ${BOT_KEY}"})
+    assert from_environment("BOT_KEY_FILE", "api_key_env") == DRAWN
+    OpenAIAdapter(base_url="http://127.0.0.1:1", model="m", api_key_env="BOT_KEY_FILE")
+    HttpAdapter(url="http://127.0.0.1:1", answer="a", headers_env={"X-Key": "Bearer ${BOT_KEY_FILE}"})
     assert hidden(f"it was {DRAWN}!") == "it was ***!"
 
 
@@ -222,17 +222,24 @@ def test_a_file_that_holds_no_key_is_told_without_showing_what_it_holds(content,
         path.write_bytes(content)
     monkeypatch.setenv("BOT_KEY_FILE", str(path))
     with pytest.raises(ValueError, match=told) as caught:
-        from_environment("BOT_KEY", "api_key_env")
+        from_environment("BOT_KEY_FILE", "api_key_env")
     assert DRAWN not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_key_given_twice_or_not_at_all_is_told(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="BOT_KEY_FILE"):
-        from_environment("BOT_KEY", "api_key_env")
-    monkeypatch.setenv("BOT_KEY", DRAWN)
+def test_no_file_is_read_that_the_settings_dont_speak_of(tmp_path, monkeypatch):
+    """A variable that happens to be there must not lend a scenario the file that it names."""
+    (tmp_path / "key").write_text(DRAWN)
     monkeypatch.setenv("BOT_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(ValueError, match="both BOT_KEY and BOT_KEY_FILE"):
+    with pytest.raises(ValueError, match=r"the environment variable BOT_KEY is not set; export it and"):
         from_environment("BOT_KEY", "api_key_env")
+    monkeypatch.setenv("BOT_KEY", str(tmp_path / "key"))
+    assert from_environment("BOT_KEY", "api_key_env") == str(tmp_path / "key")
+
+
+def test_a_variable_for_a_file_that_is_not_set_says_what_it_wants(monkeypatch):
+    monkeypatch.delenv("BOT_KEY_FILE", raising=False)
+    with pytest.raises(ValueError, match="export it with the path of a file that holds the value"):
+        from_environment("BOT_KEY_FILE", "api_key_env")
 
 
 ADDRESSES = {
@@ -467,7 +474,7 @@ def systems(address: str) -> list[dict]:
         },
         {
             "adapter": "rasa",
-            "settings": {"base_url": address, "token_env": "KEY_rasa", "jwt_env": "KEY_rasa"},
+            "settings": {"base_url": address, "token_env": "KEY_rasa_FILE", "jwt_env": "KEY_rasa_FILE"},
         },
         {
             "adapter": "botframework",

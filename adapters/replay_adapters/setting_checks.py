@@ -58,25 +58,23 @@ def check_address(url: str, setting: str) -> None:
 
 def from_environment(name: str, setting: str) -> str:
     """
-    The secret in the environment variable *name*, or in the file that the variable *name* + ``_FILE`` names.
+    The secret in the environment variable *name*; where that ends in ``_FILE``, in the file that it names.
 
     Files are how Docker, Kubernetes and systemd hand secrets over, and the ending is Docker's convention.
-    What is found is hidden from now on in all that is kept or shown.
+    A file is read only where the settings say so by that ending. What is found is hidden from now on in all
+    that is kept or shown.
 
     Raises:
-        ValueError: neither is set, both are, or the file can't be read.
+        ValueError: the variable is not set, or the file can't be read.
     """
     value = os.environ.get(name, "").strip()
-    path = os.environ.get(name + _FILE, "").strip()
-    if value and path:
-        raise ValueError(f"{setting}: both {name} and {name}{_FILE} are set; unset the one you don't mean")
-    if path:
-        value = _from_file(Path(path), f"{setting}: {name}{_FILE}")
     if not value:
+        how = "with the path of a file that holds the value " if name.endswith(_FILE) else ""
         raise ValueError(
-            f"{setting}: the environment variable {name} is not set; export it, or export {name}{_FILE} with "
-            "the path of a file that holds the value, and try again"
+            f"{setting}: the environment variable {name} is not set; export it {how}and try again"
         )
+    if name.endswith(_FILE):
+        value = _from_file(Path(value), f"{setting}: {name}")
     keep_secret(value)
     return value
 
