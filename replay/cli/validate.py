@@ -11,7 +11,6 @@ import typer
 from replay.cli.arguments import ScenarioArgument
 from replay.cli.output import echo
 from replay.datasets.left_out import LEFT_OUT, LeftOut
-from replay.scenario.local_code import plugins_of_ones_own
 
 if TYPE_CHECKING:
     from replay.core.adapter import Adapter
@@ -24,17 +23,24 @@ def validate(
     scenario: ScenarioArgument,
     data: Annotated[bool, typer.Option("--data/--no-data", help="Read all of the data as well.")] = True,
 ) -> None:
-    """Check a scenario and its data without asking any system anything; list every fault."""
-    from replay.core.errors import DatasetError, InputError
-    from replay.core.settings.code_gate import code_may_run
+    """
+    Check a scenario and its data; list every fault, and what it would run, ask and send.
+
+    Asks no system anything, and runs no code that the scenario names.
+    """
+    from replay.core.errors import DatasetError, InputError, ScenarioError
     from replay.runs.launch import load_scenario
-    from replay.scenario.assembly import assemble
+    from replay.scenario.assembly import look_at
 
     file = load_scenario(scenario)
-    with code_may_run():
-        assembly = assemble(file)
+    assembly, wrong = look_at(file)
+    if wrong:
+        _show_what_it_does(assembly)
+        echo("            (as far as faulty parts can be read)")
+        raise ScenarioError(file.source, wrong)
     faults: list[DatasetError] = []
     found = _Data(assembly.detector)
+    data = data and not any(at == "data.format" for at, _ in assembly.unread)
     if data:
         for conversation in assembly.conversations(faults.append):
             found.add(conversation)
@@ -57,23 +63,33 @@ def validate(
         echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
         if found.prompted:
             echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
-        if local := getattr(system.adapter, "local_code", None):
-            echo(f"            runs local code: {local}")
     for label, policy in assembly.policies.items():
-        echo(f"  policy    {label}: {policy.signature}")
+        # Without its resolver a policy can't say which it is.
+        signature = policy.signature if assembly.resolving else "known when it runs"
+        echo(f"  policy    {label}: {signature}")
     for scorer in assembly.scorers.values():
         echo(f"  scorer    {scorer.signature}")
     for panel in assembly.judges:
         echo(f"  judge     {panel.name}: {panel.signature}")
-        for voter in panel.voters:
-            if local := getattr(voter.adapter, "local_code", None):
-                echo(f"            runs local code: {local}")
     if assembly.load:
         _show_load(assembly, within_s)
     for assertion in file.scenario.assertions:
         echo(f"  assert    {assertion.title}")
-    for name in plugins_of_ones_own(file.scenario.model_dump()):
-        echo(f"  plug-in   runs local code: {name}")
+    for number, (at, _) in enumerate(assembly.unread):
+        later = "; the data is not read" if at == "data.format" else ""
+        echo(f"  {'' if number else 'unread':9} {at}: is code{later}")
+    if assembly.unread:
+        echo("            checked when it runs, and by `replay run --dry-run`")
+    _show_what_it_does(assembly)
+
+
+def _show_what_it_does(assembly: Assembly) -> None:
+    from replay.scenario.what_it_does import what_it_does
+
+    file = assembly.file
+    does = what_it_does(file.scenario, file.folder, adapters=assembly.adapters, unread=assembly.unread)
+    for label, text in does.lines():
+        echo(f"  {label:9} {text}")
 
 
 class _Data:
@@ -133,7 +149,6 @@ def _recorded_s(assembly: Assembly) -> float | None:
 
 def _show_load(assembly: Assembly, within_s: float | None) -> None:
     """How it would be put under load, and whose leave that takes."""
-    from replay.play.load.host_consent import canonical
     from replay.report.pages.numbers import duration
     from replay.runs.stress.levels import hosts_under_load
 
@@ -147,7 +162,5 @@ def _show_load(assembly: Assembly, within_s: float | None) -> None:
     echo(f"  load      {load.profile}: {how}, {load.workers} process{'es' * (load.workers > 1)}")
     for objective in assembly.objectives:
         echo(f"            objective: {objective}")
-    confirmed = {canonical(host) for host in load.yes_i_may_load}
     for host in hosts_under_load(assembly):
-        if canonical(host) not in confirmed:
-            echo(f"            to be confirmed: --yes-i-may-load {host}")
+        echo(f"            to be confirmed: --yes-i-may-load {host}")

@@ -96,9 +96,10 @@ class Adapter(Protocol):
     """
     A way to reach one kind of system.
 
-    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``. One that runs
-    code on this machine names it in an attribute ``local_code``, which `replay validate` shows. So it does
-    ``unsent_system_prompts``: why recorded system prompts don't reach the system and how to send them, or
+    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``. `replay validate`
+    shows three more, where they are there: ``local_code`` names what it runs on this machine; ``hosts`` are
+    the URLs that it talks to, as texts, where its settings and their defaults don't show them all;
+    ``unsent_system_prompts`` is why recorded system prompts don't reach the system and how to send them, or
     None where they do.
     """
 

@@ -1,7 +1,8 @@
 """
 Builds what a scenario names: readers, systems, policies, scorers, the coreference service.
 
-Everything is built before anything is asked, so that every fault of a scenario is known at once.
+Everything is built before anything is asked, so that every fault of a scenario is known at once. Where code
+that a scenario names may not run, the rest is built and checked.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from replay.core.adapter import Adapter
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
-from replay.core.errors import DatasetError, Fault, ScenarioError
-from replay.core.settings.in_memory import PLACE, is_in_memory
+from replay.core.errors import CodeNotRunError, DatasetError, Fault, ScenarioError
 from replay.coreference import drift_strict
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
@@ -25,10 +26,12 @@ from replay.play.load.section import LoadSection
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
+from replay.scenario.combinations import check_history, check_in_memory, check_judge_names
 from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile, located
-from replay.scenario.sections import DriftSection
+from replay.scenario.sections import DriftSection, Scenario
+from replay.scenario.what_it_does import Unread
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import Scorer
 
@@ -46,14 +49,25 @@ class Assembly:
     given: Sequence[Conversation] | None
     """The conversations, where they come from memory and no file."""
     systems: tuple[System, ...]
-    service: CoreferenceService
+    resolving: CoreferenceService | None
+    """None where the resolver is among the ``unread``."""
     policies: Mapping[str, Policy]
     """By label, in the scenario's order."""
     scorers: Mapping[str, Scorer[Any]]
     """By label, in the scenario's order."""
     judges: tuple[Panel, ...] = ()
+    adapters: Mapping[str, Adapter]
+    """All that are asked, by the key path of their settings, or that of the policy or resolver that asks."""
+    unread: tuple[Unread, ...] = ()
+    """The parts that are missing since they are code; none in what is played."""
     data_faults: tuple[Fault, ...] = ()
     """Why the data can't be read, where it was read before and need not be again."""
+
+    @property
+    def service(self) -> CoreferenceService:
+        """What reads questions, of an assembly that lacks nothing."""
+        assert self.resolving is not None
+        return self.resolving
 
     @property
     def load(self) -> LoadSection | None:
@@ -112,7 +126,18 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
 
     Raises:
         ScenarioError: something can't be built, or two parts don't go together; all faults at once.
+        CodeNotRunError: something is code, which may not run here (``core.settings.code_gate``).
     """
+    assembly, faults = look_at(file, data_is_read=data_is_read)
+    if faults:
+        raise ScenarioError(file.source, faults)
+    for _, target in assembly.unread:
+        raise CodeNotRunError(target)
+    return assembly
+
+
+def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly, list[Fault]]:
+    """What of *file* can be built without code that may not run here; and all faults, in file order."""
     scenario = file.scenario
     builder = PartBuilder(file.folder)
     builder.read_prices(scenario.prices)
@@ -123,7 +148,7 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
     policies = builder.policies(scenario.policies, detector=detector_of(builder, service, scenario.drift))
     scorers = builder.scorers(scenario.scorers)
     judges = build_panels(builder, scenario.judges)
-    _check_judge_names(builder, judges, scorers)
+    check_judge_names(builder, judges, scorers)
     builder.faults += assertion_faults(
         scenario.assertions,
         systems=[s.name for s in scenario.systems],
@@ -137,29 +162,40 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
     data_faults = tuple(builder.faults[before_data:]) if data_is_read else ()
     if data_faults:
         del builder.faults[before_data:]
-    _check_in_memory(builder, file)
-    _check_history(builder, file, systems, policies)
+    check_in_memory(builder, file)
+    check_history(builder, file, systems, policies)
     if scenario.load and all(scorers.values()):
         try:
             parse_objectives(scenario.load.slo, scorers=_all(scorers))
         except ValueError as error:
             builder.fault("load.slo", str(error))
-    for at in builder.unread:
-        builder.fault(at, "is code, which is not run to look at something")
-    if builder.faults or service is None:
-        raise ScenarioError(file.source, located(builder.faults, file.lines))
-    return Assembly(
+    assembly = Assembly(
         file=file,
         reader=reader,
         paths=paths,
         given=given,
         systems=tuple(system for system in systems if system),
-        service=service,
+        resolving=service,
         policies=_all(policies),
         scorers=_all(scorers),
         judges=tuple(panel for panel in judges if panel),
+        adapters={**builder.adapters, **dict(_asked_in_plugins(scenario, service, policies))},
+        unread=tuple(builder.unread),
         data_faults=data_faults,
     )
+    return assembly, located(builder.faults, file.lines)
+
+
+def _asked_in_plugins(
+    scenario: Scenario, service: CoreferenceService | None, policies: Mapping[str, Policy | None]
+) -> Iterator[tuple[str, Adapter]]:
+    """What the resolver and the policies' rewriters ask, by the key path of their entry."""
+    if service is not None and service.asked is not None:
+        yield "drift.resolver", service.asked.model.adapter
+    for index, choice in enumerate(scenario.policies):
+        adapter = getattr(getattr(policies.get(choice.label), "rewriter", None), "adapter", None)
+        if adapter is not None:
+            yield f"policies[{index}]", adapter
 
 
 def _all(parts: Mapping[str, T | None]) -> dict[str, T]:
@@ -199,73 +235,3 @@ def detector_of(
         match=drift.match,
         skip_entity=drift.skip_entity,
     )
-
-
-def _check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
-    """An object of this process can't be found by another."""
-    drift, load = file.scenario.drift, file.scenario.load
-    if is_in_memory(drift.resolver) and drift.nlp_workers:
-        builder.fault("drift.nlp_workers", "a resolver from memory works in this process alone; give 0")
-    if f"{PLACE}:" in file.text and load and load.workers > 1:
-        builder.fault("load.workers", "what comes from memory is known to this process alone; give 1")
-
-
-def _check_judge_names(
-    builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
-) -> None:
-    """Results are kept by name, those of scorers and judges side by side."""
-    taken = dict.fromkeys(scorers, "a scorer")
-    for index, panel in enumerate(judges):
-        for column in panel.columns if panel else ():
-            if column in taken:
-                message = f'"{column}" is what {taken[column]} is called as well; give the judge a name'
-                builder.fault(f"judges[{index}]", message)
-            taken[column] = "another judge"
-
-
-def _check_history(
-    builder: PartBuilder,
-    file: ScenarioFile,
-    systems: list[System | None],
-    policies: Mapping[str, Policy | None],
-) -> None:
-    """A history that the system keeps can't be chosen by anyone else, nor shown what it never answered."""
-    keepers = [s.name for s in systems if s and s.adapter.history == "server"]
-    if file.scenario.data.ask == "last":
-        _check_recorded_history(builder, file, keepers, policies)
-    for name in keepers:
-        for index, choice in enumerate(file.scenario.policies):
-            policy = policies.get(choice.label)
-            if policy and policy.history == "gold":
-                builder.fault(
-                    f"policies[{index}]",
-                    f'"{choice.label}" shows the system gold answers as its history, but "{name}" keeps its '
-                    'own history; leave the policy out or use "augment", which puts the gold information '
-                    "into the question",
-                )
-        if file.scenario.play.on_failure == "gold":
-            builder.fault(
-                "play.on_failure",
-                f'"gold" puts the gold answer in a failed one\'s place, but "{name}" keeps its own history; '
-                'use "stop"',
-            )
-
-
-def _check_recorded_history(
-    builder: PartBuilder, file: ScenarioFile, keepers: list[str], policies: Mapping[str, Policy | None]
-) -> None:
-    """Where only the last turn is asked, there is no history but the recorded one."""
-    for name in keepers:
-        builder.fault(
-            "data.ask",
-            f'"last" asks after the recorded history, but "{name}" keeps its own, which can\'t be given to '
-            "it; ask all turns, or reach it by an adapter that sends the history along",
-        )
-    for index, choice in enumerate(file.scenario.policies):
-        policy = policies.get(choice.label)
-        if policy and policy.history == "own":
-            builder.fault(
-                f"policies[{index}]",
-                f'"{choice.label}" shows the system its own answers, and with data.ask: last it has given '
-                'none; use "gold", which shows the recorded ones',
-            )

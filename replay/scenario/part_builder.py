@@ -28,6 +28,7 @@ from replay.datasets.reader import Reader
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
+from replay.scenario.what_it_does import Unread
 from replay.scorers.judges.judge import Judge
 from replay.scorers.observing import try_out
 from replay.scorers.scorer import CheckedScorer, Scorer
@@ -44,8 +45,10 @@ class PartBuilder:
         self.prices = prices
         """For the systems and judges that say nothing of theirs."""
         self.faults: list[Fault] = []
-        self.unread: list[str] = []
-        """Key paths of the parts that are not built, since their code may not run here (``code_gate``)."""
+        self.unread: list[Unread] = []
+        """The parts that are not built, since their code may not run here (``code_gate``)."""
+        self.adapters: dict[str, Adapter] = {}
+        """Those of systems and judges, by the key path of their settings."""
 
     def fault(self, path: str, message: str) -> None:
         self.faults.append(Fault(path=path, message=message))
@@ -54,8 +57,8 @@ class PartBuilder:
         """The plug-in called *name*, not yet built."""
         try:
             return load(kind, name, self.folder)
-        except CodeNotRunError:
-            self.unread.append(at)
+        except CodeNotRunError as error:
+            self.unread.append(Unread(at, error.target))
         except PluginError as error:
             self.fault(at, str(error))
         return None
@@ -77,8 +80,8 @@ class PartBuilder:
         except ScenarioError as error:
             self.faults += error.faults
             return None
-        except CodeNotRunError:
-            self.unread.append(name_at)
+        except CodeNotRunError as error:
+            self.unread.append(Unread(name_at, error.target))
             return None
         except PluginError as error:
             self.fault(name_at, f'"{name}": {error}')
@@ -177,7 +180,10 @@ class PartBuilder:
     def adapter(self, name: str, settings: Mapping[str, Any], at: str) -> Adapter | None:
         """The adapter of the entry *at*."""
         places = {"name_at": f"{at}.adapter", "settings_at": f"{at}.settings"}
-        return self.plugin("adapters", name, settings, Adapter, **places)  # type: ignore[type-abstract]
+        made = self.plugin("adapters", name, settings, Adapter, **places)  # type: ignore[type-abstract]
+        if made is not None:
+            self.adapters[places["settings_at"]] = made
+        return made
 
     def service(self, drift: DriftSection) -> CoreferenceService | None:
         choice = ResolverChoice(
@@ -193,8 +199,8 @@ class PartBuilder:
             return CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
         except ScenarioError as error:
             self.faults += error.faults
-        except CodeNotRunError:
-            self.unread.append("drift.resolver")
+        except CodeNotRunError as error:
+            self.unread.append(Unread("drift.resolver", error.target))
         except ReplayError as error:
             self.fault("drift.resolver", str(error))
         return None

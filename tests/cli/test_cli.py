@@ -158,7 +158,7 @@ def test_validate_names_code_that_will_run_on_this_machine(folder):
         "systems: [{name: mine, adapter: python, settings: {target: 'mine.py:answer'}}]\n"
     )
     done = replay_cli("validate", "local.yaml", cwd=folder)
-    assert "runs local code: mine.py:answer" in done.stdout
+    assert "  runs      mine.py:answer (system mine)\n" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ drift: {nlp_workers: 0}
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "rewriter:llm(python@" in replay("validate", "scenario.yaml")
+    assert "model.py:answer (policy rewrite" in replay("validate", "scenario.yaml")
     shown = replay("run", "scenario.yaml")
     assert "1 question was asked as recorded: the rewriting failed" in " ".join(shown.split())
     turns = [json.loads(line) for line in replay("export", "--format", "jsonl").splitlines()]

@@ -1,4 +1,4 @@
-"""Scores are shown without their scorers' code: the same numbers where they can be had, and said where not."""
+"""Scores shown without their scorers' code: the same numbers where they can be had, and said where not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sqlite3
 import pytest
 
 from replay.core.errors import InputError, RunError
-from replay.core.record import TurnRecord
 from replay.core.settings.plugins import load_object
 from replay.runs.launch import run_async
 from replay.runs.run import Run

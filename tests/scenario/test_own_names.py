@@ -13,7 +13,6 @@ from replay.core.settings.choice import Choice
 from replay.runs.run import Run, score
 from replay.runs.scoring import chosen_scorers
 from replay.scenario.assembly import assemble
-from replay.scenario.local_code import plugins_of_ones_own
 from replay.scenario.reading import parse_scenario, read_choices
 from replay.store.store import RunStore
 from tests.cli.command import replay_cli
@@ -96,12 +95,8 @@ def test_the_table_and_the_run_call_them_so(folder, run):
 
 def test_validate_says_what_code_of_ones_own_is_run(folder):
     said = replay_cli("validate", "s.yaml", cwd=folder).stdout
-    assert "runs local code: mine.py:Length\n" in said
-    assert "runs local code: mine.py:gold\n" in said
-
-
-def test_the_scenario_as_written_says_so_too():
-    assert plugins_of_ones_own(SCENARIO) == ["mine.py:gold", "mine.py:Length"]
+    assert "mine.py:Length (scorer length, scorer default-length)\n" in said
+    assert "mine.py:gold (policy sure_gold)\n" in said
 
 
 def test_scored_again_they_keep_their_names(run):

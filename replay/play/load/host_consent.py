@@ -2,9 +2,10 @@
 Which hosts a load run would reach that are neither this machine nor in a private network.
 
 Load on somebody else's machine is an attack, if only by a slip of the pen. So such a host has to be
-confirmed by name. In doubt it is: what is read here one way and by an HTTP client another way must not
-pass. Only settings are looked at, so an adapter that runs code of its own, or an endpoint that sends
-one on to elsewhere, is beyond what can be seen here; a name is looked up once, when the run starts.
+confirmed by name, by whoever starts the run. In doubt it is: what is read here one way and by an HTTP
+client another way must not pass. Only settings are looked at, so an adapter that runs code of its own, or an
+endpoint that sends one on to elsewhere, is beyond what can be seen here; a name is looked up once, when the
+run starts.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def hosts_to_confirm(
     settings: Iterable[Mapping[str, Any]], *, resolve: Callable[[str], Iterable[str]] = addresses_of
 ) -> list[str]:
     """
-    The hosts in the systems' *settings* that are to be confirmed, each once, as they are to be named.
+    The hosts in *settings* that are to be confirmed, each once, as they are to be named.
 
     A host is found in every text that is or holds a URL, and in those that are called url, host or
     the like. It needs no confirmation if it is an address of this machine or of a private or
@@ -78,6 +79,17 @@ def hosts_to_confirm(
                 elif not _is_own(host, resolve):
                     to_confirm[host] = None
     return list(to_confirm)
+
+
+def addresses_in(settings: Any) -> Iterator[str]:
+    """
+    The hosts in *settings*, with their ports where they are given, as they are written there.
+
+    They are found where a text is a URL or is called url, host or the like, and not within other texts.
+    """
+    for text, key in _texts(settings):
+        for authority in _addresses(text.strip(), is_address=bool(_ADDRESS_KEY.fullmatch(key))):
+            yield authority.rpartition("@")[2]
 
 
 def check_confirmed(hosts: Iterable[str], confirmed: Iterable[str]) -> None:
@@ -97,8 +109,8 @@ def check_confirmed(hosts: Iterable[str], confirmed: Iterable[str]) -> None:
     subject = "that is" if len(named) == 1 else "these are"
     raise InputError(
         f"this run would put load on {' and '.join(named)}, and {subject} neither this machine nor surely "
-        f"in a private network; if you may do that, say {flags}, or write "
-        f"yes_i_may_load: [{listed}] under load: in the scenario"
+        f"in a private network; if you may do that, say `replay stress SCENARIO {flags}`, or in a program "
+        f"replay.run(..., may_load=[{listed}])"
     )
 
 
@@ -132,16 +144,20 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 def _authorities(text: str, *, is_address: bool) -> Iterator[str]:
     """What stands where *text* has, or could have, a host, with user and port if they are there."""
     stripped = text.strip()
-    urls = list(_URL.finditer(stripped))
-    is_url = bool(urls) and urls[0].start() == 0
-    whole = _WHOLE.match(stripped) if is_address or is_url else None
+    yield from _addresses(stripped, is_address=is_address)
+    for url in _URL.finditer(stripped):
+        if url.start() > 0:
+            yield url["authority"]
+
+
+def _addresses(text: str, *, is_address: bool) -> Iterator[str]:
+    """The same, of a *text* that is one as a whole."""
+    whole = _WHOLE.match(text) if is_address or _URL.match(text) else None
     if whole:
         if (whole["scheme"] or "").lower() not in _NO_NETWORK:
             yield whole["authority"]
-    elif is_address and stripped and not stripped.startswith("/"):
-        yield stripped if "{" in stripped else re.split(r"[/?#]", stripped, maxsplit=1)[0]
-    for url in urls[1:] if is_url else urls:
-        yield url["authority"]
+    elif is_address and text and not text.startswith("/"):
+        yield text if "{" in text else re.split(r"[/?#]", text, maxsplit=1)[0]
 
 
 def _host(authority: str) -> str | None:

@@ -27,6 +27,8 @@ from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.local.python import PythonAdapter
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 RELEASED = threading.Event()
 """Set at the end of each test, so that no thread hangs on."""
 

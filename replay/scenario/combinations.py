@@ -1,0 +1,82 @@
+"""What is wrong with parts of a scenario that are fine by themselves and don't go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from replay.core.settings.in_memory import PLACE, is_in_memory
+from replay.play.player import System
+from replay.policies.policy import Policy
+from replay.scenario.part_builder import PartBuilder
+from replay.scenario.reading import ScenarioFile
+from replay.scorers.judges.panel import Panel
+
+
+def check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
+    """An object of this process can't be found by another."""
+    drift, load = file.scenario.drift, file.scenario.load
+    if is_in_memory(drift.resolver) and drift.nlp_workers:
+        builder.fault("drift.nlp_workers", "a resolver from memory works in this process alone; give 0")
+    if f"{PLACE}:" in file.text and load and load.workers > 1:
+        builder.fault("load.workers", "what comes from memory is known to this process alone; give 1")
+
+
+def check_judge_names(
+    builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
+) -> None:
+    """Results are kept by name, those of scorers and judges side by side."""
+    taken = dict.fromkeys(scorers, "a scorer")
+    for index, panel in enumerate(judges):
+        for column in panel.columns if panel else ():
+            if column in taken:
+                message = f'"{column}" is what {taken[column]} is called as well; give the judge a name'
+                builder.fault(f"judges[{index}]", message)
+            taken[column] = "another judge"
+
+
+def check_history(
+    builder: PartBuilder,
+    file: ScenarioFile,
+    systems: list[System | None],
+    policies: Mapping[str, Policy | None],
+) -> None:
+    """A history that the system keeps can't be chosen by anyone else, nor shown what it never answered."""
+    keepers = [s.name for s in systems if s and s.adapter.history == "server"]
+    if file.scenario.data.ask == "last":
+        _check_recorded_history(builder, file, keepers, policies)
+    for name in keepers:
+        for index, choice in enumerate(file.scenario.policies):
+            policy = policies.get(choice.label)
+            if policy and policy.history == "gold":
+                builder.fault(
+                    f"policies[{index}]",
+                    f'"{choice.label}" shows the system gold answers as its history, but "{name}" keeps its '
+                    'own history; leave the policy out or use "augment", which puts the gold information '
+                    "into the question",
+                )
+        if file.scenario.play.on_failure == "gold":
+            builder.fault(
+                "play.on_failure",
+                f'"gold" puts the gold answer in a failed one\'s place, but "{name}" keeps its own history; '
+                'use "stop"',
+            )
+
+
+def _check_recorded_history(
+    builder: PartBuilder, file: ScenarioFile, keepers: list[str], policies: Mapping[str, Policy | None]
+) -> None:
+    """Where only the last turn is asked, there is no history but the recorded one."""
+    for name in keepers:
+        builder.fault(
+            "data.ask",
+            f'"last" asks after the recorded history, but "{name}" keeps its own, which can\'t be given to '
+            "it; ask all turns, or reach it by an adapter that sends the history along",
+        )
+    for index, choice in enumerate(file.scenario.policies):
+        policy = policies.get(choice.label)
+        if policy and policy.history == "own":
+            builder.fault(
+                f"policies[{index}]",
+                f'"{choice.label}" shows the system its own answers, and with data.ask: last it has given '
+                'none; use "gold", which shows the recorded ones',
+            )

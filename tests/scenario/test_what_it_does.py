@@ -1,0 +1,197 @@
+"""What `replay validate` says that a scenario runs, talks to and sends, without running any of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from replay.core.settings.plugins import available
+from replay.scenario.assembly import look_at
+from replay.scenario.reading import parse_scenario
+from replay.scenario.what_it_does import WhatItDoes, what_it_does
+from tests.cli.command import replay_process
+
+PLUGINS = {
+    "readers": "native",
+    "adapters": "scripted",
+    "policies": "pred",
+    "scorers": "em",
+    "judges": "correctness",
+    "resolvers": "embedded",
+}
+SCENARIO = {
+    "name": "try",
+    "data": {"path": "talks.jsonl"},
+    "systems": [{"name": "s", "adapter": "scripted"}],
+    "policies": ["pred"],
+    "scorers": ["em"],
+    "drift": {"nlp_workers": 0},
+}
+
+
+def done_by(folder: Path, **sections: Any) -> WhatItDoes:
+    (folder / "talks.jsonl").write_text(json.dumps({"id": "a", "turns": [{"question": "Who?"}]}) + "\n")
+    text = yaml.safe_dump({**SCENARIO, **sections}, sort_keys=False)
+    assembly, _ = look_at(parse_scenario(text, source="s.yaml", folder=folder))
+    scenario = assembly.file.scenario
+    return what_it_does(scenario, folder, adapters=assembly.adapters, unread=assembly.unread)
+
+
+def system(adapter: str, **settings: Any) -> dict[str, Any]:
+    return {"name": "s", "adapter": adapter, "settings": settings}
+
+
+def test_parts_of_ones_own_are_listed_with_what_they_are(tmp_path):
+    homes = {kind: available(kind)[name].value for kind, name in PLUGINS.items()}
+    own = {kind: f"mine.py:{home.partition(':')[2]}" for kind, home in homes.items()}
+    judge = {"name": "j", "adapter": "scripted", "settings": {"answers": "gold"}}
+    does = done_by(
+        tmp_path,
+        data={"path": "talks.jsonl", "format": own["readers"]},
+        systems=[
+            {"name": "function", "adapter": "python", "settings": {"target": "bot.py:answer"}},
+            {"name": "program", "adapter": "command", "settings": {"command": ["python", "-c", "print()"]}},
+            {"name": "own", "adapter": own["adapters"], "settings": {"answers": "gold"}},
+        ],
+        policies=[own["policies"], {"rewrite": {"rewriter": {"put.py:Rewriter": {"words": 3}}}}],
+        scorers=[own["scorers"], {"length": "mine.py:Length"}],
+        judges=[{own["judges"]: judge}],
+        drift={"resolver": own["resolvers"], "nlp_workers": 0},
+    )
+    assert does.runs == {
+        own["readers"]: ("reader",),
+        "bot.py:answer": ("system function",),
+        "python -c 'print()'": ("system program",),
+        own["adapters"]: ("system own",),
+        own["policies"]: (f"policy {own['policies']}",),
+        "put.py:Rewriter": ("policy rewrite",),
+        own["scorers"]: (f"scorer {own['scorers']}",),
+        "mine.py:Length": ("scorer length",),
+        own["judges"]: ("judge j",),
+        own["resolvers"]: ("resolver",),
+    }
+    assert list(does.lines())[-1] == ("sends", "the whole environment to what it runs")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"policies": [{"rewrite": {"rewriter": {"llm": {"adapter": "command", "settings": "SETTINGS"}}}}]},
+        {"drift": {"resolver": "llm", "settings": {"adapter": "command", "settings": "SETTINGS"}}},
+        {"judges": [{"correctness": {"adapter": "command", "settings": "SETTINGS"}}]},
+        {"judges": [{"correctness": {"voters": [{"adapter": "command", "settings": "SETTINGS"}]}}]},
+    ],
+)
+def test_a_program_that_a_rewriter_resolver_or_judge_starts_is_listed(tmp_path, part):
+    text = json.dumps(part).replace('"SETTINGS"', json.dumps({"command": ["python", "-c", "1"]}))
+    assert "python -c 1" in done_by(tmp_path, **json.loads(text)).runs
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        {"name": "http://localhost:8000/v1", "adapter": "scripted"},
+        {"name": "llama:8b", "adapter": "scripted"},
+        {"name": "s", "adapter": "openai", "settings": {"base_url": "http://127.0.0.1:9", "model": "a.py:b"}},
+    ],
+)
+def test_what_only_has_a_colon_in_it_is_no_code(tmp_path, one):
+    assert done_by(tmp_path, systems=[one]).runs == {}
+
+
+ANTHROPIC = {"adapter": "anthropic", "settings": {"model": "m"}}
+
+
+def test_hosts_are_listed_with_whoever_talks_to_them(tmp_path):
+    does = done_by(
+        tmp_path,
+        systems=[
+            {**system("openai", base_url="http://127.0.0.1:8000/v1", model="m"), "name": "vllm"},
+            {**system("rasa"), "name": "rasa"},
+            {
+                **system("http", url="https://u.example/{{ question }}?see=http://no.example", answer="a"),
+                "name": "http",
+            },
+            {**system("websocket", url="wss://[::1]:9/", send="{{question}}", answer="a"), "name": "ws"},
+            {**system("scripted"), "name": "none"},
+        ],
+        judges=[{"tone": "correctness", "settings": ANTHROPIC}],
+        policies=["pred", {"rewrite": {"rewriter": {"llm": ANTHROPIC}}}],
+        drift={"resolver": "llm", "settings": {**ANTHROPIC, "parameters": {"note": "https://x.example"}}},
+    )
+    assert does.talks_to == {
+        "127.0.0.1:8000": ("system vllm",),
+        "localhost:5005": ("system rasa",),
+        "u.example": ("system http",),
+        "[::1]:9": ("system ws",),
+        "x.example": ("resolver",),
+        "api.anthropic.com": ("resolver", "policy rewrite", "judge tone"),
+    }
+
+
+def test_an_adapter_says_itself_whom_it_talks_to_where_its_settings_dont(tmp_path, code_runs):
+    (tmp_path / "own.py").write_text(
+        "from replay_adapters.local.extractive import ExtractiveAdapter\n"
+        "class Own(ExtractiveAdapter):\n    hosts = ('https://eu.example/v1', 'https://us.example')\n"
+    )
+    assert list(done_by(tmp_path, systems=[system("own.py:Own")]).talks_to) == ["eu.example", "us.example"]
+
+
+def test_variables_are_listed_with_the_setting_and_the_host_that_gets_them(tmp_path):
+    """Each where it goes: those of a token's own address not to the system, nor the system's to it."""
+    does = done_by(
+        tmp_path,
+        systems=[
+            system(
+                "http",
+                url="https://chat.example/ask",
+                answer="a",
+                headers_env={"X-Key": "CHAT_KEY", "X-More": "Bearer ${AWS_SECRET_ACCESS_KEY}/${SESSION}"},
+                poll={"url": "https://jobs.example/{{submitted.id}}", "until": "done"},
+                oauth2={
+                    "token_url": "https://login.example/token",
+                    "client_id_env": "CLIENT",
+                    "client_secret_env": "CLIENT_SECRET_FILE",
+                },
+            )
+        ],
+        judges=[{"correctness": {"adapter": "anthropic", "settings": {"model": "m", "api_key_env": "KEY"}}}],
+        scorers=["em", {"own.py:Scorer": {"token_env": "SCORER"}}],
+    )
+    assert [one.text for one in does.sends] == [
+        "CHAT_KEY to chat.example, jobs.example (systems[0].settings.headers_env.X-Key)",
+        "AWS_SECRET_ACCESS_KEY to chat.example, jobs.example (systems[0].settings.headers_env.X-More)",
+        "SESSION to chat.example, jobs.example (systems[0].settings.headers_env.X-More)",
+        "CLIENT to login.example (systems[0].settings.oauth2.client_id_env)",
+        "the file that CLIENT_SECRET_FILE names to login.example "
+        "(systems[0].settings.oauth2.client_secret_env)",
+        "SCORER to scorer own.py:Scorer (scorers[1].own.py:Scorer.token_env)",
+        "KEY to api.anthropic.com (judges[0].correctness.settings.api_key_env)",
+    ]
+
+
+def test_each_line_says_so_where_there_is_nothing(tmp_path):
+    assert list(done_by(tmp_path).lines()) == [
+        ("runs", "no code but installed plug-ins"),
+        ("talks to", "nobody"),
+        ("sends", "nothing from the environment"),
+    ]
+
+
+def test_validate_shows_it_all_whether_the_variables_are_set_or_not(tmp_path):
+    """Whoever looks at a stranger's scenario wants to know before exporting a key for it."""
+    done_by(tmp_path)
+    given = system("openai", base_url="https://api.example/v1", model="m", api_key_env="NOT_SET_HERE")
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({**SCENARIO, "systems": [given]}))
+    block = (
+        "  runs      no code but installed plug-ins\n"
+        "  talks to  api.example (system s)\n"
+        "  sends     NOT_SET_HERE to api.example (systems[0].settings.api_key_env)\n"
+    )
+    done = replay_process("validate", "s.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, f"{block}            (as far as faulty parts can be read)\n")
+    assert "NOT_SET_HERE is not set" in done.stderr
