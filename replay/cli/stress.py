@@ -130,7 +130,6 @@ def stress(
         "max_open": max_open,
         "workers": workers,
         "slo": _objectives(slo) if slo else None,
-        "yes_i_may_load": yes_i_may_load,
     }
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if sweep := _sweep(levels, search):
@@ -147,7 +146,7 @@ def stress(
         changes["duration_s"] = DURATION_S
     file = with_section(file, "load", changes)
     play_and_report(
-        lambda progress: run_async(file, runs=runs, observer=progress),
+        lambda progress: run_async(file, runs=runs, observer=progress, may_load=yes_i_may_load or ()),
         runs,
         as_json=as_json,
         junit=junit,

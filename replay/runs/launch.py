@@ -5,7 +5,7 @@ Starts runs and goes on with interrupted ones: from a scenario to a scored run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,13 +62,18 @@ def load_scenario(scenario: AnyScenario) -> ScenarioFile:
 
 
 async def run_async(
-    scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None
+    scenario: AnyScenario,
+    *,
+    runs: str | Path = "runs",
+    observer: Observer | None = None,
+    may_load: Iterable[str] = (),
 ) -> Run:
     """
     Play *scenario* into a new folder below *runs*, score it, and return the run.
 
     Once, whatever its ``repeats`` says; ``repeat_async`` plays it that often.
     Cancelling keeps what was answered; ``resume_async`` goes on from there.
+    *may_load* are the hosts beyond this machine and private networks that may be put under load.
 
     Raises:
         InputError: the scenario or its data has faults.
@@ -78,15 +83,15 @@ async def run_async(
     """
     try:
         with code_may_run():
-            return await _run(load_scenario(scenario), Path(runs), observer)
+            return await _run(load_scenario(scenario), Path(runs), observer, may_load)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 
 
-async def _run(file: ScenarioFile, runs: Path, observer: Observer | None) -> Run:
+async def _run(file: ScenarioFile, runs: Path, observer: Observer | None, may_load: Iterable[str]) -> Run:
     assembly = assemble(file)
     if assembly.load:
-        await asyncio.to_thread(check_hosts, assembly)
+        await asyncio.to_thread(check_hosts, assembly, may_load)
     store = new_store(assembly, runs)
     try:
         with run_logged(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
@@ -107,6 +112,7 @@ async def repeat_async(
     *,
     runs: str | Path = "runs",
     observer: Observer | None = None,
+    may_load: Iterable[str] = (),
 ) -> list[Run]:
     """
     Play *scenario* several times, one run after another, each a run of its own in its own folder.
@@ -119,7 +125,8 @@ async def repeat_async(
     """
     file = load_scenario(scenario)
     count = file.scenario.repeats if times is None else times
-    return [await run_async(file, runs=runs, observer=observer) for _ in range(count)]
+    hosts = tuple(may_load)
+    return [await run_async(file, runs=runs, observer=observer, may_load=hosts) for _ in range(count)]
 
 
 async def resume_async(
@@ -186,9 +193,15 @@ def _notice(observer: object, sentences: Sequence[str]) -> None:
             noticed(sentence)
 
 
-def run(scenario: AnyScenario, *, runs: str | Path = "runs", observer: Observer | None = None) -> Run:
+def run(
+    scenario: AnyScenario,
+    *,
+    runs: str | Path = "runs",
+    observer: Observer | None = None,
+    may_load: Iterable[str] = (),
+) -> Run:
     """``run_async`` for a program without an event loop."""
-    return _on_a_loop("run", lambda: run_async(scenario, runs=runs, observer=observer))
+    return _on_a_loop("run", lambda: run_async(scenario, runs=runs, observer=observer, may_load=may_load))
 
 
 def repeat(
@@ -197,9 +210,12 @@ def repeat(
     *,
     runs: str | Path = "runs",
     observer: Observer | None = None,
+    may_load: Iterable[str] = (),
 ) -> list[Run]:
     """``repeat_async`` for a program without an event loop."""
-    return _on_a_loop("repeat", lambda: repeat_async(scenario, times, runs=runs, observer=observer))
+    return _on_a_loop(
+        "repeat", lambda: repeat_async(scenario, times, runs=runs, observer=observer, may_load=may_load)
+    )
 
 
 def resume(

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from replay.core.errors import InputError
 from replay.play.load.think import think_rng
 from replay.runs.run import Run
 from tests.runs.stress.scenes import level_events
@@ -254,14 +253,3 @@ async def test_later_turns_are_counted_only(tmp_path):
     summary = run.load_summary(resamples=0)
     assert summary is not None
     assert (summary.levels[0].total.turns, summary.levels[0].total.tallied) == (5, 3)
-
-
-@key("load.yes_i_may_load")
-async def test_load_goes_beyond_this_machine_only_where_somebody_says_so(tmp_path):
-    """``127.1`` is this machine to some and no address to others, so that nothing leaves it here."""
-    system = {"adapter": "openai", "settings": {"base_url": "http://127.1:9/v1", "model": "m"}}
-    load = {"concurrency": 1, "conversations": 2}
-    with pytest.raises(InputError, match=r"127\.1"):
-        await under(tmp_path, load, system=system)
-    run = await under(tmp_path, {**load, "yes_i_may_load": ["127.1"]}, system=system)
-    assert len(run.records()) == 2

@@ -4,6 +4,7 @@ The ``load`` section of a scenario: how users arrive, how long it goes on, and w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -86,8 +87,16 @@ class LoadSection(_Section):
     """Processes that ask; 1 is this one."""
     keep_turns: int = Field(default=2_000_000, ge=0)
     """Turns kept one by one, with answers and scores; later ones only as counts and histograms."""
-    yes_i_may_load: tuple[str, ...] = ()
-    """Hosts beyond this machine and private networks whose owner agrees to the load."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _confirms_nothing(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "yes_i_may_load" in value:
+            raise ValueError(
+                "yes_i_may_load is not for a scenario to say, but for whoever starts it: "
+                "replay stress SCENARIO --yes-i-may-load HOST"
+            )
+        return value
 
     @property
     def open(self) -> bool:

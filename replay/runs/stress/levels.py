@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
 from time import perf_counter
@@ -24,6 +24,7 @@ from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.level_verdict import ObjectiveCheck
 from replay.runs.stress.process_players import ProcessLevelPlayer
 from replay.scenario.assembly import Assembly
+from replay.scenario.what_it_does import asked_in, parts_of
 from replay.store.store import RunStore
 from replay.store.stored import StoredTally
 
@@ -49,23 +50,29 @@ class LoadObserver(Protocol):
         ...
 
 
-def check_hosts(assembly: Assembly) -> None:
+def check_hosts(assembly: Assembly, may_load: Iterable[str]) -> None:
     """
-    Make sure that load goes only where the scenario's author may send it.
+    Make sure that load goes only where whoever starts the run may send it, which is to the hosts *may_load*.
 
     Raises:
-        InputError: a host beyond this machine and private networks isn't confirmed.
+        InputError: a host beyond this machine and private networks isn't among them.
     """
-    assert assembly.load is not None
-    check_confirmed(hosts_under_load(assembly), assembly.load.yes_i_may_load)
+    check_confirmed(hosts_under_load(assembly), may_load)
 
 
 def hosts_under_load(assembly: Assembly) -> list[str]:
-    """Hosts that *assembly*'s scenario would reach and that have to be confirmed."""
-    scenario = assembly.file.scenario
-    # A policy may ask a system of its own at every turn, as an LLM rewriter does, and so may the resolver.
-    asked = [*(system.settings for system in scenario.systems), *(p.settings for p in scenario.policies)]
-    return hosts_to_confirm([*asked, scenario.drift.settings])
+    """
+    Hosts that *assembly*'s scenario would reach and that have to be confirmed.
+
+    Those of its systems, and of whatever its policies, resolver and judges ask.
+    """
+    file = assembly.file
+    return hosts_to_confirm(
+        settings
+        for part in parts_of(file.scenario)
+        for asked in asked_in(part, file.folder, assembly.adapters)
+        for settings in (asked.settings, {"url": asked.own_hosts})
+    )
 
 
 async def play_under_load(assembly: Assembly, store: RunStore, observer: object = None) -> None:

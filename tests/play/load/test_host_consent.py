@@ -173,9 +173,9 @@ def test_a_refusal_names_the_hosts_and_both_ways_to_confirm():
         check_confirmed(["example.com", "{{ host }}"], [])
     assert str(caught.value) == (
         'this run would put load on example.com and "{{ host }}", and these are neither this machine nor '
-        "surely in a private network; if you may do that, say --yes-i-may-load example.com "
-        '--yes-i-may-load "{{ host }}", or write yes_i_may_load: ["example.com", "{{ host }}"] under load: '
-        "in the scenario"
+        "surely in a private network; if you may do that, say `replay stress SCENARIO --yes-i-may-load "
+        'example.com --yes-i-may-load "{{ host }}"`, or in a program '
+        'replay.run(..., may_load=["example.com", "{{ host }}"])'
     )
 
 
