@@ -105,6 +105,9 @@ def parts_of(scenario: Scenario) -> Iterator[Part]:
         settings = {"adapter": system.adapter, "settings": system.settings}
         yield Part(f"system {system.name}", at, at, system.adapter, settings)
     yield Part("resolver", "drift.resolver", "drift.settings", drift.resolver, drift.settings)
+    if drift.semantic:
+        semantic = drift.semantic.model_dump()
+        yield Part("semantic similarity", "drift.semantic", "drift.semantic", "semantic", semantic)
     chosen: tuple[tuple[str, str, Sequence[Choice]], ...] = (
         ("policy", "policies", scenario.policies),
         ("scorer", "scorers", scenario.scorers),
@@ -131,7 +134,8 @@ def what_it_does(
     sends: list[Sent] = []
     parts = list(parts_of(scenario))
     for part in parts:
-        for name in (*_code(part.name, "adapter"), *_code(part.settings, "")):
+        own = (*_code(part.name, "adapter"), *_code(part.settings, ""), *_models(part.settings, folder))
+        for name in own:
             runs.setdefault(name, {})[part.label] = None
         for one in asked_in(part, folder, adapters):
             if local := getattr(one.adapter, "local_code", None):
@@ -248,6 +252,14 @@ def _variables(value: Any, at: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, str):
         for name in [value] if re.fullmatch(r"\w+", value) else _VARIABLE.findall(value):
             yield name, at
+
+
+def _models(settings: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    """The folders with language models: their weights may be pickles, and their configuration names code."""
+    for key in ("model", "path"):
+        model = settings.get(key)
+        if isinstance(model, str) and model and (folder / model).is_dir():
+            yield f"model {model}"
 
 
 def _code(value: Any, key: str) -> Iterator[str]:

@@ -174,6 +174,14 @@ def test_variables_are_listed_with_the_setting_and_the_host_that_gets_them(tmp_p
     ]
 
 
+def test_a_folder_with_a_model_counts_as_code(tmp_path):
+    """What loads it may unpickle weights, and import what its configuration names."""
+    (tmp_path / "bert").mkdir()
+    scorers = ["em", {"bertscore": {"model": "bert", "num_layers": 3}}, {"similarity": {"model": "a/name"}}]
+    does = done_by(tmp_path, scorers=scorers, drift={"semantic": {"model": "./bert"}})
+    assert does.runs == {"model ./bert": ("semantic similarity",), "model bert": ("scorer bertscore",)}
+
+
 def test_each_line_says_so_where_there_is_nothing(tmp_path):
     assert list(done_by(tmp_path).lines()) == [
         ("runs", "no code but installed plug-ins"),
