@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import jmespath
@@ -10,6 +10,7 @@ from jmespath.exceptions import JMESPathError
 
 from replay import AdapterReplyError, Passage
 from replay_adapters.passages import passages_of
+from replay_adapters.reading import STUMBLES, stumbled
 
 
 class Received(Protocol):
@@ -59,14 +60,14 @@ class ReplyPath:
             return None
         try:
             return self._compiled.search(value)
-        except JMESPathError as error:
-            raise self.unusable(reply, f"can't be evaluated ({' '.join(str(error).split())})") from error
+        except STUMBLES as error:  # also those of its functions: the ceiling of an infinite number
+            raise self.unusable(reply, f"can't be evaluated ({stumbled(error)})") from error
 
     def search(self, value: Any) -> Any:
         """As ``find``, but None where *value* is of another shape than the path was made for."""
         try:
             return None if self._compiled is None else self._compiled.search(value)
-        except JMESPathError:
+        except STUMBLES:
             return None
 
     def holds(self, reply: Received, value: Any) -> bool:
@@ -127,6 +128,12 @@ def is_true(value: Any) -> bool:
     return value is not None and value is not False and value not in ("", [], {})
 
 
+def listed(value: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """The list under *name*; an empty one where something else stands there, or nothing."""
+    found = value.get(name)
+    return found if isinstance(found, list) else ()
+
+
 def spelt_out(value: Any) -> str | None:
     """*value*, a text or a number, as a text; None for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -136,8 +143,8 @@ def spelt_out(value: Any) -> str | None:
 
 def with_titles(text: Any, buttons: Any) -> str:
     """*text* and the titles of *buttons*, a line each; what isn't as documented is left out."""
-    listed = buttons if isinstance(buttons, list) else ()
-    lines = [text, *(button.get("title") for button in listed if isinstance(button, Mapping))]
+    titles = buttons if isinstance(buttons, list) else ()
+    lines = [text, *(button.get("title") for button in titles if isinstance(button, Mapping))]
     return "\n".join(filter(None, (line.strip() for line in lines if isinstance(line, str))))
 
 

@@ -154,6 +154,9 @@ async def test_a_pause_that_is_asked_for_beyond_the_budget_is_not_waited_for(nam
 
         assert server.requests == 1
     assert (seen.records[0].outcome, seen.pauses_s) == ("rate-limited", [])
+    assert "it asks to be left alone for 3600 s, and is not asked again since retry_budget_s is 60" in (
+        seen.records[0].error
+    )
 
 
 async def test_pauses_grow_from_one_attempt_to_the_next_and_differ_between_conversations():

@@ -188,11 +188,11 @@ async def trying(
                     async with asyncio.timeout(PATIENCE_S if target.may_wait and not patient else TIMEOUT_S):
                         reply = await session.ask(ChatRequest(question="Who?", history=(), depth=1))
                 except AdapterError as error:
-                    _check_message(str(error))
+                    check_error(error)
                 except TimeoutError:
                     assert target.may_wait, "the ask doesn't end"
                 else:
-                    _check(reply)
+                    check_reply(reply)
                     return reply
             return None
 
@@ -218,20 +218,33 @@ async def _serve(request: web.Request, served: _Served) -> web.StreamResponse:
     return web.Response(body=served.body, content_type="application/json")
 
 
-def _check_message(message: str) -> None:
-    assert message.strip()
-    assert len(message) < 2_000, "the error is longer than anybody reads"
+def check_error(error: AdapterError) -> None:
+    """That the error is one for people to read, and that its record can be kept."""
+    assert str(error).strip()
+    assert len(str(error)) < 2_000, "the error is longer than anybody reads"
+    _check_record(outcome=error.outcome, error=str(error))
 
 
-def _check(reply: ChatReply) -> None:
+def check_reply(reply: ChatReply) -> None:
     """That the reply is what its types say, and comes back from the database as it is."""
     assert isinstance(reply.text, str)
     assert reply.text.strip()
+    _check_record(
+        outcome="answered",
+        answer=reply.text,
+        passages=reply.passages,
+        usage=reply.usage,
+        cost_usd=reply.cost_usd,
+    )
+
+
+def _check_record(**came: Any) -> None:
+    """That a record with what *came* comes back from the database as it is."""
+    nothing: dict[str, Any] = {"answer": None, "error": None, "passages": (), "usage": None}
     record = TurnRecord(
         system="s", policy="p", conversation="c", depth=1, turn="t", recorded="q", asked="q", edit="kept",
-        edit_note=None, drift=None, outcome="answered", answer=reply.text, error=None, gold_answers=(),
-        gold_passages=(), passages=reply.passages, usage=reply.usage, cost_usd=reply.cost_usd, attempts=1,
-        timing=None,
+        edit_note=None, drift=None, gold_answers=(), gold_passages=(), attempts=1, timing=None,
+        **{"cost_usd": None} | nothing | came,
     )  # fmt: skip
     connection = connect(Path(":memory:"))
     try:

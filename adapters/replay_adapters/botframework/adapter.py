@@ -34,6 +34,7 @@ from replay import (
 from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
 from replay_adapters.json_reply import ReplyPath, with_titles
+from replay_adapters.reading import reading
 from replay_adapters.rendering import rendered
 from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
 from replay_adapters.websocket.client import WebSocketClient
@@ -190,6 +191,10 @@ class BotFrameworkSession:
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         activity = self._adapter.activity(self._conversation, request)
+        with reading(self._line.place):
+            return await self._ask(activity)
+
+    async def _ask(self, activity: Mapping[str, Any]) -> ChatReply:
         await self._line.start()
         await self._wait_for_greeting()
         if self._over:

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from replay import AdapterError, AdapterReplyError, keep_secret
+from replay import AdapterError, AdapterReplyError
 from replay_adapters.http.client import HttpClient
+from replay_adapters.http.handed_token import handed_token, lifetime_s
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_reply import listed
 from replay_adapters.websocket.client import Closed, Frame, Socket, WebSocketClient
 
+SERVICE = "check that base_url is that of a Direct Line 3.0 service"
 RECONNECTS = 3
 """So often a broken stream is opened again within one ask."""
 
@@ -158,8 +161,7 @@ class DirectLine:
 
     async def _polled(self) -> list[Activity]:
         await self._keep_token()
-        since = f"?watermark={quote(self._watermark, safe='')}" if self._watermark else ""
-        reply = await self._client().request("GET", f"{self._path()}/activities{since}")
+        reply = await self._client().request("GET", f"{self._path()}/activities{self._since()}")
         return self._new(_object(reply), reply.times.done)
 
     async def _streamed(self) -> list[Activity]:
@@ -182,8 +184,7 @@ class DirectLine:
         if socket is not None:
             await socket.close()
         await self._keep_token()
-        since = f"?watermark={quote(self._watermark, safe='')}" if self._watermark else ""
-        reply = await self._client().request("GET", self._path() + since)
+        reply = await self._client().request("GET", self._path() + self._since())
         self._socket = await self._stream.connect(_stream_url(reply, _object(reply)))
 
     def _new(self, activity_set: Mapping[str, Any], at: float) -> list[Activity]:
@@ -192,8 +193,7 @@ class DirectLine:
         if isinstance(watermark, str | int) and str(watermark):
             self._watermark = str(watermark)
         new = []
-        listed = activity_set.get("activities")
-        for value in listed if isinstance(listed, list) else ():
+        for value in listed(activity_set, "activities"):
             if not isinstance(value, Mapping):
                 continue
             activity = Activity(value=value, at=at)
@@ -206,7 +206,10 @@ class DirectLine:
 
     def _path(self) -> str:
         assert self._id is not None
-        return f"{self._base}/conversations/{quote(self._id, safe='')}"
+        return f"{self._base}/conversations/{_quoted(self._id)}"
+
+    def _since(self) -> str:
+        return f"?watermark={_quoted(self._watermark)}" if self._watermark else ""
 
     def _client(self) -> HttpClient:
         return self._own or self._with_secret
@@ -226,12 +229,11 @@ class DirectLine:
 
     async def _take_token(self, reply: HttpReply, value: Mapping[str, Any]) -> None:
         assert self._own_client is not None
-        token, lasts = _text(reply, value, "token"), value.get("expires_in")
-        keep_secret(token)
+        token = handed_token(reply, value, "token", SERVICE)
         old, self._own = self._own, self._own_client(token)
         await self._own.__aenter__()
         self._token_from = self._clock()
-        self._token_s = float(lasts) if isinstance(lasts, int | float) else None
+        self._token_s = lifetime_s(value.get("expires_in"))
         if old is not None:
             await old.__aexit__()
 
@@ -242,10 +244,15 @@ def said_nothing(activities: Sequence[Activity]) -> str:
     attached = [
         str(attachment.get("contentType"))
         for activity in activities
-        for attachment in activity.value.get("attachments") or ()
+        for attachment in listed(activity.value, "attachments")
         if isinstance(attachment, Mapping)
     ]
     return ", ".join(dict.fromkeys(kinds + attached))
+
+
+def _quoted(text: str) -> str:
+    """*text* of the service's, which may be any, as a part of an address."""
+    return quote(text, safe="", errors="surrogatepass")
 
 
 def _object(reply: HttpReply) -> Mapping[str, Any]:
@@ -261,9 +268,7 @@ def _text(reply: HttpReply, value: Mapping[str, Any], name: str) -> str:
     found = value.get(name)
     if not isinstance(found, str) or not found:
         raise AdapterReplyError(
-            f'{reply.place} answered {reply.status} without "{name}"; '
-            "check that base_url is that of a Direct Line 3.0 service",
-            status=reply.status,
+            f'{reply.place} answered {reply.status} without "{name}"; {SERVICE}', status=reply.status
         )
     return found
 

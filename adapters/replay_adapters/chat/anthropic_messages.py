@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from replay import Usage
+from replay_adapters.chat.openai_chat import token_count
 from replay_adapters.chat.stream_errors import error_told
 from replay_adapters.chat.streamed_answer import Streamed, decoded_events
 from replay_adapters.http.client import StreamEnd
@@ -120,7 +121,8 @@ def _usage(usage: Any) -> Usage | None:
     """The counts in *usage*; None where there are none."""
     if not isinstance(usage, dict):
         return None
-    known = {name: count for name, count in usage.items() if type(count) is int and count >= 0}
+    counts = {name: token_count(count) for name, count in usage.items()}
+    known = {name: count for name, count in counts.items() if count is not None}
     prompt = [known[name] for name in PROMPT_COUNTS if name in known]
     completion = known.get("output_tokens")
     if not prompt and completion is None:

@@ -31,6 +31,7 @@ from replay_adapters.chat.streamed_answer import (
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
+from replay_adapters.reading import reading
 from replay_adapters.setting_checks import check_variables, filled_address
 
 
@@ -156,7 +157,8 @@ class ChatAdapter:
         """
         reply = await self._client.request("POST", self._url, body=body, stream=self._end)
         try:
-            return self._read(reply, keep_raw=keep_raw)
+            with reading(reply.place):
+                return self._read(reply, keep_raw=keep_raw)
         except AdapterError as error:
             error.raw = reply.raw
             raise

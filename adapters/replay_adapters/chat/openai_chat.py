@@ -13,6 +13,7 @@ from replay_adapters.chat.stream_errors import error_told
 from replay_adapters.chat.streamed_answer import Streamed, decoded_events
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.reading import STUMBLES
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -40,6 +41,11 @@ class Chunk(msgspec.Struct, gc=False):
     usage: Any = None
     error: Any = None
 
+
+MOST_TOKENS = 10**12
+"""No reply has more; sums over a run stay in the 64 bits of a database's numbers."""
+ROUNDING = 1e-3
+"""So far above 0, the logarithm of certainty, a server's arithmetic may end."""
 
 _chunks = msgspec.json.Decoder(list[Chunk])
 
@@ -146,8 +152,7 @@ def usage_of(
     """The counts in *usage* under those names; None where there are none."""
     if not isinstance(usage, dict):
         return None
-    counts = [usage.get(name) for name in (prompt, completion)]
-    known = [count if type(count) is int and count >= 0 else None for count in counts]
+    known = [token_count(usage.get(name)) for name in (prompt, completion)]
     if known == [None, None]:
         return None
     details = usage.get(f"{prompt}_details")
@@ -155,8 +160,13 @@ def usage_of(
     return Usage(
         prompt_tokens=known[0],
         completion_tokens=known[1],
-        cached_prompt_tokens=cached if type(cached) is int and cached >= 0 else None,
+        cached_prompt_tokens=token_count(cached),
     )
+
+
+def token_count(told: Any) -> int | None:
+    """*told* as a number of tokens; None where it can't be one."""
+    return told if type(told) is int and 0 <= told <= MOST_TOKENS else None
 
 
 def text_in(content: Any) -> str | None:
@@ -215,10 +225,21 @@ def logprobs_of(content: Any) -> tuple[TokenLogprobs, ...] | None:
         return tuple(
             TokenLogprobs(
                 token=str(one["token"]),
-                logprob=float(one["logprob"]),
-                top=tuple((str(t["token"]), float(t["logprob"])) for t in one.get("top_logprobs") or ()),
+                logprob=_logprob(one),
+                top=tuple((str(t["token"]), _logprob(t)) for t in one.get("top_logprobs") or ()),
             )
             for one in content
         )
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+    except STUMBLES:
         return None
+
+
+def _logprob(token: Any) -> float:
+    """
+    Raises:
+        ValueError, or another of ``STUMBLES``: there is none, or it is no logarithm of a probability.
+    """
+    logprob = float(token["logprob"])
+    if not logprob <= ROUNDING:
+        raise ValueError(logprob)
+    return logprob

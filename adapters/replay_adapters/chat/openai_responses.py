@@ -13,6 +13,7 @@ from replay_adapters.chat.stream_errors import error_told
 from replay_adapters.chat.streamed_answer import Streamed, decoded_events
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_reply import listed
 
 LOGPROBS = "message.output_text.logprobs"
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -64,7 +65,7 @@ class Responses:
         if value.get("status") == "failed":
             raise error_told(reply, value.get("error"))
         parts = list(_parts(value))
-        logprobs = [one for part in parts for one in part.get("logprobs") or ()]
+        logprobs = [one for part in parts for one in listed(part, "logprobs")]
         found = Streamed(
             pieces=[part["text"] for part in parts if isinstance(part.get("text"), str)],
             finish=_finish(value),
@@ -136,8 +137,7 @@ def _parts(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The parts of all messages in a response."""
     for item in value["output"]:
         if isinstance(item, dict) and item.get("type") == "message":
-            content = item.get("content")
-            yield from (part for part in content or () if isinstance(part, dict))
+            yield from (part for part in listed(item, "content") if isinstance(part, dict))
 
 
 def _finish(response: Mapping[str, Any]) -> str | None:

@@ -9,10 +9,11 @@ there too where it streams, and else in a header
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 HEADER = "x-litellm-response-cost"
+MOST_USD = 1e6
+"""No reply costs more; sums over a run stay finite."""
 
 
 def told_cost_usd(usage: Any, headers: Mapping[str, str]) -> float | None:
@@ -24,6 +25,6 @@ def told_cost_usd(usage: Any, headers: Mapping[str, str]) -> float | None:
             return None
     try:
         told = float(cost)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
-    return told if isfinite(told) and told >= 0 else None
+    return told if 0 <= told <= MOST_USD else None

@@ -12,13 +12,16 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import quote_plus, urlencode
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_secret
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.cookies import Extras
 from replay_adapters.http.fields import FORM
+from replay_adapters.http.handed_token import handed_token, lifetime_s
+from replay_adapters.http.reply import HttpReply
+from replay_adapters.reading import reading
 from replay_adapters.setting_checks import check_address, filled_address, from_environment
 
 T = TypeVar("T")
@@ -121,7 +124,8 @@ class AccessTokens:
             reply = await self._client.request(
                 "POST", self._url, body=self._body, extras=Extras(headers=self._headers)
             )
-            return self._token_in(reply.json(), asked_at)
+            with reading(reply.place):
+                return self._token_in(reply, asked_at)
         except AdapterReplyError as error:
             raise AdapterRefusedError(
                 f"no access token: {error}", reached=False, status=error.status
@@ -136,26 +140,20 @@ class AccessTokens:
                 status=error.status,
             ) from error
 
-    def _token_in(self, value: Any, asked_at: float) -> _Token:
+    def _token_in(self, reply: HttpReply, asked_at: float) -> _Token:
         """
         Raises:
-            AdapterRefusedError: there is no token that we can use.
+            AdapterReplyError: there is no token that we can use.
         """
-        found = value.get("access_token") if isinstance(value, dict) else None
-        if not isinstance(found, str) or not found:
-            raise AdapterRefusedError(
-                f"POST {self._url} answered without an access_token; {self._next_step}", reached=False
-            )
-        keep_secret(found)
+        value = reply.json()
+        found = handed_token(reply, value, "access_token", self._next_step)
         kind = value.get("token_type", "Bearer")
         if str(kind).lower() != "bearer":
-            raise AdapterRefusedError(
-                f'POST {self._url} gave a token of the kind "{kind}", and only "Bearer" can be sent',
-                reached=False,
+            raise AdapterReplyError(
+                f'{reply.place} gave a token of the kind "{kind}", and only "Bearer" can be sent',
+                status=reply.status,
             )
-        lives_s = value.get("expires_in")
-        if isinstance(lives_s, str) and lives_s.isdigit():  # as some servers send it
-            lives_s = int(lives_s)
-        if type(lives_s) not in (int, float):
+        lives_s = lifetime_s(value.get("expires_in"))
+        if lives_s is None:
             return _Token(found, None)
         return _Token(found, asked_at + lives_s - min(RENEWED_BEFORE_S, lives_s / 10))

@@ -139,7 +139,12 @@ class Poller:
     async def _next(self, url: str, get: Get, first_wait_s: float) -> HttpReply:
         wait_s, failures = max(self._every_s, first_wait_s), 0
         while True:
-            await asyncio.sleep(wait_s)
+            try:
+                await asyncio.sleep(wait_s)
+            except asyncio.CancelledError as error:
+                if wait_s > self._every_s:
+                    error.add_note(f"it had asked to be left alone for {wait_s:g} s")
+                raise
             try:
                 return await get(url)
             except AdapterError as error:
@@ -168,8 +173,16 @@ class Poller:
                     f"poll.url_from to say where its job is: {reply.excerpt()}",
                     status=reply.status,
                 )
-        url = urljoin(submitted_to, found)
-        if urlsplit(url)[:2] != urlsplit(submitted_to)[:2]:
+        try:
+            url = urljoin(submitted_to, found)
+            elsewhere = urlsplit(url)[:2] != urlsplit(submitted_to)[:2]
+        except ValueError as error:
+            raise AdapterReplyError(
+                f"{reply.place} answered {reply.status} with a job at what is no address ({error}); "
+                "the system's log may say why",
+                status=reply.status,
+            ) from error
+        if elsewhere:
             # It would be sent our keys.
             raise AdapterReplyError(
                 f"{reply.place} answered {reply.status} with a job on another host "

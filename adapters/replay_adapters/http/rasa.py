@@ -26,6 +26,7 @@ from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath, with_titles
+from replay_adapters.reading import reading
 from replay_adapters.rendering import rendered
 from replay_adapters.setting_checks import check_address, check_variables, from_environment
 
@@ -100,7 +101,8 @@ class RasaAdapter:
         try:
             reply = await self._client.request("POST", self._url, body, once=True)
             try:
-                return self._reply_in(reply, reply.json())
+                with reading(reply.place):
+                    return self._reply_in(reply, reply.json())
             except AdapterError as error:
                 error.raw = reply.raw
                 raise

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from replay import hidden
+from replay_adapters.reading import STUMBLES
 
 EXCERPT = 200
 """Characters of a reply shown in a message."""
@@ -17,7 +18,10 @@ EXAMINED = 64 * 1024
 """Bytes of a reply that are looked at for it."""
 
 _PUBLIC_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
-_SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+LONGEST_PAUSE_S = 10.0**9
+"""What a ``Retry-After`` beyond all reason (30 years and more) counts as, which nobody waits for."""
 
 
 def shown_url(url: str) -> str:
@@ -63,17 +67,17 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """
     asked = headers.get("Retry-After", "").strip()
     if _SECONDS.fullmatch(asked):
-        return float(asked)
+        return min(float(asked), LONGEST_PAUSE_S)
     until = _date(asked)
     if until is None:
         return None
     since = _date(headers.get("Date", "")) or now
-    return max(0.0, (until - since).total_seconds())
+    return min(max(0.0, (until - since).total_seconds()), LONGEST_PAUSE_S)
 
 
 def _date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError):
+    except STUMBLES:  # OverflowError for a year that no clock has
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)

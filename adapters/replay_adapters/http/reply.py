@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from email.message import Message
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,6 +13,19 @@ import msgspec
 from replay import AdapterError, AdapterReplyError, WireTimes
 from replay_adapters.http.redaction import Secrets, excerpt
 from replay_adapters.json_bytes import decode_json
+
+ALL_BYTES = bytes(range(256))
+
+
+@lru_cache(maxsize=64)
+def _charset(named: str) -> str:
+    try:
+        name = codecs.lookup(named).name
+        # Python has codecs that no text comes in: "rot13", "undefined", "punycode" (and that quadratic).
+        ALL_BYTES.decode(name, "replace")
+    except (LookupError, ValueError):
+        name = "utf-8"
+    return "utf-8-sig" if name == "utf-8" else name  # without its byte order mark
 
 
 class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,12 +77,7 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
         """The encoding of a text, as Python calls it; UTF-8 where none is named that there is."""
         named = Message()
         named["Content-Type"] = self.content_type
-        found = named.get_content_charset("utf-8")
-        try:
-            name = codecs.lookup(found).name
-        except LookupError:
-            name = "utf-8"
-        return "utf-8-sig" if name == "utf-8" else name  # without its byte order mark
+        return _charset(named.get_content_charset("utf-8"))
 
     def text(self) -> str:
         """The body as a text, with marks for what can't be read in its encoding."""

@@ -33,6 +33,7 @@ from replay_adapters.http.reply import HttpReply
 from replay_adapters.http.request import Request, RequestTemplate
 from replay_adapters.http.stream import Content, EventPaths
 from replay_adapters.json_reply import ReplyPath
+from replay_adapters.reading import reading
 
 CLOSED_WITHIN_S = 10.0
 """How long closing a session may take; it is the one request without a question's deadline."""
@@ -91,12 +92,13 @@ class HttpSession:
         )
         self._is_open = True
         try:
-            if poller is not None:
-                get = partial(self._get, stream=events.end() if events else None)
-                reply, submitted = await poller.answered(reply, sent.url, variables, get)
-                found = self._read(reply, submitted)
-            else:
-                found = self._read(reply)
+            with reading(reply.place):
+                if poller is not None:
+                    get = partial(self._get, stream=events.end() if events else None)
+                    reply, submitted = await poller.answered(reply, sent.url, variables, get)
+                    found = self._read(reply, submitted)
+                else:
+                    found = self._read(reply)
         except AdapterError as error:
             error.raw = reply.raw if error.raw is None else error.raw
             raise
@@ -144,7 +146,8 @@ class HttpSession:
         try:
             reply = await self._send(request.filled_in(variables))
             if path.expression is not None:
-                self._session_id = path.id(reply, reply.json())
+                with reading(reply.place):
+                    self._session_id = path.id(reply, reply.json())
                 if self._session_id is None:
                     raise path.unusable(reply, "gives no session id")
         except AdapterError as error:

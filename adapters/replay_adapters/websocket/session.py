@@ -16,6 +16,7 @@ from replay import (
     Conversation,
     template_variables,
 )
+from replay_adapters.reading import reading
 from replay_adapters.rendering import rendered
 from replay_adapters.websocket.client import NORMAL_CLOSURE, Closed, Frame, Socket, WebSocketClient
 from replay_adapters.websocket.frame_format import Answer, FrameFormat
@@ -53,7 +54,8 @@ class WebSocketSession:
             sent = perf_counter()
             await socket.send(text)
             try:
-                await self._receive(socket, answer)
+                with reading(socket.place):
+                    await self._receive(socket, answer)
             except _SaidSoError as error:
                 keep = True  # it said that this question failed, and goes on
                 raise AdapterRefusedError(str(error)) from None
@@ -84,7 +86,8 @@ class WebSocketSession:
     async def _open(self, request: ChatRequest) -> Socket:
         """The connection to ask over, as it is or new."""
         if self._socket is not None:
-            ended = await self._ended_or_late(self._socket)
+            with reading(self._socket.place):
+                ended = await self._ended_or_late(self._socket)
             if ended is None:
                 return self._socket
             await self.close()
@@ -96,7 +99,8 @@ class WebSocketSession:
         self._socket = socket = await self._client.connect(url)
         for value in rendered(self._format.on_open, self._variables(request)):
             await socket.send(self._format.text_of(value))
-        await self._greeted(socket)
+        with reading(socket.place):
+            await self._greeted(socket)
         self._was_open = True
         return socket
 

@@ -169,7 +169,14 @@ class PatientAsker:
         pause = random.Random(drawn_from).uniform(0.0, patience.backoff_s * 2 ** (attempt - 1))
         if error.retry_after_s is not None:
             pause = max(pause, error.retry_after_s)
-        return pause if since_failure_s + pause <= patience.retry_budget_s else None
+        if since_failure_s + pause <= patience.retry_budget_s:
+            return pause
+        if pause == error.retry_after_s:
+            error.args = (
+                f"{error}; it asks to be left alone for {pause:g} s, and is not asked again since "
+                f"retry_budget_s is {patience.retry_budget_s:g}",
+            )
+        return None
 
 
 class _SessionForEachAsk:
@@ -262,8 +269,10 @@ async def ask_within(session: Session, request: ChatRequest, deadlines: Deadline
         raise
     except asyncio.CancelledError as error:
         if ask.expired and ask.task.cancelling() <= cancelling + 1:  # nobody else cancelled the task as well
+            waited_for = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
             raise AdapterTimeoutError(
-                f"no complete reply within {deadlines.timeout_s:g} s; raise timeout_s if it may take longer"
+                f"no complete reply within {deadlines.timeout_s:g} s{waited_for}; "
+                "raise timeout_s if it may take longer"
             ) from error
         raise
     finally:

@@ -159,8 +159,8 @@ async def test_a_token_is_renewed_before_it_runs_out(lives_s: Any, renewed_after
     [
         (web.json_response({"error": "invalid_client"}, status=401), 401, "invalid_client"),
         (web.json_response({"error": "invalid_scope"}, status=400), 400, "invalid_scope"),
-        (web.json_response({"id": 7}), None, "without an access_token"),
-        (web.json_response({"access_token": "t", "token_type": "mac"}), None, 'of the kind "mac"'),
+        (web.json_response({"id": 7}), 200, 'without "access_token"'),
+        (web.json_response({"access_token": "t", "token_type": "mac"}), 200, 'of the kind "mac"'),
         (web.Response(text="<html>"), 200, "can't be read as JSON"),
     ],
     ids=["401", "400", "no token", "another kind", "no JSON"],

@@ -16,11 +16,13 @@ from replay import (
     AdapterError,
     AdapterRefusedError,
     AdapterReplyError,
+    AdapterTimeoutError,
     ChatReply,
     ChatRequest,
     Conversation,
     ScenarioError,
 )
+from replay.core.asking.patience import Deadlines, ask_within
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
@@ -123,6 +125,19 @@ async def test_a_job_under_way_says_when_to_come_again() -> None:
     _, at = await _ask((202, {}, {"Location": "/jobs/1", "Retry-After": "0.2"}), DONE)
 
     assert at[1] - at[0] >= 0.2
+
+
+async def test_who_asks_for_more_than_the_deadline_is_named_in_the_record() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return web.json_response({}, headers={"Location": "/jobs/1", "Retry-After": "86400"})
+
+    async with (
+        answering(handler) as address,
+        HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(until="done")) as adapter,
+        adapter.session(Conversation(id="c", turns=())) as session,
+    ):
+        with pytest.raises(AdapterTimeoutError, match="it had asked to be left alone for 86400 s"):
+            await ask_within(session, ChatRequest(question="Q?", history=(), depth=1), Deadlines(0.2))
 
 
 async def test_polls_that_fail_one_after_the_other_end_it() -> None:
