@@ -194,6 +194,12 @@ SERVICES: Mapping[str, Service] = {
         settings={**HTTP, "poll": {**JOB, "url_from": "url", "result_url": "ADDRESS/{{submitted.id}}"}},
         replies={"/ask": {"url": "/jobs/1", "id": 1}, "": {**ANSWER, "done": True, "failed": False}},
     ),
+    "botframework stream": Service(
+        adapter="botframework",
+        settings={"base_url": "ADDRESS", "receive": "stream"},
+        replies={"/conversations": {"conversationId": "c|1", "streamUrl": "ws://127.0.0.1:1/stream"}},
+        fails=True,
+    ),
     "rasa": Service(
         adapter="rasa",
         settings={"base_url": "ADDRESS", "buttons": True, "passages": "[].custom.sources[]"},
