@@ -36,7 +36,8 @@ def markdown_report(report: Report, *, title: str, results: Sequence[AssertionRe
     """*report* under a heading that names *title*; what became of assertions comes first."""
     lines = [f"### {code(title)}", "", *_assertions(results)]
     if not report.table.groups:
-        return "\n".join([*lines, "No turn has been asked yet.", ""])
+        said = [f"- {escaped(sentence)}" for sentence in report.remarks]
+        return "\n".join([*lines, "No turn has been asked yet.", *([""] if said else []), *said, ""])
     lines += ["**All depths**", "", *_totals(report), ""]
     if report.failures:
         lines += ["**Failures**", "", *(f"- {escaped(line)}" for line in failure_lines(report.failures)), ""]

@@ -34,6 +34,8 @@ def print_report(report: Report, console: Console) -> None:
     table, gaps = report.table, report.gaps
     if not table.groups:
         console.print("No turn has been asked yet.")
+        if report.remarks:
+            section(console, "Notes", list(report.remarks))
         return
     about_trends = _tables_for_people(report, console) if has_person(console) else _tables(report, console)
     if gaps:

@@ -174,6 +174,7 @@ async def _resume(
     try:
         is_read = bool(store.fact(DATA_IS_READ))
         assembly = assemble(file, data_is_read=is_read)
+        _notice(observer, [store.missing.sentence] if store.missing else [])
         store.add_event("resumed", {"version": __version__})
         with run_logged(store.folder.name, scenario=file.source, resumed=True):
             if is_read:

@@ -21,6 +21,7 @@ def run_notes(store: RunStore, judged: Sequence[Judged]) -> tuple[str, ...]:
         left_out.add(turns)
     return (
         *left_out.remarks(),
+        *(one.sentence for one in store.lost()),
         *data_remarks(store),
         *again_remarks(*store.count_superseded()),
         *resolver_remarks(store),

@@ -12,6 +12,7 @@ from typing import Any
 
 from replay.core.errors import RunError
 from replay.store import schema
+from replay.store.completeness import LOCK, OPEN
 
 
 def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
@@ -31,8 +32,9 @@ def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
             tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
             connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
-            rows = [(key, schema.to_json(value)) for key, value in facts.items()]
+            rows = [(key, schema.to_json(value)) for key, value in {**facts, OPEN: True}.items()]
             connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
+        (path.parent / LOCK).touch()
         # A program that is killed before this leaves no run, rather than half of one.
         unfinished.rename(path)
     except (sqlite3.Error, OSError) as error:

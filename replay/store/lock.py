@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from replay.core.errors import RunError
+from replay.store.completeness import LOCK
 
 
 def hold(folder: Path) -> IO[bytes]:
@@ -19,7 +20,8 @@ def hold(folder: Path) -> IO[bytes]:
         RunError: another process holds it, or the folder can't be written.
     """
     try:
-        handle = (folder / "lock").open("ab")
+        # Neither cut nor at its end: it holds how far the run's commits have come.
+        handle = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
     except OSError as error:
         raise RunError(
             f'the run in "{folder}" can\'t be written: {error.strerror}; to go on with it, copy the folder '

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.store import database, schema
+from replay.store.completeness import OPEN, Mark, Missing, missing, read_mark
 from replay.store.conversations import insert_conversation
 from replay.store.lock import hold, let_go
 from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
@@ -30,6 +32,7 @@ from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
 DATABASE = "run.db"
+_LOST = "turns-lost"
 _JUDGED_IN = (("scorer", "score"), ("judge", "verdict"))
 
 
@@ -52,18 +55,32 @@ class RunStore:
         self.path = folder / DATABASE
         if not self.path.is_file():
             raise RunError(f'there is no run in "{folder}" (no {DATABASE}); `replay run` makes one')
+        mark = read_mark(folder)
         self._lock = hold(folder) if write else None
         self._reading = threading.RLock()
         self._judged_by: tuple[list[str], ...] | None = None
+        self._writer: Writer | None = None
+        self.missing: Missing | None = None
+        """What of its commits the run was found to lack when it was opened for writing."""
         try:
             self._connection = database.connect_checked(self.path)
         except BaseException:
             let_go(self._lock)
             raise
-        synchronous = "FULL" if durability == "power" else "NORMAL"
-        self._writer = Writer(self.path, synchronous=synchronous) if write else None
-        if write and keyed:
-            self.add_turn_key()
+        if self._lock:
+            try:
+                self.missing = self._lacks(mark)
+                self._begin_writing()
+            except BaseException:
+                self._connection.close()
+                let_go(self._lock)
+                raise
+            synchronous = "FULL" if durability == "power" else "NORMAL"
+            self._writer = Writer(self.path, synchronous=synchronous, lock=self._lock)
+            if self.missing:
+                self.add_event(_LOST, self.missing)
+            if keyed:
+                self.add_turn_key()
 
     @classmethod
     def create(
@@ -95,6 +112,8 @@ class RunStore:
         """
         try:
             if self._writer:
+                with suppress(RunError):  # which closing the writer raises again
+                    self.set_fact(OPEN, False)
                 self._writer.close()
         finally:
             self._connection.close()
@@ -148,6 +167,28 @@ class RunStore:
             [path, f'"{key}"'],
         )
         return [schema.from_json(value, object) for (value,) in rows if isinstance(value, str)]
+
+    def lost(self) -> list[Missing]:
+        """What was missing of the commits whenever the run was opened for writing, and what is now."""
+        now = self._lacks(read_mark(self.folder))
+        return [Missing(*one) for one in self.events(_LOST)] + ([now] if now else [])
+
+    def _lacks(self, mark: Mark | None) -> Missing | None:
+        try:
+            with self._reading:
+                return missing(mark, self._connection, self.path)
+        except sqlite3.DatabaseError as error:
+            raise RunError(f'"{self.path}" can\'t be read: {error}') from error
+
+    def _begin_writing(self) -> None:
+        """Mark a closed run as open, in the database's own file: a copy of that alone has to tell."""
+        if self.fact(OPEN):
+            return
+        try:
+            self._connection.execute("INSERT OR REPLACE INTO run VALUES (?, 'true')", [OPEN])
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        except sqlite3.Error as error:
+            raise RunError(f'"{self.path}" can\'t be written: {error}') from error
 
     def conversation_lengths(self) -> dict[str, int]:
         """Turns of each conversation, in the order of the data."""

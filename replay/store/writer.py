@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from replay.core.errors import RunError
+from replay.store.completeness import committed, write_mark
 from replay.store.database import connect
 from replay.store.schema import Row, insert_records
 
@@ -51,8 +52,10 @@ _Item = Statement | _Records
 class Writer:
     """Takes statements from the event loop's thread, and from others, in order."""
 
-    def __init__(self, path: Path, *, synchronous: str) -> None:
+    def __init__(self, path: Path, *, synchronous: str, lock: IO[bytes]) -> None:
+        """*lock* is the open file that holds how far commits have come."""
         self._path = path
+        self._lock = lock
         self._synchronous = synchronous
         self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()
         self._gathering: _Records | None = None
@@ -180,6 +183,7 @@ class Writer:
                 connection.execute("BEGIN")
                 _execute(connection, batch)
                 connection.execute("COMMIT")
+                write_mark(self._lock, committed(connection))
             # Not SQLite's errors alone: of a number too large for a column Python itself complains, and
             # a thread that died of it would leave everyone waiting.
             except Exception as error:  # noqa: BLE001 - whoever waits for the records gets it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from io import BytesIO
 
 import pytest
 
@@ -27,7 +28,7 @@ def depths(path):
 
 
 def test_a_record_of_a_loop_that_ended_at_once_is_written_at_the_close(path):
-    writer = Writer(path, synchronous="NORMAL")
+    writer = Writer(path, synchronous="NORMAL", lock=BytesIO())
     loop = asyncio.new_event_loop()
 
     def write_and_stop() -> None:
@@ -42,7 +43,7 @@ def test_a_record_of_a_loop_that_ended_at_once_is_written_at_the_close(path):
 
 
 async def test_what_is_written_in_one_turn_of_the_loop_goes_in_order_with_what_follows(path):
-    writer = Writer(path, synchronous="NORMAL")
+    writer = Writer(path, synchronous="NORMAL", lock=BytesIO())
     first = [writer.write(schema.record_row(record(depth=n))) for n in (3, 1, 2)]
     assert not any(future.done() for future in first), "durable only once it is committed"
     await asyncio.gather(*first)
@@ -52,7 +53,7 @@ async def test_what_is_written_in_one_turn_of_the_loop_goes_in_order_with_what_f
 
 
 async def test_statements_before_records_are_in_their_transaction(path):
-    writer = Writer(path, synchronous="NORMAL")
+    writer = Writer(path, synchronous="NORMAL", lock=BytesIO())
     await writer.write(schema.record_row(record(depth=1)))
     await writer.write_all([schema.record_row(record(depth=2))], [Statement("DELETE FROM turn", ())])
     assert depths(path) == [2]
@@ -66,7 +67,7 @@ async def test_statements_before_records_are_in_their_transaction(path):
 
 async def test_after_a_failure_everything_is_refused_with_its_cause(path):
     """Or a run would go on asking, and lose the answers."""
-    writer = Writer(path, synchronous="NORMAL")
+    writer = Writer(path, synchronous="NORMAL", lock=BytesIO())
     writer.post("INSERT INTO nowhere VALUES (1)", ())
     unwritable = r"run\.db can't be written: no such table: nowhere\. .*`replay resume`"
     with pytest.raises(RunError, match=unwritable):

@@ -1,0 +1,89 @@
+"""
+Whether a run's database still holds all that was committed to it.
+
+After a kill the last turns are in SQLite's write-ahead log beside the database, and SQLite takes the database
+without a word where that file was deleted, cut or not copied along. So the writer keeps beside both, in the
+file that it locks, how far its commits have come; and the database says of itself whether it was closed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import IO, NamedTuple
+
+LOCK = "lock"
+OPEN = "open"
+"""The fact of a run that is being written, or whose program was killed at it."""
+
+
+class Mark(NamedTuple):
+    """How far commits have come; a later one is always greater, since turns only ever move to superseded."""
+
+    superseded: int
+    """Highest row of that table."""
+    turns: int
+    """Highest row of that table."""
+
+
+class Missing(NamedTuple):
+    """What the database no longer holds."""
+
+    turns: int | None
+    """Turns at least; None where that can't be known."""
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        if self.turns is None:
+            return (
+                "The run's last turns may be lost: run.db was copied while it was written, or after a kill, "
+                "and without its run.db-wal, where they are. `replay resume` asks what is missing."
+            )
+        turns = f"{self.turns:,} turn{' is' if self.turns == 1 else 's are'} lost"
+        return (
+            f"{turns} that had been stored: run.db-wal was deleted or cut after the program was killed, or "
+            "run.db is an older copy. `replay resume` asks what is missing."
+        )
+
+
+def committed(connection: sqlite3.Connection) -> Mark:
+    """How far the commits have come that *connection* sees."""
+    highest = "coalesce((SELECT max(rowid) FROM {}), 0)"
+    sql = f"SELECT {highest.format('superseded')}, {highest.format('turn')}"
+    return Mark._make(connection.execute(sql).fetchone())
+
+
+def write_mark(lock: IO[bytes], mark: Mark) -> None:
+    """Keep *mark* in the *lock*'s file; of one length always, so that one write is all it takes."""
+    lock.seek(0)
+    lock.write(b"%020d %020d\n" % mark)
+
+
+def read_mark(folder: Path) -> Mark | None:
+    """The mark in *folder*; None where nobody has written the run yet, not there."""
+    try:
+        text = (folder / LOCK).read_bytes()
+    except OSError:
+        return None
+    try:
+        return Mark._make(map(int, text.split()))
+    except (ValueError, TypeError):
+        return Mark(0, 0)
+
+
+def missing(mark: Mark | None, connection: sqlite3.Connection, path: Path) -> Missing | None:
+    """
+    What the database at *path* doesn't hold any more; *mark* was read before.
+
+    Raises:
+        sqlite3.Error: the database can't be read.
+    """
+    if mark is not None:
+        now = committed(connection)
+        if now >= mark:
+            return None
+        return Missing(mark.superseded - now.superseded or mark.turns - now.turns)
+    log = path.with_name(f"{path.name}-wal")
+    is_open = connection.execute("SELECT value FROM run WHERE key = ? AND value = 'true'", [OPEN]).fetchone()
+    return Missing(None) if is_open and not (log.exists() and log.stat().st_size) else None
