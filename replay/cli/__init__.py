@@ -2,7 +2,7 @@
 The command line: one small file per verb.
 
 Exit codes: 0 fine, 1 a run or a resolver failed, 2 bad usage or input, 100 something that the scenario
-asserts does not hold, 130 interrupted.
+asserts does not hold, 130 interrupted (a program that could only be killed has 137, as a shell counts).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import typer
 
 from replay.cli.agree import agree
 from replay.cli.compare import compare
+from replay.cli.ending import always_end
 from replay.cli.export import export
 from replay.cli.init import init
 from replay.cli.judge_file import judge_file
@@ -101,7 +102,13 @@ def _about(
 
 
 def main() -> None:
-    """Entry point of ``replay``; an error of ours ends as one message, never as a traceback."""
+    """Entry point of ``replay``, which has its process to itself."""
+    always_end()
+    heed_command_line()
+
+
+def heed_command_line() -> None:
+    """What ``sys.argv`` asks for; an error of ours ends as one message, never as a traceback."""
     guard_streams()
     try:
         try:

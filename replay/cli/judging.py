@@ -11,6 +11,7 @@ import msgspec
 import typer
 from rich.table import Table
 
+from replay.cli.ending import INTERRUPTED, until_told_to_end
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.progress import Progress
 from replay.core.asking.estimate import Estimate
@@ -28,14 +29,14 @@ def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:
     """Judge the run in *folder*; an interruption keeps the verdicts and says how to go on."""
     try:
         with Progress(open_console(stderr=True)) as progress:
-            asyncio.run(judge_run(folder, panels, told=progress.judged))
+            asyncio.run(until_told_to_end(judge_run(folder, panels, told=progress.judged)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         echo(
             "interrupted: the verdicts so far are kept; judge again to go on, what the verdict cache holds "
             "is not asked twice",
             err=True,
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def written_panels(
@@ -82,14 +83,14 @@ def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> 
 
     try:
         with Progress(open_console(stderr=True)) as progress:
-            return asyncio.run(ask(progress.judged))
+            return asyncio.run(until_told_to_end(ask(progress.judged)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         echo(
             "interrupted, and no file was written; what was replied is in the verdict cache and is not "
             "asked twice by the same command",
             err=True,
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def show_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:

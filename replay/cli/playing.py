@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from replay.cli.asserting import end_with, show_assertions
+from replay.cli.ending import INTERRUPTED, until_told_to_end
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.progress import Progress
 from replay.play.event_loop import run_on_loop
@@ -100,21 +99,12 @@ def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
     """One run, with live progress; an interruption says how to go on."""
     try:
         with Progress(open_console(stderr=True)) as progress:
-            return run_on_loop(_until_told_to_stop(play(progress)))
+            return run_on_loop(until_told_to_end(play(progress)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         run = Run(folder or newest_run(runs))
         goes_on = "look at it with: replay report" if run.is_load() else "go on with: replay resume"
         echo(f"interrupted: what was answered is kept; {goes_on} {run.folder}", err=True)
-        raise typer.Exit(130) from None
-
-
-async def _until_told_to_stop(playing: Coroutine[None, None, Run]) -> Run:
-    """SIGTERM ends a run as cleanly as Ctrl-C does."""
-    task = asyncio.current_task()
-    assert task is not None
-    if sys.platform != "win32":
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await playing
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _nothing_was_answered(run: Run) -> bool:

@@ -34,6 +34,7 @@ def serve(
     """
     import asyncio
 
+    from replay.cli.ending import INTERRUPTED, until_told_to_end
     from replay.cli.serving.server import make_app, serve as serve_app
     from replay.cli.settings import made_plugin
     from replay.core.adapter import Adapter
@@ -47,6 +48,6 @@ def serve(
         ready=lambda url: echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
     )
     try:
-        asyncio.run(serving)
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        asyncio.run(until_told_to_end(serving))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise typer.Exit(INTERRUPTED) from None

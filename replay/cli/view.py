@@ -26,22 +26,15 @@ def view(
     Scores by depth, gold against own history, every conversation, and comparisons of runs.
     """
     import asyncio
-    import signal
-    import sys
 
+    from replay.cli.ending import INTERRUPTED, until_told_to_end
     from replay.report.pages.server import serve_pages
 
     def ready(address: str) -> None:
         echo(f"runs are shown at {address} (Ctrl-C ends it)")
 
-    async def serve() -> None:
-        task = asyncio.current_task()
-        if task is not None and sys.platform != "win32":
-            # SIGTERM ends it as cleanly as Ctrl-C does.
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        await serve_pages(run or [], runs, host=host, port=port, ready=ready)
-
+    serving = serve_pages(run or [], runs, host=host, port=port, ready=ready)
     try:
-        asyncio.run(serve())
+        asyncio.run(until_told_to_end(serving))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None

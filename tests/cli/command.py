@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import typer.main
 
-from replay.cli import main
+from replay.cli import heed_command_line
 from replay.core.logs import LOGGER
 from tests.waiting import PATIENCE_S
 
@@ -44,7 +44,7 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
         redirect_stderr(err),
     ):
         try:
-            main()
+            heed_command_line()
         except SystemExit as ended:
             code = int(ended.code or 0)
     said = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]

@@ -142,7 +142,7 @@ def test_bad_options_end_with_a_sentence(plain, arguments, code, words, cli):
 @pytest.fixture
 def cli(monkeypatch):
     """The command line within this process, so that many bad options are quickly tried."""
-    from replay.cli import main
+    from replay.cli import heed_command_line
 
     class Done:
         exit_code = 0
@@ -157,7 +157,7 @@ def cli(monkeypatch):
         monkeypatch.setattr(sys, "argv", ["replay", *arguments])
         monkeypatch.setattr(sys, "stderr", said)
         try:
-            main()
+            heed_command_line()
         except SystemExit as end:
             done.exit_code = int(end.code or 0)
         done.output = said.getvalue()

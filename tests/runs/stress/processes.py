@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -44,13 +44,14 @@ class Command:
 
 
 @asynccontextmanager
-async def replaying(*arguments: str, folder: Path) -> AsyncIterator[Command]:
-    """``replay ARGUMENTS`` in *folder*; killed at the end if it is still there."""
+async def replaying(
+    *arguments: str, folder: Path, program: Sequence[str] = ("-m", "replay")
+) -> AsyncIterator[Command]:
+    """``replay ARGUMENTS`` in *folder*, as Python's *program*; killed at the end if it is still there."""
     mark = uuid4().hex
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-m",
-        "replay",
+        *program,
         *arguments,
         cwd=folder,
         stdout=asyncio.subprocess.PIPE,
