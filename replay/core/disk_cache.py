@@ -5,7 +5,9 @@ documents, what judges replied.
 A SQLite file for each kind, shared by all processes of a user. It is never needed and stops nobody: where
 it can't be read, written or waited for, it is as if nothing were kept.
 
-Files are in ``$CONVREPLAY_CACHE``, else in the user's cache folder; ``CONVREPLAY_CACHE=off`` keeps nothing.
+Files are in ``$CONVREPLAY_CACHE``, else (also where that is empty) in the user's cache folder.
+``CONVREPLAY_CACHE=off`` keeps nothing, and so do ``none``, ``no``, ``false`` and ``0``, in capitals as well;
+a folder of such a name is written ``./off``.
 """
 
 from __future__ import annotations
@@ -30,13 +32,15 @@ VERSION = 2
 WAIT_S = 5.0
 """For another process that is writing."""
 
+_OFF = ("off", "none", "no", "false", "0")
+
 _log = logging.getLogger("replay.cache")
 
 
 def cache_path(name: str) -> Path | None:
     """Where the file called *name* goes by the environment; None for nowhere."""
     chosen = os.environ.get("CONVREPLAY_CACHE")
-    if chosen == "off":
+    if chosen and chosen.lower() in _OFF:
         return None
     if chosen:
         return Path(chosen).expanduser() / name

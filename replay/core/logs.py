@@ -4,7 +4,7 @@ What a run does, as it does it: one JSON object a line, for ``--log-file`` and f
 Everything goes to the standard library's logger ``replay``, so that a program that uses the library takes it
 from there. A record's message is what happened (``ask failed``), and its ``fields`` say where: ``run``,
 ``conversation`` with ``system`` and ``policy``, ``turn`` (its depth) and ``attempt``. Together these name
-one ask and no other. Keys that came from the environment are hidden.
+one ask and no other. A bug has its ``traceback``. Keys that came from the environment are hidden.
 
 Levels: ``debug`` tells of every ask that was sent and answered, ``info`` of runs, conversations, levels,
 failures and retries, ``warning`` of what somebody should look at.
@@ -38,10 +38,10 @@ _FILE, _LEVEL, _RUN = "CONVREPLAY_LOG_FILE", "CONVREPLAY_LOG_LEVEL", "CONVREPLAY
 _run: ContextVar[str | None] = ContextVar("run", default=None)
 
 
-def tell(level: int, event: str, /, **fields: Any) -> None:
-    """Log *event* with *fields* and the id of the run that goes on."""
+def tell(level: int, event: str, /, *, bug: BaseException | None = None, **fields: Any) -> None:
+    """Log *event* with *fields*, the id of the run that goes on, and where the *bug* behind it is."""
     if LOGGER.isEnabledFor(level):
-        LOGGER.log(level, event, extra={"fields": {"run": _run.get(), **fields}})
+        LOGGER.log(level, event, exc_info=bug, extra={"fields": {"run": _run.get(), **fields}})
 
 
 @contextmanager
@@ -54,8 +54,10 @@ def run_logged(run: str, **fields: Any) -> Iterator[None]:
         yield
         how = {"ended": "finished"}
     except Exception as error:
-        said = str(error) if isinstance(error, ReplayError) else f"{type(error).__name__}: {error}"
-        how = {"ended": "failed", "error": said}
+        if isinstance(error, ReplayError):
+            how = {"ended": "failed", "error": str(error)}
+        else:
+            how = {"ended": "failed", "error": f"{type(error).__name__}: {error}", "bug": error}
         raise
     finally:
         tell(logging.INFO, "run ended", **how)
@@ -111,6 +113,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "event": hidden(record.getMessage()),
             **{name: hidden(value) if isinstance(value, str) else value for name, value in fields.items()},
+            "traceback": hidden(self.formatException(record.exc_info)) if record.exc_info else None,
         }
         return json.dumps({name: value for name, value in told.items() if value is not None}, default=str)
 

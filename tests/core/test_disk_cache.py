@@ -160,7 +160,22 @@ def test_the_environment_says_where(tmp_path, monkeypatch):
     assert cache_path("x.db") == tmp_path / "xdg" / "convreplay" / "x.db"
     monkeypatch.setenv("CONVREPLAY_CACHE", "~/mine")
     assert cache_path("x.db") == tmp_path / "mine" / "x.db"
-    monkeypatch.setenv("CONVREPLAY_CACHE", "off")
+    monkeypatch.setenv("CONVREPLAY_CACHE", "./off")
+    assert cache_path("x.db") == Path("off/x.db")
+    monkeypatch.setenv("CONVREPLAY_CACHE", "")
+    assert cache_path("x.db") == tmp_path / "xdg" / "convreplay" / "x.db"
+
+
+@pytest.mark.parametrize("off", ["off", "OFF", "None", "no", "false", "0"])
+def test_a_cache_that_is_off_leaves_no_folder_of_that_name(off, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONVREPLAY_CACHE", off)
+    DiskCache(cache_path("x.db")).put({b"a": b"1"})
+
     assert cache_path("x.db") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_file_keeps_nothing():
     DiskCache(None).put({b"a": b"1"})
     assert DiskCache(None).get([b"a"]) == {}

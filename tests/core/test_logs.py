@@ -161,6 +161,27 @@ async def test_how_a_run_ended_is_told_when_it_failed_or_was_interrupted(caplog)
     ]
 
 
+def test_a_bug_has_its_traceback_with_keys_hidden(tmp_path, monkeypatch):
+    """What "its log says more" points at: the viewer and the server log so."""
+    monkeypatch.setattr(known_secrets, "_known", known_secrets.Words(()))
+    known_secrets.keep_secret("q7Rt2vXw9LmZ4kBn")
+    log_to(tmp_path / "run.log", "info")
+    with pytest.raises(ZeroDivisionError), run_logged("run-1"):
+        raise ZeroDivisionError("by q7Rt2vXw9LmZ4kBn")
+    try:
+        raise KeyError("q7Rt2vXw9LmZ4kBn\x1b[2J")
+    except KeyError:
+        logging.getLogger("replay.view").exception("/runs/1 failed")
+
+    _, ended, failed = lines_of(tmp_path / "run.log")
+    assert (failed["level"], failed["event"]) == ("error", "/runs/1 failed")
+    for line, said in ((ended, "ZeroDivisionError: by ***"), (failed, r"KeyError: '***\x1b[2J'")):
+        assert line["traceback"].startswith("Traceback (most recent call last):")
+        assert line["traceback"].endswith(said)
+        assert "test_logs.py" in line["traceback"]
+    assert "q7Rt2vXw9LmZ4kBn" not in (tmp_path / "run.log").read_text()
+
+
 @pytest.mark.usefixtures("code_runs")
 async def test_a_worker_that_had_to_be_restarted_is_a_warning(tmp_path, caplog):
     (tmp_path / "mine.py").write_text(
