@@ -33,7 +33,8 @@ from replay import (
     template_variables,
 )
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.local.command_process import CommandProcess, Line, start
+from replay_adapters.local.command_process import CommandProcess, Line
+from replay_adapters.local.command_start import start
 from replay_adapters.setting_checks import (
     check_count,
     check_seconds,

@@ -1,5 +1,5 @@
 """
-A local program that answers lines with lines: started, written to, read, and ended with all it started.
+A local program that answers lines with lines: written to, read, and ended with all it started.
 
 It prints exactly one JSON line for each that it is given. What it prints to stderr is kept, the last of it,
 for the message when it fails.
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +22,6 @@ from replay_adapters.http.redaction import Secrets, excerpt
 
 STDERR_BYTES = 4096
 STDERR_LINES = 5
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +65,12 @@ class CommandProcess:
         max_line_bytes: int,
         grace_s: float,
         secrets: Secrets,
+        held: contextlib.ExitStack,
     ) -> None:
-        """*read* gives a line's JSON value and the key it carries, or raises AdapterReplyError."""
+        """
+        *read* gives a line's JSON value and the key it carries, or raises AdapterReplyError; *held* is
+        what its watcher waits for to be closed.
+        """
         self._process = process
         # There is no public way to the pipe itself.
         transport = process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
@@ -79,6 +80,7 @@ class CommandProcess:
         self._max_line_bytes = max_line_bytes
         self._grace_s = grace_s
         self._secrets = secrets
+        self._held = held
         self._asked: list[Asked] = []
         self._stderr = bytearray()
         self.failure: AdapterError | None = None
@@ -152,6 +154,7 @@ class CommandProcess:
         finally:
             # Even after it ended by itself: what it started may still run.
             _signal_group(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+            self._held.close()
             self._answering.cancel()
             self._listening.cancel()
             await asyncio.gather(self._answering, self._listening, return_exceptions=True)
@@ -238,59 +241,6 @@ class CommandProcess:
         while chunk := await stderr.read(STDERR_BYTES):
             self._stderr += chunk
             del self._stderr[:-STDERR_BYTES]
-
-
-async def start(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    place: str,
-    read: Callable[[Line], tuple[Any, str | None]],
-    max_line_bytes: int,
-    grace_s: float,
-) -> CommandProcess:
-    """
-    *command* as a process in *folder*, in a process group of its own. No shell comes in between.
-
-    Raises:
-        AdapterConnectionError: it can't be started.
-    """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=folder,
-            env=dict(environment),
-            limit=max_line_bytes,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        passing = isinstance(error, OSError) and error.errno in (
-            errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
-        )  # fmt: skip
-        step = "play fewer conversations at a time" if passing else "check that it can be run by hand"
-        raise AdapterConnectionError(
-            f"{place} can't be started ({error}); {step}", retryable=passing, reached=False
-        ) from error
-    return CommandProcess(
-        process,
-        place=place,
-        read=read,
-        max_line_bytes=max_line_bytes,
-        grace_s=grace_s,
-        secrets=_secrets_in(environment),
-    )
-
-
-def _secrets_in(environment: Mapping[str, str]) -> Secrets:
-    """The values of variables whose names tell of secrets: a program may print what it is given."""
-    named = {
-        name: value for name, value in environment.items() if any(n in name.upper() for n in _SECRET_NAMES)
-    }
-    return Secrets(named)
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: int) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -411,6 +414,66 @@ async def test_a_cancelled_run_does_not_wait_for_a_program_that_does_not_end(tmp
     pid = int((tmp_path / "pids.done").read_text().split()[0])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+@pytest.mark.parametrize("per", ["conversation", "run"])
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
+def test_a_program_ends_with_the_run_that_started_it(how: str, per: str, tmp_path: Path) -> None:
+    """With what it started, though it reads nothing, ignores SIGTERM, and nobody is left to end it."""
+    _adapter(tmp_path, STUBBORN)
+    talk = {"id": "c", "turns": [{"question": "Q?"}]}
+    (tmp_path / "talks.jsonl").write_text(json.dumps(talk) + "\n")
+    settings = {"command": ["python", "bot.py", "hang"], "per": per, "grace_s": 0.05}
+    content = {
+        "name": "killed",
+        "data": {"path": "talks.jsonl"},
+        "systems": [{"name": "s", "adapter": "command", "settings": settings}],
+        "policies": ["gold"],
+    }
+    (tmp_path / "s.yaml").write_text(json.dumps(content))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-m", "replay", "run", "s.yaml"], cwd=tmp_path, **quiet) as run:
+        until((tmp_path / "pids.done").exists)
+        pids = [int(pid) for pid in (tmp_path / "pids.done").read_text().split()]
+        assert all(map(_alive, pids))
+        run.send_signal(getattr(signal, how))
+        run.wait(PATIENCE_S)
+    try:
+        until(lambda: not any(map(_alive, pids)))
+    finally:
+        for pid in filter(_alive, pids):
+            os.kill(pid, signal.SIGKILL)
+
+
+async def test_a_program_has_no_children_but_its_own(tmp_path: Path) -> None:
+    """One that waits for all of them would never be done."""
+    program = """
+for _ in asked():
+    try:
+        os.wait()
+    except ChildProcessError:
+        say(answer="none")
+"""
+    async with _asking(tmp_path, program) as session:
+        assert (await session.ask(REQUEST)).text == "none"
+
+
+async def test_variables_have_any_name(tmp_path: Path) -> None:
+    program = "for _ in asked(): say(answer=os.environ['app.mode'] + os.environ['plain'])"
+    async with _asking(tmp_path, program, environment={"app.mode": "a b;$c", "plain": "=d"}) as session:
+        assert (await session.ask(REQUEST)).text == "a b;$c=d"
+
+
+async def test_a_program_that_went_away_cannot_be_started(tmp_path: Path) -> None:
+    program = tmp_path / "bot"
+    program.write_text("#!/bin/sh\ncat\n")
+    program.chmod(0o755)
+    adapter = CommandAdapter(folder=tmp_path, command=("./bot",))
+    program.unlink()
+    async with entered(adapter), adapter.session(TALK) as session:
+        with pytest.raises(AdapterConnectionError, match=r"can't be started .*no such program any more"):
+            await session.ask(REQUEST)
 
 
 async def test_a_well_behaved_program_may_finish_its_work(tmp_path: Path) -> None:
