@@ -108,8 +108,9 @@ class Words:
         layers.append(self._layer(layers[-1].text, _BACKSLASHES))
         found: list[tuple[int, int]] = []
         for place in sorted(self._found(layers[-1].text.replace("+", " "), cut)):
-            first, last = place
-            for layer in reversed(layers):
+            # A backslash behind a word is not the word's, and the layer without them skips it.
+            first, last = layers[-1].origin(place[0]), layers[-1].origin(place[1] - 1) + 1
+            for layer in reversed(layers[:-1]):
                 first, last = layer.origin(first), layer.origin(last)
             while first and text[first - 1] == "\\":
                 first -= 1
