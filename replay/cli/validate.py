@@ -86,9 +86,7 @@ def validate(
 def _show_what_it_does(assembly: Assembly) -> None:
     from replay.scenario.what_it_does import what_it_does
 
-    file = assembly.file
-    does = what_it_does(file.scenario, file.folder, adapters=assembly.adapters, unread=assembly.unread)
-    for label, text in does.lines():
+    for label, text in what_it_does(assembly).lines():
         echo(f"  {label:9} {text}")
 
 

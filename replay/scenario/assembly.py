@@ -28,10 +28,9 @@ from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.combinations import check_history, check_in_memory, check_judge_names
 from replay.scenario.judge_section import build_panels
-from replay.scenario.part_builder import PartBuilder
+from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, located
 from replay.scenario.sections import DriftSection, Scenario
-from replay.scenario.what_it_does import Unread
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import Scorer
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
@@ -28,12 +28,20 @@ from replay.datasets.reader import Reader
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
-from replay.scenario.what_it_does import Unread
 from replay.scorers.judges.judge import Judge
 from replay.scorers.observing import try_out
 from replay.scorers.scorer import CheckedScorer, Scorer
 
 T = TypeVar("T")
+
+
+class Unread(NamedTuple):
+    """A part that is not built where code may not run."""
+
+    at: str
+    """Its key path."""
+    target: str
+    """The code that it needs."""
 
 
 class PartBuilder:

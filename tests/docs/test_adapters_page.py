@@ -31,6 +31,8 @@ from replay.testing import entered
 from tests.adapters.servers import answering, unused_address
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
 
 

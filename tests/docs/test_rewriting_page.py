@@ -17,6 +17,8 @@ from replay.policies.policy import Policy
 from replay.policies.rewriter import RewriteRequest, build_rewriter
 from tests.samples import SINGER, detector
 
+pytestmark = pytest.mark.usefixtures("code_runs")
+
 PAGE = (Path(__file__).parents[2] / "docs" / "rewriting.md").read_text("utf-8")
 
 

@@ -36,9 +36,7 @@ SCENARIO = {
 def done_by(folder: Path, **sections: Any) -> WhatItDoes:
     (folder / "talks.jsonl").write_text(json.dumps({"id": "a", "turns": [{"question": "Who?"}]}) + "\n")
     text = yaml.safe_dump({**SCENARIO, **sections}, sort_keys=False)
-    assembly, _ = look_at(parse_scenario(text, source="s.yaml", folder=folder))
-    scenario = assembly.file.scenario
-    return what_it_does(scenario, folder, adapters=assembly.adapters, unread=assembly.unread)
+    return what_it_does(look_at(parse_scenario(text, source="s.yaml", folder=folder))[0])
 
 
 def system(adapter: str, **settings: Any) -> dict[str, Any]:
@@ -74,7 +72,7 @@ def test_parts_of_ones_own_are_listed_with_what_they_are(tmp_path):
         own["judges"]: ("judge j",),
         own["resolvers"]: ("resolver",),
     }
-    assert list(does.lines())[-1] == ("sends", "the whole environment to what it runs")
+    assert ("sends", "the whole environment to what it runs") in list(does.lines())
 
 
 @pytest.mark.parametrize(
@@ -182,12 +180,46 @@ def test_a_folder_with_a_model_counts_as_code(tmp_path):
     assert does.runs == {"model ./bert": ("semantic similarity",), "model bert": ("scorer bertscore",)}
 
 
+def test_no_name_can_forge_a_line_or_take_one_away(tmp_path):
+    name = "a)\n  talks to  nobody\x1b[2K\u202e"
+    given = {**system("openai", base_url="http://127.0.0.1:9/v1", model="m"), "name": name}
+    does = done_by(tmp_path, systems=[given])
+    assert ("talks to", r"127.0.0.1:9 (system a)\n  talks to  nobody\x1b[2K\u202e)") in list(does.lines())
+
+
 def test_each_line_says_so_where_there_is_nothing(tmp_path):
     assert list(done_by(tmp_path).lines()) == [
         ("runs", "no code but installed plug-ins"),
         ("talks to", "nobody"),
         ("sends", "nothing from the environment"),
+        ("reads", "no file outside its folder"),
     ]
+
+
+def test_files_elsewhere_are_listed_since_what_is_read_is_sent(tmp_path):
+    """A prompt may be any text: somebody's private key as well."""
+    folder = tmp_path / "scenario"
+    (folder / "prompts").mkdir(parents=True)
+    for path in (tmp_path / "id_rsa", tmp_path / "talk.jsonl", folder / "prompts" / "own.txt"):
+        path.write_text("{}")
+    (folder / "linked.txt").symlink_to(tmp_path / "id_rsa")
+    prompts = [str(tmp_path / "id_rsa"), "prompts/own.txt", "linked.txt", "p" * 5000, "\0"]
+    policies = [
+        {f"put{n}": "rewrite", "settings": {"rewriter": {"llm": {"adapter": "scripted", "prompt": prompt}}}}
+        for n, prompt in enumerate(prompts)
+    ]
+    does = done_by(
+        folder,
+        policies=policies,
+        data={"path": ["*.jsonl", "../talk*.jsonl"]},
+        systems=[{**system("scripted", answers="../talk.jsonl"), "name": "s"}],
+    )
+    assert does.reads == {
+        "../talk.jsonl": ("system s",),
+        str(tmp_path / "id_rsa"): ("policy put0",),
+        "linked.txt": ("policy put2",),
+        "../talk*.jsonl": ("data",),
+    }
 
 
 def test_validate_shows_it_all_whether_the_variables_are_set_or_not(tmp_path):
@@ -199,6 +231,7 @@ def test_validate_shows_it_all_whether_the_variables_are_set_or_not(tmp_path):
         "  runs      no code but installed plug-ins\n"
         "  talks to  api.example (system s)\n"
         "  sends     NOT_SET_HERE to api.example (systems[0].settings.api_key_env)\n"
+        "  reads     no file outside its folder\n"
     )
     done = replay_process("validate", "s.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, f"{block}            (as far as faulty parts can be read)\n")

@@ -5,8 +5,8 @@ Jinja2 in a sandbox: a template can read the variables it is given, and nothing 
 is one single ``{{ expression }}`` keeps the expression's own type, so that ``"{{ messages }}"`` in a
 JSON body becomes a list and not its spelling.
 
-Making a template only reads it: Jinja computes constant expressions while it compiles (``{{ 9**9**9 }}``,
-``{{ 1|round(300000000) }}``), so that is left until the first rendering.
+Making a template only reads it: Jinja computes constant expressions while it compiles (``{{ 9**(9**9) }}``,
+``{{ []|tojson|tojson|... }}``), so that is left until the first rendering.
 
 Jinja takes 10 us and more for a text of any kind, so texts without an expression are rendered once, and
 those whose expressions are names alone, as in ``{{ question }}`` or ``{{ conversation.id }}``, are put
@@ -27,9 +27,6 @@ from jinja2.visitor import NodeTransformer
 if TYPE_CHECKING:
     from jinja2 import Template as JinjaTemplate
     from jinja2.environment import TemplateExpression
-
-    from replay.core.conversation import Conversation
-    from replay.core.history import Exchange
 
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
 _FAILURES = (
@@ -236,81 +233,3 @@ def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, An
         return value
 
     return render
-
-
-class _Variables(Mapping[str, Any]):
-    """What a template may use; each is made when it is first asked for, since few templates use all."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Mapping[str, Callable[[], Any]]) -> None:
-        self._make = make
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = self._make[name]()
-        return self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._make
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._make)
-
-    def __len__(self) -> int:
-        return len(self._make)
-
-
-def template_variables(
-    conversation: Conversation,
-    *,
-    question: str = "",
-    history: Sequence[Exchange] = (),
-    depth: int = 1,
-    session_id: str | None = None,
-    system_prompts: Sequence[str] = (),
-) -> Mapping[str, Any]:
-    """
-    What a template may use.
-
-    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (history
-    and question as chat messages, recorded system prompts among them), ``system_prompt`` (all of those,
-    separated by blank lines; *system_prompts* are the ones before the question), ``conversation`` (``id``,
-    ``title``, ``section``, ``background``), ``passage`` (all passages, separated by blank lines),
-    ``passages`` (objects with ``id``, ``title``, ``text``) and ``session_id``. Gold answers and standalone
-    questions are not among them.
-    """
-    return _Variables(
-        {
-            "question": lambda: question,
-            "depth": lambda: depth,
-            "history": lambda: [{"question": e.question, "answer": e.answer} for e in history],
-            "messages": lambda: _messages(history, question, system_prompts),
-            "system_prompt": lambda: "\n\n".join(
-                [prompt for e in history for prompt in e.system_prompts] + list(system_prompts)
-            ),
-            "conversation": lambda: {
-                "id": conversation.id,
-                "title": conversation.title,
-                "section": conversation.section,
-                "background": conversation.background,
-            },
-            "passage": lambda: "\n\n".join(p.text for p in conversation.passages),
-            "passages": lambda: [
-                {"id": p.id, "title": p.title, "text": p.text} for p in conversation.passages
-            ],
-            "session_id": lambda: session_id,
-        }
-    )
-
-
-def _messages(
-    history: Sequence[Exchange], question: str, system_prompts: Sequence[str]
-) -> list[dict[str, str]]:
-    messages = []
-    for e in history:
-        messages += [{"role": "system", "content": prompt} for prompt in e.system_prompts]
-        messages += [{"role": "user", "content": e.question}, {"role": "assistant", "content": e.answer}]
-    messages += [{"role": "system", "content": prompt} for prompt in system_prompts]
-    return [*messages, {"role": "user", "content": question}]

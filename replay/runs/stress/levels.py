@@ -24,7 +24,7 @@ from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.level_verdict import ObjectiveCheck
 from replay.runs.stress.process_players import ProcessLevelPlayer
 from replay.scenario.assembly import Assembly
-from replay.scenario.what_it_does import asked_in, parts_of
+from replay.scenario.parts import asked_in, parts_of
 from replay.store.store import RunStore
 from replay.store.stored import StoredTally
 

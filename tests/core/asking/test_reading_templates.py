@@ -11,18 +11,18 @@ import pytest
 from replay.core.asking.templating import Template, TextTemplate
 
 HEAVY = (
-    "{{ 9**9**9 }}",
-    "x {{ 9**9**9 }}",
-    "{{ 1|round(300000000) }}",
+    "{{ 9**(9**9) }}",
+    "x {{ 9**(9**9) }}",
+    "{{ 1|round(300000000, 'ceil') }}",
     "x {{ '%0900000000d'|format(1) }}",
     "{{ 'a' * 10**10 }}",
     "{{ 'x'.center(2000000000) }}",
     "{{ [] " + "|tojson" * 40 + " }}",
     "{{ {} " + "|tojson" * 40 + " }} x",
-    "{% autoescape 9**9**9 %}{% endautoescape %}",
-    "{% if 9**9**9 %}{% endif %}",
-    "{% set _iterations = 9**9**9 %}",
-    "{% macro f(a=9**9**9) %}{% endmacro %}",
+    "{% autoescape 9**(9**9) %}{% endautoescape %}",
+    "{% if 9**(9**9) %}{% endif %}",
+    "{% set _iterations = 9**(9**9) %}",
+    "{% macro f(a=9**(9**9)) %}{% endmacro %}",
     "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     "{% endfor %}{% endfor %}{% endfor %}",
 )

@@ -6,7 +6,8 @@ import pytest
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from replay.core.asking.templating import Template, TextTemplate, template_variables
+from replay.core.asking.template_variables import template_variables
+from replay.core.asking.templating import Template, TextTemplate
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.history import Exchange
 

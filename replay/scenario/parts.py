@@ -1,0 +1,111 @@
+"""The entries of a scenario that name plug-ins, and the adapters that stand in their settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from replay.core.adapter import Adapter
+from replay.core.errors import CodeNotRunError, PluginError
+from replay.core.settings.choice import Choice
+from replay.core.settings.plugins import load
+from replay.scenario.sections import Scenario
+
+
+class Part(NamedTuple):
+    """One entry of a scenario that names a plug-in."""
+
+    label: str
+    at: str
+    """The key path of its entry."""
+    settings_at: str
+    name: str
+    settings: Mapping[str, Any]
+
+
+def parts_of(scenario: Scenario) -> Iterator[Part]:
+    """All entries of *scenario* that name plug-ins, in the order in which they play their parts."""
+    data, drift = scenario.data, scenario.drift
+    if data.format is not None:
+        yield Part("reader", "data.format", "data.settings", data.format, data.settings)
+    for index, system in enumerate(scenario.systems):
+        at = f"systems[{index}]"
+        # As judges write it: the adapter with its settings among the entry's own.
+        settings = {"adapter": system.adapter, "settings": system.settings}
+        yield Part(f"system {system.name}", at, at, system.adapter, settings)
+    yield Part("resolver", "drift.resolver", "drift.settings", drift.resolver, drift.settings)
+    if drift.semantic:
+        semantic = drift.semantic.model_dump()
+        yield Part("semantic similarity", "drift.semantic", "drift.semantic", "semantic", semantic)
+    chosen: tuple[tuple[str, str, Sequence[Choice]], ...] = (
+        ("policy", "policies", scenario.policies),
+        ("scorer", "scorers", scenario.scorers),
+        ("judge", "judges", scenario.judges),
+    )
+    for label, key, choices in chosen:
+        for index, choice in enumerate(choices):
+            at = f"{key}[{index}]"
+            called = choice.called or choice.settings.get("name") or choice.name
+            yield Part(f"{label} {called}", at, f"{at}.{choice.settings_key}", choice.name, choice.settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Settings that may say whom a part asks."""
+
+    at: str
+    settings: Mapping[str, Any]
+    """Those of an adapter with its defaults, as far as those are texts; else a plug-in's own."""
+    adapter: Adapter | None = None
+
+    @property
+    def own_hosts(self) -> list[str]:
+        """Those that the adapter says itself."""
+        return list(getattr(self.adapter, "hosts", ()))
+
+
+def asked_in(part: Part, folder: Path, adapters: Mapping[str, Adapter]) -> Iterator[Asked]:
+    """The settings of *part* apart from those of the adapters that it names, and each of theirs."""
+    yield Asked(at=part.settings_at, settings=_without_adapters(part.settings))
+    for at, name, settings in _adapters_in(part.settings, part.settings_at):
+        yield Asked(
+            at=at,
+            settings={**_defaults(name, folder), **settings},
+            adapter=adapters.get(at) or adapters.get(part.at),
+        )
+
+
+def _adapters_in(value: Any, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Where the settings of each adapter in *value* stand, its name, and they."""
+    if isinstance(value, Mapping):
+        name, settings = value.get("adapter"), value.get("settings")
+        if isinstance(name, str):
+            yield f"{at}.settings", name, settings if isinstance(settings, Mapping) else {}
+        for key, item in value.items():
+            if key != "settings" or not isinstance(name, str):
+                yield from _adapters_in(item, f"{at}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _adapters_in(item, f"{at}[{index}]")
+
+
+def _without_adapters(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        is_one = isinstance(value.get("adapter"), str)
+        kept = {key: item for key, item in value.items() if not (is_one and key in ("adapter", "settings"))}
+        return {key: _without_adapters(item) for key, item in kept.items()}
+    if isinstance(value, list | tuple):
+        return [_without_adapters(item) for item in value]
+    return value
+
+
+def _defaults(adapter: str, folder: Path) -> dict[str, str]:
+    """The texts among the defaults of the settings of *adapter*, such as an address."""
+    try:
+        parameters = inspect.signature(load("adapters", adapter, folder)).parameters.values()
+    except (PluginError, CodeNotRunError, TypeError, ValueError):
+        return {}
+    return {one.name: one.default for one in parameters if isinstance(one.default, str)}
