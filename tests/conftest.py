@@ -90,6 +90,12 @@ def cache_folder(tmp_path, monkeypatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.fixture(autouse=True)
+def state_folder(tmp_path_factory, monkeypatch) -> None:
+    """The key that marks this test's runs as one's own; the user's is out of reach."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+
+
 @pytest.fixture
 def code_runs() -> Iterator[None]:
     """As where something is played or scored: what a scenario names as code may be imported."""

@@ -102,10 +102,16 @@ def show_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
 
 
 def show_estimate(
-    folder: Path, names: Sequence[str], *, repeats: int | None, cache: bool, as_json: bool
+    folder: Path,
+    names: Sequence[str],
+    *,
+    repeats: int | None,
+    cache: bool,
+    as_json: bool,
 ) -> None:
     """Print how many asks the judges *names* would send about the run in *folder*, and what they cost."""
-    panels = run_panels(Run(folder), names, repeats=repeats, cache=cache)
+    # Whoever is allowed to judge was asked before.
+    panels = run_panels(Run(folder), names, repeats=repeats, cache=cache, allow_code=True)
     estimates = estimate_run(folder, panels)
     if as_json or estimates:
         show_estimates(estimates, as_json=as_json)

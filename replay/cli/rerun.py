@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
+from replay.cli.leave import AllowOption, ask_leave
 from replay.cli.output import echo
 
 
@@ -25,6 +26,7 @@ def rerun(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
     junit: JunitOption = None,
+    allow_code: AllowOption = False,
 ) -> None:
     """
     Ask chosen turns of a finished run again, into the same run; what they were before is kept.
@@ -37,6 +39,7 @@ def rerun(
     Scores and verdicts are made anew at the end. After an interruption, go on with `replay resume`.
     """
     from replay.cli.playing import play_and_report, show_whole
+    from replay.runs.leave import foreign_doings
     from replay.runs.rerun import count_chosen, rerun_async
     from replay.runs.run import Run
 
@@ -48,8 +51,9 @@ def rerun(
         show_whole(Run(folder), as_json=as_json, junit=junit)
         return
     echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
+    ask_leave(folder, foreign_doings(folder), allow_code=allow_code)
     play_and_report(
-        lambda progress: rerun_async(folder, conditions, observer=progress),
+        lambda progress: rerun_async(folder, conditions, observer=progress, allow_code=True),
         runs,
         folder=folder,
         as_json=as_json,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
+from replay.cli.leave import AllowOption, ask_leave
 
 
 def resume(
@@ -21,6 +22,7 @@ def resume(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
     junit: JunitOption = None,
+    allow_code: AllowOption = False,
 ) -> None:
     """
     Go on with a run that was interrupted or killed; no finished turn is asked again.
@@ -32,10 +34,14 @@ def resume(
     """
     from replay.cli.playing import play_and_report
     from replay.runs.launch import resume_async
+    from replay.runs.leave import foreign_doings
 
     folder = run_folder(run, runs)
+    ask_leave(folder, foreign_doings(folder), allow_code=allow_code)
     play_and_report(
-        lambda progress: resume_async(folder, observer=progress, with_new_data=with_new_data),
+        lambda progress: resume_async(
+            folder, observer=progress, with_new_data=with_new_data, allow_code=True
+        ),
         runs,
         folder=folder,
         as_json=as_json,

@@ -15,6 +15,7 @@ from replay.cli.arguments import (
     RunsOption,
     run_folder,
 )
+from replay.cli.leave import AllowOption, ask_leave
 
 
 def score(
@@ -45,11 +46,21 @@ def score(
     no_cache: FreshOption = False,
     dry_run: PlanOption = False,
     as_json: JsonOption = False,
+    allow_code: AllowOption = False,
 ) -> None:
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
     from replay.core.errors import InputError
+    from replay.runs.judging import chosen_judges, run_panels
+    from replay.runs.leave import foreign_doings
+    from replay.runs.run import Run, score as score_run
+    from replay.scenario.reading import read_choices
 
     folder = run_folder(run, runs)
+    found = Run(folder)
+    judges = chosen_judges(found, judge or (["all"] if dry_run else []))
+    chosen = read_choices(scorer, "--scorer") if scorer else found.scenario().scenario.scorers
+    scorers = chosen if scorer or not (judges or dry_run) else []
+    ask_leave(folder, foreign_doings(folder, scorers=scorers, judges=judges), allow_code=allow_code)
     if dry_run:
         from replay.cli.judging import show_estimate
 
@@ -58,16 +69,12 @@ def score(
     if (repeats or no_cache) and not judge:
         raise InputError("--repeats and --no-cache are about judges; name one, or say --judge all")
     from replay.cli.playing import show
-    from replay.runs.run import Run, score as score_run
-    from replay.scenario.reading import read_choices
 
     panels = []
     if judge:
-        from replay.runs.judging import run_panels
-
-        panels = run_panels(Run(folder), judge, repeats=repeats, cache=not no_cache)
+        panels = run_panels(found, judge, repeats=repeats, cache=not no_cache, allow_code=True)
     if scorer or not judge:
-        score_run(folder, read_choices(scorer, "--scorer") if scorer else None)
+        score_run(folder, scorers, allow_code=True)
     if panels:
         from replay.cli.judging import judge_with_progress
 

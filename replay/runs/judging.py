@@ -189,14 +189,37 @@ def _stored_verdict(panel: Panel, verdict: Verdict) -> StoredVerdict:
 
 
 def run_panels(
-    run: Run, names: Sequence[str], *, repeats: int | None = None, cache: bool = True
+    run: Run,
+    names: Sequence[str],
+    *,
+    repeats: int | None = None,
+    cache: bool = True,
+    allow_code: bool = False,
 ) -> list[Panel]:
     """
     The panels that *names* stand for: names of the run's own judges, ``all`` of them, or new ones written
-    as in a scenario. *repeats* and *cache* are in the place of their own settings.
+    as in a scenario. *repeats* and *cache* are in the place of their own settings. Those of a run that this
+    user did not begin on this machine ask nobody unless *allow_code* says that they may.
 
     Raises:
         ScenarioError: there is no such judge, or one has faults.
+        RunError: *allow_code* is missing.
+    """
+    from replay.runs.leave import check_leave, foreign_doings
+
+    file, choices = run.scenario(), chosen_judges(run, names)
+    check_leave(run.folder, foreign_doings(run.folder, judges=choices), allow_code=allow_code)
+    table = file.scenario.prices
+    prices = read_price_table(file.folder / table) if table else NO_PRICES
+    return built_panels(PartBuilder(file.folder, prices), choices, repeats=repeats, cache=cache)
+
+
+def chosen_judges(run: Run, names: Sequence[str]) -> list[Choice]:
+    """
+    What ``run_panels`` builds of *names*.
+
+    Raises:
+        ScenarioError: there is no such judge.
     """
     from replay.scenario.reading import read_choices
 
@@ -213,9 +236,7 @@ def run_panels(
             choices.append(own[name])
         else:
             choices += _as_written(name, own, read_choices([name], "--judge"))
-    table = file.scenario.prices
-    prices = read_price_table(file.folder / table) if table else NO_PRICES
-    return built_panels(PartBuilder(file.folder, prices), choices, repeats=repeats, cache=cache)
+    return choices
 
 
 @code_may_run()

@@ -19,6 +19,7 @@ from replay.core.settings.plugin_bugs import in_short
 from replay.play.engine import Observer, play_all
 from replay.policies.rewriter import opened
 from replay.runs.ending import ending
+from replay.runs.leave import check_leave, foreign_doings
 from replay.runs.new_run import new_store
 from replay.runs.plays_left import plays_left
 from replay.runs.rerun_plan import Rerun
@@ -135,6 +136,7 @@ async def resume_async(
     scenario: AnyScenario | None = None,
     observer: Observer | None = None,
     with_new_data: bool = False,
+    allow_code: bool = False,
 ) -> Run:
     """
     Go on with the run in *folder*: no finished turn is asked again.
@@ -145,15 +147,19 @@ async def resume_async(
 
     A half-played conversation goes on after its last durable turn, or starts again from its first
     where the system kept the history, since that session is gone. The run knows its *scenario*; only one
-    with objects from another process's memory has to be given again.
+    with objects from another process's memory has to be given again. A run that this user did not begin on
+    this machine is like a scenario of somebody else's: *allow_code* says that what it names may run and be
+    asked.
 
     Raises:
-        RunError: there is no such run, another process is writing it, or it was begun with another scenario.
+        RunError: there is no such run, another process is writing it, it was begun with another scenario, or
+            it is not this user's and *allow_code* is missing.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``; of data that can't be
             read only *with_new_data*.
     """
     try:
         with code_may_run():
+            check_leave(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
             return await _resume(Path(folder), scenario, observer, with_new_data)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
@@ -225,11 +231,14 @@ def resume(
     scenario: AnyScenario | None = None,
     observer: Observer | None = None,
     with_new_data: bool = False,
+    allow_code: bool = False,
 ) -> Run:
     """``resume_async`` for a program without an event loop."""
     return _on_a_loop(
         "resume",
-        lambda: resume_async(folder, scenario=scenario, observer=observer, with_new_data=with_new_data),
+        lambda: resume_async(
+            folder, scenario=scenario, observer=observer, with_new_data=with_new_data, allow_code=allow_code
+        ),
     )
 
 

@@ -6,9 +6,11 @@ import platform
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from replay import __version__
 from replay.core.errors import RunError
+from replay.runs.run_mark import MARK, mark
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 
@@ -21,7 +23,7 @@ def new_store(assembly: Assembly, runs: Path) -> RunStore:
         RunError: its folder can't be made.
     """
     file, scenario = assembly.file, assembly.file.scenario
-    facts = {
+    facts: dict[str, Any] = {
         "scenario": {"text": file.text, "source": file.source, "folder": str(file.folder)},
         "name": scenario.name,
         "seed": scenario.seed,
@@ -35,6 +37,7 @@ def new_store(assembly: Assembly, runs: Path) -> RunStore:
         "ask": scenario.data.ask,
         "load": assembly.load.model_dump(mode="json") if assembly.load else None,
     }
+    facts[MARK] = mark(facts)
     stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     for attempt in range(1, 1000):
         folder = runs / (stem if attempt == 1 else f"{stem}-{attempt}")

@@ -15,6 +15,7 @@ from replay.core.logs import run_logged
 from replay.core.settings.code_gate import code_may_run
 from replay.play.engine import Observer
 from replay.runs.launch import play_and_score
+from replay.runs.leave import check_leave, foreign_doings
 from replay.runs.rerun_plan import begin, plan_for
 from replay.runs.run import Run
 from replay.runs.turn_conditions import read_conditions
@@ -38,19 +39,26 @@ def count_chosen(folder: str | Path, only: Sequence[str]) -> int:
 
 
 async def rerun_async(
-    folder: str | Path, only: Sequence[str] = ("failed",), *, observer: Observer | None = None
+    folder: str | Path,
+    only: Sequence[str] = ("failed",),
+    *,
+    observer: Observer | None = None,
+    allow_code: bool = False,
 ) -> Run:
     """
     Ask again those turns of the run in *folder* for which all conditions in *only* hold; then score it.
 
     Under a policy whose history holds the system's own answers, all later turns of the conversation are
     asked again too, and where the system keeps the history, all turns of it. When nothing is chosen,
-    nothing happens. After an interruption the same call goes on, and so does ``resume_async``.
+    nothing happens. After an interruption the same call goes on, and so does ``resume_async``. *allow_code*
+    is as there.
 
     Raises:
-        RunError: there is no such run, it isn't finished, or another process is writing it.
+        RunError: there is no such run, it isn't finished, another process is writing it, or it is not this
+            user's and *allow_code* is missing.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
+    check_leave(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
     with code_may_run():
         return await _rerun(Path(folder), only, observer)
 
@@ -69,6 +77,12 @@ async def _rerun(folder: Path, only: Sequence[str], observer: Observer | None) -
     return Run(folder)
 
 
-def rerun(folder: str | Path, only: Sequence[str] = ("failed",), *, observer: Observer | None = None) -> Run:
+def rerun(
+    folder: str | Path,
+    only: Sequence[str] = ("failed",),
+    *,
+    observer: Observer | None = None,
+    allow_code: bool = False,
+) -> Run:
     """``rerun_async`` for a program without an event loop."""
-    return asyncio.run(rerun_async(folder, only, observer=observer))
+    return asyncio.run(rerun_async(folder, only, observer=observer, allow_code=allow_code))

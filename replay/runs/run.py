@@ -85,7 +85,8 @@ class Run:
     def scenario(self) -> ScenarioFile:
         """The scenario as it was when the run began."""
         facts = self._needed("scenario")
-        return parse_scenario(facts["text"], source=facts["source"], folder=Path(facts["folder"]))
+        folder = Path(facts["folder"])
+        return parse_scenario(facts["text"], source=facts["source"], folder=folder, only_read=True)
 
     def state(self) -> RunState:
         """How far the run has come."""
@@ -266,23 +267,27 @@ class Run:
         )
 
 
-@code_may_run()
-def score(folder: str | Path, choices: Sequence[Choice] | None = None) -> Run:
+def score(folder: str | Path, choices: Sequence[Choice] | None = None, *, allow_code: bool = False) -> Run:
     """
     Score a run's records anew, without asking any system anything.
 
-    With the scorers of its scenario, or with *choices* in their place.
+    With the scorers of its scenario, or with *choices* in their place. In a run that this user did not
+    begin on this machine they run no code unless *allow_code* says that they may.
 
     Raises:
-        RunError: there is no such run, or another process is writing it.
+        RunError: there is no such run, another process is writing it, or *allow_code* is missing.
         PluginError, ScenarioError: a scorer can't be built.
     """
+    from replay.runs.leave import check_leave, foreign_doings
+
     run = Run(folder)
     if choices is None:
         choices = run.scenario().scenario.scorers
+    check_leave(run.folder, foreign_doings(run.folder, scorers=choices), allow_code=allow_code)
     store = RunStore(run.folder, write=True)
     try:
-        score_into(store, choices)
+        with code_may_run():
+            score_into(store, choices)
     finally:
         store.close()
     return run

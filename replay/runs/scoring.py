@@ -11,6 +11,7 @@ import msgspec
 from replay.core.errors import PluginError, RunError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
+from replay.runs.run_mark import MARK, is_own, mark
 from replay.runs.stored_scorers import SCORERS, ScorerEntry, ScorerKeeper
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.observing import observe
@@ -64,7 +65,7 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     scorers = build_scorers(choices, Path(store.fact("scenario")["folder"]))
     scorers = surveyed(scorers, store.records)
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
-    replaced = False
+    own, replaced = is_own(store), False
     for records in in_parts(store.records()):
         try:
             observed = {label: observe(label, scorer, records) for label, scorer in scorers.items()}
@@ -80,7 +81,11 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     if not replaced:
         for label in scorers:
             store.replace_scores(label, [])
-    store.set_fact(SCORERS, [keeper.entry() for keeper in keepers.values()])
+    entries = [msgspec.to_builtins(keeper.entry()) for keeper in keepers.values()]
+    store.set_fact(SCORERS, entries)
+    if own:
+        facts = {name: store.fact(name) for name in ("scenario", "begun")}
+        store.set_fact(MARK, mark({**facts, "scorers": entries}))
     store.add_event("scored", {label: scorer.signature for label, scorer in scorers.items()})
 
 

@@ -102,12 +102,12 @@ def test_durability_is_how_sqlite_syncs(tmp_path, monkeypatch, durability, level
 
 
 def test_facts_events_and_tallies_come_back_and_are_replaced(tmp_path):
-    store = RunStore.create(tmp_path / "run", {"scenario": {"a": [1]}, "seed": 7})
+    store = RunStore.create(tmp_path / "run", {"any": {"a": [1]}, "seed": 7})
     store.set_fact("seed", 8)
     store.add_event("resumed", {"n": 1})
     store.add_event("other", {})
     store.add_event("resumed", {"n": 2})
     store.settle()
-    assert (store.fact("scenario"), store.fact("seed"), store.fact("none")) == ({"a": [1]}, 8, None)
+    assert (store.fact("any"), store.fact("seed"), store.fact("none")) == ({"a": [1]}, 8, None)
     assert [event["n"] for event in store.events("resumed")] == [1, 2]
     store.close()

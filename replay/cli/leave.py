@@ -1,0 +1,39 @@
+"""Asks before a run that somebody else began makes this machine do something."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replay.cli.output import echo
+
+AllowOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Of a run that you didn't begin on this machine: do what it names, without asking.",
+    ),
+]
+
+
+def ask_leave(folder: Path, doings: Sequence[str], *, allow_code: bool) -> None:
+    """
+    Go on if the user says so, on a terminal, or said so by ``--allow-code``.
+
+    Raises:
+        RunError: there is nobody to ask.
+        typer.Exit: the user says no.
+    """
+    from replay.runs.leave import check_leave, foreign
+
+    if not doings or allow_code or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        check_leave(folder, doings, allow_code=allow_code, say="--allow-code")
+        return
+    echo(*foreign(folder, doings).split("\n"), err=True)
+    if not typer.confirm("Do you trust where it came from?", default=False, err=True):
+        echo("nothing was done", err=True)
+        raise typer.Exit(2)

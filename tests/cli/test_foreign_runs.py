@@ -1,0 +1,319 @@
+"""A run's folder that somebody else made: looking at it runs nothing, going on with it takes leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from replay.core.errors import RunError
+from replay.runs.launch import resume, run as play
+from replay.runs.rerun import rerun
+from replay.runs.run import Run, score
+from tests.cli.command import replay_cli
+from tests.report.pages.conftest import viewing
+from tests.waiting import PATIENCE_S, until
+
+EVIL = """
+from pathlib import Path
+
+(Path(__file__).parent / "marker").touch()
+
+
+def Scorer(**settings):
+    (Path(__file__).parent / "marker").touch()
+    return None
+"""
+
+SCENARIO = """\
+name: sent
+data: {path: talks.jsonl}
+systems: [{name: s, adapter: scripted, settings: {answers: [One., Two.]}}]
+policies: [gold, pred]
+scorers: [f1, latency]
+drift: {nlp_workers: 0}
+"""
+
+
+@pytest.fixture
+def sent(tmp_path):
+    """A run's folder, and beside it what its database is going to name."""
+    talks = [
+        {"id": f"t{n}", "turns": [{"id": "1", "question": "Who?", "gold_answers": ["One."]}]} for n in (1, 2)
+    ]
+    (tmp_path / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)))
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    (tmp_path / "evil.py").write_text(EVIL)
+    return play(tmp_path / "s.yaml", runs=tmp_path / "runs").folder
+
+
+def facts(folder: Path) -> dict[str, object]:
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        return {key: json.loads(value) for key, value in connection.execute("SELECT * FROM run")}
+
+
+def change(folder: Path, **changed: object) -> None:
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        for key, value in changed.items():
+            connection.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, json.dumps(value)])
+        connection.commit()
+
+
+def plant(folder: Path, **named: dict[str, object]) -> None:
+    """Name these plug-ins, each with its settings, wherever a run names one."""
+    choices = [{f"p{n}": name, "settings": settings} for n, (name, settings) in enumerate(named.items())]
+    name, settings = next(iter(named.items()))
+    content = {
+        "name": "sent",
+        "data": {"path": "talks.jsonl", "format": name, "settings": settings},
+        "systems": [
+            {"name": f"s{n}", "adapter": name, "settings": settings}
+            for n, (name, settings) in enumerate(named.items())
+        ],
+        "policies": ["gold", *choices],
+        "scorers": choices,
+        "judges": choices,
+        "drift": {"resolver": name, "settings": settings},
+    }
+    (entry, *_) = facts(folder)["scorers"]
+    entries = [
+        {**entry, "label": f"p{n}", "name": name, "settings": settings, "combined": "installed"}
+        for n, (name, settings) in enumerate(named.items())
+    ]
+    scenario = {**facts(folder)["scenario"], "text": json.dumps(content), "folder": str(folder.parents[1])}
+    change(folder, scorers=[entry, *entries], scenario=scenario)
+
+
+EVIL_FILE = {"evil.py:Scorer": {}}
+
+
+def test_looking_at_a_run_runs_nothing_that_it_names(sent, tmp_path):
+    named = {
+        f"{tmp_path / 'evil.py'}:Scorer": {},
+        "subprocess:getoutput": {"cmd": f"touch {tmp_path}/marker"},
+    }
+    plant(sent, **EVIL_FILE, **named)
+    ratings = tmp_path / "people.csv"
+    ratings.write_text("conversation,depth,system,policy,rater,quality\nt1,1,s,gold,a,1\nt2,1,s,gold,a,2\n")
+    looks = [
+        ["report", sent],
+        ["report", sent, "--json"],
+        ["report", sent, "--markdown", "--html", tmp_path / "report.html"],
+        ["export", sent],
+        ["export", sent, "--table", "evalconvqa", "--out", tmp_path / "files"],
+        ["compare", sent, "--policies", "gold,pred"],
+        ["plot", sent, "--what", "depth", "--out", tmp_path / "p.svg"],
+        ["agree", sent, ratings],
+    ]
+    arguments = json.dumps([[str(argument) for argument in look] for look in looks])
+    command = [sys.executable, "-c", ALL_LOOKS, arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
+    with viewing(str(sent), cwd=tmp_path) as address:
+        for page in ("", "depth", "gold", "conversations", "conversation?id=t1"):
+            until(lambda page=page: "data-pending" not in page_text(f"{address}run/{sent.name}/{page}"))
+
+    assert not (tmp_path / "marker").exists()
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("ended with 0") == len(looks), done
+    assert "are not shown: " in done.stdout
+
+
+ALL_LOOKS = """
+import json, sys
+from replay.cli import heed_command_line
+
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["replay", *arguments]
+    try:
+        heed_command_line()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code or 0
+    print("ended with", code, arguments)
+"""
+
+
+def page_text(address: str) -> str:
+    with urlopen(address, timeout=PATIENCE_S) as answer:
+        return answer.read().decode()
+
+
+GOING_ON = (["resume"], ["rerun", "--only", "depth=1"], ["score"], ["score", "--scorer", "evil.py:Scorer"])
+
+
+@pytest.mark.parametrize("verb", GOING_ON, ids=" ".join)
+def test_going_on_with_it_takes_leave_where_nobody_can_be_asked(sent, verb, tmp_path):
+    plant(sent, **EVIL_FILE)
+
+    refused = replay_cli(verb[0], sent, *verb[1:], cwd=tmp_path)
+    left_alone = not (tmp_path / "marker").exists()
+    replay_cli(verb[0], sent, *verb[1:], "--allow-code", cwd=tmp_path)
+
+    assert left_alone
+    assert refused.returncode == 2
+    assert "  runs      evil.py:Scorer (" in refused.stderr
+    assert f'(its paths start from "{tmp_path}")' in refused.stderr
+    assert "--allow-code" in refused.stderr
+    assert (tmp_path / "marker").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of another kind")
+@pytest.mark.parametrize(
+    ("verb", "answer", "goes_on"),
+    [(["resume"], "y", True), (["rerun", "--only", "depth=1"], "", False), (["score"], "n", False)],
+)
+def test_on_a_terminal_it_is_asked(sent, verb, answer, goes_on, tmp_path):
+    import pty
+
+    plant(sent, **EVIL_FILE)
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        command = [sys.executable, "-m", "replay", verb[0], str(sent), *verb[1:]]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, timeout=PATIENCE_S
+        )
+        told = os.read(ours, 100_000).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "Do you trust where it came from? [y/N]" in told
+    assert "  runs      evil.py:Scorer (" in told
+    assert (tmp_path / "marker").exists() == goes_on
+    assert goes_on or done.returncode == 2
+
+
+def test_a_run_of_ones_own_is_gone_on_with_unasked(tmp_path, sent):
+    """Also when its scorers were changed by the user since, and from wherever its folder was put."""
+    (tmp_path / "own.py").write_text(
+        "class Own:\n"
+        "    signature = 'own'\n"
+        "    def observe(self, records): return [1.0] * len(records)\n"
+        "    def combine(self, observed): return sum(observed) / len(list(observed))\n"
+    )
+    (tmp_path / "s.yaml").write_text(SCENARIO.replace("[f1, latency]", "['own.py:Own']"))
+    folder = play(tmp_path / "s.yaml", runs=tmp_path / "runs").folder
+    moved = shutil.copytree(folder, tmp_path / "moved")
+    for one in (folder, moved):
+        assert score(one).folder == one
+        for verb in (
+            ["score", "--scorer", "own.py:Own", "--scorer", "f1"],
+            ["rerun", "--only", "depth=1"],
+            ["resume"],
+        ):
+            done = replay_cli(verb[0], one, *verb[1:], cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+
+
+CHANGES = {
+    "its scenario": lambda facts: {
+        "scenario": {**facts["scenario"], "text": facts["scenario"]["text"].replace("[f1", "['own.py:Own'")}
+    },
+    "its scenario's folder": lambda facts: {"scenario": {**facts["scenario"], "folder": "/tmp"}},
+    "its scorers": lambda facts: {"scorers": [{**facts["scorers"][0], "name": "evil.py:Scorer"}]},
+    "its mark": lambda facts: {"mark": "0" * 64},
+    "its mark's kind": lambda facts: {"mark": ["é"]},
+    "a mark that is no ASCII": lambda facts: {"mark": "é"},
+    "no mark": lambda facts: {"mark": None},
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES.keys())
+def test_a_run_that_was_changed_is_nobodys_own(tmp_path, changed):
+    (tmp_path / "talks.jsonl").write_text('{"id": "t", "turns": [{"id": "1", "question": "Who?"}]}')
+    (tmp_path / "own.py").write_text("from replay.scorers.exact_match import em as Own")
+    text = SCENARIO.replace("[f1, latency]", "[f1, 'own.py:Own']")
+    (tmp_path / "s.yaml").write_text(text)
+    folder = play(tmp_path / "s.yaml", runs=tmp_path / "runs").folder
+    change(folder, **changed(facts(folder)))
+
+    for going_on in (resume, rerun):
+        with pytest.raises(RunError, match="not begun by you on this machine"):
+            going_on(folder)
+
+
+def test_somebody_elses_run_is_gone_on_with_unasked_where_it_does_nothing(sent, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user"))
+    assert resume(sent).state().finished
+    assert score(sent).state().finished
+
+
+def test_hosts_variables_and_programs_are_named(sent, tmp_path, tmp_path_factory):
+    text = """\
+name: sent
+data: {path: "PRIVATE"}
+systems:
+- name: a
+  adapter: openai
+  settings: {base_url: "https://evil.example/v1", model: m, api_key_env: AWS_SECRET}
+- name: b
+  adapter: http
+  settings: {url: "http://10.0.0.7/", headers_env: {X: "Bearer ${GITHUB_TOKEN}", Y: OTHER}}
+- {name: c, adapter: command, settings: {command: ["rm", "-rf\\e[2K", "me"]}}
+- {name: d, adapter: anthropic, settings: {model: m}}
+policies: [gold]
+scorers: [f1]
+judges: [{correctness: {adapter: "my dir/evil.py:Judge", settings: {}}}]
+"""
+    private = tmp_path_factory.mktemp("home") / "id_rsa"
+    private.touch()
+    text = text.replace("PRIVATE", str(private))
+    change(sent, scenario={**facts(sent)["scenario"], "text": text})
+    refused = replay_cli("resume", sent, cwd=tmp_path)
+
+    assert refused.returncode == 2
+    for line in (
+        "runs      rm '-rf\\x1b[2K' me (system c)",
+        "          my dir/evil.py:Judge (judge correctness)",
+        "talks to  evil.example (system a)",
+        "          10.0.0.7 (system b)",
+        "          api.anthropic.com (system d)",
+        "sends     AWS_SECRET to evil.example (systems[0].settings.api_key_env)",
+        "          GITHUB_TOKEN to 10.0.0.7 (systems[1].settings.headers_env.X)",
+        "          OTHER to 10.0.0.7 (systems[1].settings.headers_env.Y)",
+        f"reads     {private} (data)",
+    ):
+        assert f"  {line}\n" in refused.stderr, refused.stderr
+
+
+class TestKey:
+    def test_it_is_readable_by_its_user_alone(self, sent, monkeypatch, tmp_path):
+        key = Path(os.environ["XDG_STATE_HOME"]) / "convreplay" / "run-key"
+        assert key.stat().st_mode & 0o777 == 0o600
+        assert key.parent.stat().st_mode & 0o777 == 0o700
+        assert len(key.read_bytes()) == 32
+        assert [one.name for one in key.parent.iterdir()] == ["run-key"]
+
+    @pytest.mark.parametrize("how", ["others can read it", "a link", "too short"])
+    def test_one_that_others_may_have_made_is_none(self, how, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        key = tmp_path / "state" / "convreplay" / "run-key"
+        key.parent.mkdir(parents=True)
+        key.write_bytes(b"k" * (8 if how == "too short" else 32))
+        key.chmod(0o644 if how == "others can read it" else 0o600)
+        if how == "a link":
+            key.rename(tmp_path / "theirs")
+            key.symlink_to(tmp_path / "theirs")
+        self.plays_and_is_asked(tmp_path)
+
+    def test_without_a_place_for_it_runs_are_played_and_asked_about(self, tmp_path, monkeypatch):
+        (tmp_path / "a file").write_text("")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a file"))
+        self.plays_and_is_asked(tmp_path)
+
+    def plays_and_is_asked(self, tmp_path):
+        (tmp_path / "talks.jsonl").write_text('{"id": "t", "turns": [{"id": "1", "question": "Who?"}]}')
+        (tmp_path / "own.py").write_text("from replay.scorers.exact_match import em as Own")
+        (tmp_path / "s.yaml").write_text(SCENARIO.replace("[f1, latency]", "['own.py:Own']"))
+        folder = play(tmp_path / "s.yaml", runs=tmp_path / "runs").folder
+        with pytest.raises(RunError, match="allow_code=True"):
+            resume(folder)
+        assert Run(folder).folder == resume(folder, allow_code=True).folder
