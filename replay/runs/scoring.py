@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,13 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     Raises:
         PluginError, ScenarioError: a scorer can't be built, or does something wrong.
     """
-    scorers = build_scorers(choices, Path(store.fact("scenario")["folder"]))
+    scorers = build_scorers(choices, Path(store.needed("scenario")["folder"]))
     scorers = surveyed(scorers, store.records)
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
     own, replaced = is_own(store), False
     for records in in_parts(store.records()):
-        try:
+        with _answers_kept(store):
             observed = {label: observe(label, scorer, records) for label, scorer in scorers.items()}
-        except PluginError as error:
-            again = f"what was answered is kept; once that is mended: replay score {store.folder}"
-            raise PluginError(f"{error}\n{again}") from error
         for label, values in observed.items():
             keepers[label].add(records, values)
             keep = store.add_scores if replaced else store.replace_scores
@@ -81,12 +79,26 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     if not replaced:
         for label in scorers:
             store.replace_scores(label, [])
-    entries = [msgspec.to_builtins(keeper.entry()) for keeper in keepers.values()]
+    with _answers_kept(store):
+        entries = [msgspec.to_builtins(keeper.entry()) for keeper in keepers.values()]
     store.set_fact(SCORERS, entries)
     if own:
         facts = {name: store.fact(name) for name in ("scenario", "begun")}
         store.set_fact(MARK, mark({**facts, "scorers": entries}))
     store.add_event("scored", {label: scorer.signature for label, scorer in scorers.items()})
+
+
+@contextmanager
+def _answers_kept(store: RunStore) -> Iterator[None]:
+    """
+    Raises:
+        PluginError: as the block did, with how to go on.
+    """
+    try:
+        yield
+    except PluginError as error:
+        again = f"what was answered is kept; once that is mended: replay score {store.folder}"
+        raise PluginError(f"{error}\n{again}") from error
 
 
 def _stored(record: TurnRecord, value: Any) -> StoredScore:

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from replay.core.errors import RunError
+from replay.core.errors import PluginError, RunError
 from replay.core.record import TurnRecord
 from replay.scorers.observing import combine
 from replay.scorers.reference_score import mean
@@ -113,18 +113,22 @@ def how_combined(scorer: Scorer[Any], cells: Sequence[Sequence[Any]]) -> Combine
     How *scorer*'s numbers can be had without it, judged by its observations as they are stored.
 
     *cells* are sets of observations for which a number is shown. Each of them, all together and some random
-    subsets have to combine to the same number within 1e-9.
-
-    Raises:
-        PluginError: it fails to combine them.
+    subsets have to combine to the same number within 1e-9, or fail where a ratio is not defined.
     """
     every = [value for cell in cells for value in cell]
     ways: dict[Combined, Callable[[Sequence[Any]], float]] = {"mean": mean, "ratio": _ratio}
     for way, number in ways.items():
         if all(map(_FITS[way], every)):
             probes = [*filter(None, (*cells, every)), *_subsets(every), *_varied(way, every)]
-            return way if all(_same(combine(scorer, one), number(one)) for one in probes) else "kept"
+            return way if all(_same(_made(scorer, one), number(one)) for one in probes) else "kept"
     return "kept"
+
+
+def _made(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
+    try:
+        return combine(scorer, observed)
+    except PluginError:  # as of a division by no cases at all
+        return math.nan
 
 
 def _subsets(every: Sequence[Any]) -> list[Sequence[Any]]:

@@ -20,6 +20,7 @@ from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_comparison import comparison_report
 from replay.store.store import DATABASE, RunStore
+from tests.cli.command import replay_cli
 
 SCORERS = """
 from dataclasses import dataclass
@@ -248,6 +249,18 @@ async def test_other_facts_that_somebody_changed_are_a_sentence(run, key, value)
         (run.scenario if key == "scenario" else run.report)()
 
 
+async def test_markup_in_what_is_stored_is_shown_as_it_stands(run, tmp_path):
+    entries = facts(run)["scorers"]
+    signature = "[/nope] [link=http://evil.example]here[/link] <script>"
+    set_fact(run, "scorers", [{**entries[0], "signature": signature, "unit": "[bold]"}])
+    for more in ([], ["--markdown"], ["--html", tmp_path / "page.html"]):
+        done = replay_cli("report", run.folder, *more, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        if not more:
+            assert signature in done.stdout
+    assert "<script>" not in (tmp_path / "page.html").read_text().split("[/nope]", 1)[1][:200]
+
+
 class Odd:
     """A scorer that combines as it is told to."""
 
@@ -271,6 +284,7 @@ class Odd:
         (lambda o: sum(o) / len(o) + 1e-7, [[0.5, 1.0]], "kept"),
         (lambda o: sorted(o)[len(o) // 2], [[0.0, 1.0, 1.0, 0.0, 1.0]], "kept"),
         (lambda o: sum(a for a, _ in o) / sum(b for _, b in o), [[[1, 2], [0, 3]]], "ratio"),
+        (lambda o: sum(a for a, _ in o) / sum(b for _, b in o), [[[0, 0], [0, 0], [1, 3]]], "ratio"),
         (lambda o: sum(a / b for a, b in o) / len(o), [[[1, 2], [0, 3], [1, 5]]], "kept"),
         (lambda o: sum(a / b for a, b in o) / len(o), [[[1, 2], [1, 2]]], "kept"),
         (lambda o: float(len(o)), [["a", "b"]], "kept"),

@@ -89,7 +89,7 @@ def load_object(target: str, folder: Path) -> Any:
     """
     if is_in_memory(target):
         return recalled(target)
-    pass_gate(target, folder)
+    pass_gate(target)
     place, _, attribute = target.rpartition(":")
     if place.endswith(".py"):
         module = _import_file((folder / place).resolve())

@@ -138,10 +138,9 @@ class WatchedRun:
 
     def score_kinds(self) -> ScoreKinds:
         """Units by score, and judges."""
-        judged = self.browser.fact("judged") or []
         return ScoreKinds(
             units={name: unit_of(scorer) for name, scorer in self.scorers().items()},
-            judges=[str(one["name"]) for one in judged],
+            judges=[one.name for one in self.run.judged()],
         )
 
     def index(self) -> ConversationIndex:
