@@ -90,10 +90,12 @@ def cache_folder(tmp_path, monkeypatch) -> Path:
     return tmp_path / "cache"
 
 
-@pytest.fixture(autouse=True)
-def state_folder(tmp_path_factory, monkeypatch) -> None:
-    """The key that marks this test's runs as one's own; the user's is out of reach."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory) -> Iterator[None]:
+    """The key that marks these tests' runs as one's own; the user's is out of reach."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture

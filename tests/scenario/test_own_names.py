@@ -155,7 +155,7 @@ def test_wrong_forms_are_told_with_the_right_one(entry, words, tmp_path):
     assert [f.path for f in caught.value.faults if words in f.message] == ["scorers[1]"]
 
 
-def test_two_of_one_name_are_refused_and_settings_have_their_place(folder):
+def test_two_of_one_name_are_refused_and_settings_have_their_place(code_runs, folder):
     scorers = [{"one": "f1"}, {"one": "em"}, {"two": "mine.py:Length", "settings": {"cpa": 1}}]
     text = yaml.safe_dump({**SCENARIO, "scorers": scorers, "assert": []}, sort_keys=False)
     with pytest.raises(ScenarioError) as caught:
