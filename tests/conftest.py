@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from replay.core import secret_hiding
 from replay.core.settings.code_gate import code_may_run
 
 # A shell starts background jobs with SIGINT ignored, and programs inherit that; those that the tests start
@@ -103,3 +104,9 @@ def code_runs() -> Iterator[None]:
     """As where something is played or scored: what a scenario names as code may be imported."""
     with code_may_run():
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_secret_is_known(monkeypatch) -> None:
+    """What a test makes known as a secret is none for the next."""
+    monkeypatch.setattr(secret_hiding, "_known", secret_hiding.Words(()))

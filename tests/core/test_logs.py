@@ -209,7 +209,6 @@ def test_a_conversation_has_no_log_where_nobody_listens():
 
 
 def test_lines_stay_lines_and_hold_no_secret_whatever_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(known_secrets, "_known", known_secrets.Words(()))
     known_secrets.keep_secret("q7Rt2vXw9LmZ4kBn")
     log_to(tmp_path / "log", "debug")
     tell(logging.INFO, "odd", text="a\nb\u2028 \ud800 \0 \u202e q7Rt2vXw9LmZ4kBn", path=tmp_path)

@@ -29,12 +29,6 @@ NAMED = {
 }
 
 
-@pytest.fixture(autouse=True)
-def forgotten(monkeypatch):
-    """What a test makes known as a secret is none for the next."""
-    monkeypatch.setattr(secret_hiding, "_known", secret_hiding.Words(()))
-
-
 def percent(sign: str) -> str:
     return "".join(f"%{byte:02x}" for byte in sign.encode())
 
@@ -120,6 +114,16 @@ def test_a_text_without_a_key_stays_as_it_is(text):
 def test_escapes_around_a_key_are_left_as_they_were(text):
     keep_secret(KEY)
     assert hidden(f"{text}|{quote(KEY)}|{text}") == f"{text}|***|{text}"
+
+
+def test_backslashes_before_a_key_go_with_it_so_that_json_stays_json():
+    keep_secret("/k-4711-abc")
+    assert json.loads(hidden('{"a": "\\/k-4711-abc"}')) == {"a": "***"}
+
+
+def test_a_key_that_comes_to_spaces_alone_hides_no_spaces():
+    keep_secret("%20" * 9)
+    assert hidden("a" + " " * 9 + "b") == "a" + " " * 9 + "b"
 
 
 @pytest.mark.parametrize("spell", [str, quote, lambda key: json.dumps(json.dumps(key))[3:-3]])

@@ -43,6 +43,11 @@ FOUND: dict[str, tuple[str, dict[Field, Any], str, str]] = {
     "come back after more seconds than a float has": (
         "openai", {**BUSY, ("", "header", "Retry-After"): b"9" * 400}, "rate-limited", "ask less often",
     ),
+    "come back in the last year that a clock has": (
+        "openai",
+        {**BUSY, ("", "header", "Retry-After"): b"Fri, 31 Dec 9999 23:59:59 GMT"},
+        "rate-limited", "ask less often",
+    ),
     "a job's Location is no address": (
         "http job", {("/ask", "header", "Location"): b"http://["}, "bad-reply", "a job at what is no address",
     ),
@@ -89,6 +94,8 @@ FOUND: dict[str, tuple[str, dict[Field, Any], str, str]] = {
     "content that is no list": ("responses", {ITEM: 5}, "bad-reply", "in the place of a text"),
     "log-probabilities that are no list": ("responses", {(*ITEM, "0", "logprobs"): 5}, "answered", "Yes."),
     "a cost beyond what a float has": ("openai", {("", "json", "usage", "cost"): HUGE}, "answered", "Yes."),
+    "a cost that sums up to none": ("openai", {("", "json", "usage", "cost"): 1e300}, "answered", "Yes."),
+    "a log-probability of more than certainty": ("openai", {LOGPROB: 800.0}, "answered", "Yes."),
     "more tokens than a database counts": (
         "openai", {("", "json", "usage", "prompt_tokens"): 2**63}, "answered", "Yes.",
     ),

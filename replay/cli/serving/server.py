@@ -35,6 +35,7 @@ from replay.core.errors import (
     AdapterTimeoutError,
     InputError,
 )
+from replay.core.secret_hiding import hide_in_error, hide_in_reply
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 BACKLOG = 4096
@@ -135,7 +136,7 @@ class _Server:
             raise BadRequest(f"{self._name} keeps the history itself; use POST {CHAT}")
         async with self._slots, self._idle.borrow(asked.conversation) as session:
             await self._delay()
-            reply = await session.ask(asked.request)
+            reply = hide_in_reply(await session.ask(asked.request))
             number = self._asks[COMPLETIONS]
             if asked.stream:
                 return await self._streamed(request, completion_events(self._name, number, asked, reply))
@@ -197,6 +198,7 @@ async def _errors_as_json(
     except BadRequest as error:
         return _error(error.status, str(error), "invalid_request_error")
     except AdapterError as error:
+        hide_in_error(error)
         wait_s = error.retry_after_s
         headers = {} if wait_s is None else {"Retry-After": str(ceil(wait_s))}
         return _error(_status(error), str(error), error.outcome, headers)

@@ -15,6 +15,7 @@ from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange
+from replay.core.secret_hiding import hide_in_reply
 
 IDLE_SESSIONS = 256
 CHATS = 10_000
@@ -99,7 +100,7 @@ class Chat:
         """The answer, which is remembered."""
         shown = self.history if self.accepts_history else ()
         request = ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
-        reply = await self.opened.session.ask(request)
+        reply = hide_in_reply(await self.opened.session.ask(request))
         self.history = (*self.history, Exchange(question=question, answer=reply.text))
         return reply
 

@@ -127,7 +127,9 @@ async def test_a_token_that_is_never_taken_is_renewed_no_more_than_once() -> Non
     assert len(service.asked) == 2
 
 
-@pytest.mark.parametrize(("lives_s", "renewed_after_s"), [(3600, 3540), ("100", 90), (None, None)])
+@pytest.mark.parametrize(
+    ("lives_s", "renewed_after_s"), [(3600, 3540), ("100", 90), (None, None), (0, None), ("-1", None)]
+)
 async def test_a_token_is_renewed_before_it_runs_out(lives_s: Any, renewed_after_s: float | None) -> None:
     service = Guarded(expires_in=lives_s)
     now = 1000.0
