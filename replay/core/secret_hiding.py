@@ -30,10 +30,13 @@ SHORTEST = 8
 LONGEST_WORD = 20
 
 _PARTS_OF_ADDRESS = re.compile(r"[\s/?&=:;,@]+")
+_INSIDE = r"(?:[^\"\\]|\\(?s:.))"
 _STRING = re.compile(
-    r'(?:"((?:[^"\\]|\\.){1,80})"\s*:\s*)?"((?:[^"\\]|\\.)*)"|^data: ?([^\s"{[][^\r\n]*)', re.MULTILINE
+    rf'(?:"({_INSIDE}{{1,80}}+)"\s*:\s*)?"({_INSIDE}*+)(?:"|\\?\Z)|^data: ?([^\s"{{[][^\r\n]*)', re.MULTILINE
 )
-"""A text in JSON with the key that it may stand under, or the data of an event that is no JSON."""
+"""A text in JSON with the key that it may stand under, or the data of an event that is no JSON.
+
+From each quotation mark on there is a match, be it up to the text's end, so that no text is read twice."""
 
 _known = Words(())
 

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 LAYERS = 4
 """So many escapes of escapes are taken off."""
 LEAST = 6
+"""What comes to fewer characters ("%20%20%20") can't be told from any text."""
 BEGINNING = 8
 """So many characters at the end of a text that was cut off may be the beginning of a word."""
 
@@ -37,7 +38,8 @@ _NARROW = (
 """Escapes of ASCII; a text in Chinese, escaped throughout, is passed over quickly."""
 _WIDE = (
     rf"{_NARROW}|%[C-Fc-f]{_H}(?:%[89ABab]{_H})+|{_RUN}u[Dd][89ABab]{_H}{{2}}{_RUN}u[Dd][C-Fc-f]{_H}{{2}}"
-    rf"|{_RUN}(?:u{_H}{{4}}|x{_H}{{2}}|U{_H}{{8}}|u\{{{_H}{{1,6}}\}})|&(?:#0{{0,7}}\d{{1,7}};?|#[xX]0{{0,7}}{_H}{{1,6}};?|\w+;)"
+    rf"|{_RUN}(?:u{_H}{{4}}|x{_H}{{2}}|U{_H}{{8}}|u\{{{_H}{{1,6}}\}})"
+    rf"|&(?:#0{{0,7}}\d{{1,7}};?|#[xX]0{{0,7}}{_H}{{1,6}};?|\w{{1,31}};)"
 )
 _BEGIN_NARROW, _BEGIN_WIDE = ("\\u00", "\\x", "\\U", "\\u{"), ("\\u", "\\x", "\\U")
 _OF_ESCAPES = frozenset("&%\\#;xuU{}0123456789abcdefABCDEF")
@@ -78,7 +80,6 @@ class Words:
         signs = _OF_ESCAPES.union(*self.plain)
         self._begin = _BEGIN_NARROW if all(map(str.isascii, signs)) else _BEGIN_WIDE
         self._escapes = _escapes_of(signs)
-        # What comes to next to nothing ("%20%20%20") can't be told from any text.
         read = {self._comes_to(word) for word in self.plain}
         self._read = sorted((word for word in read if len(word.strip()) >= LEAST), key=len)[::-1]
 
@@ -142,7 +143,7 @@ class Words:
         pieces: list[str] = []
         starts, origins, size = [0], [0], 0
         for match in escapes.finditer(text):
-            sign = "" if escapes is _BACKSLASHES else _character(match[0])
+            sign = "" if escapes is _BACKSLASHES else _character_of(match)
             if sign == match[0]:
                 continue
             piece = text[origins[-1] : match.start()]
@@ -154,10 +155,11 @@ class Words:
 
 
 def _character_of(match: re.Match[str]) -> str:
-    return _character(match[0])
+    escape = match[0]
+    # A run of backslashes may be as long as a reply, and is not to be remembered.
+    return _remembered(escape) if len(escape) <= LONGEST_ESCAPE else _character(escape)
 
 
-@lru_cache(maxsize=4096)
 def _character(escape: str) -> str:
     """What *escape* stands for; itself where that is nothing."""
     if escape[0] == "%":
@@ -170,3 +172,6 @@ def _character(escape: str) -> str:
     if len(codes) == 2:  # halves of a character that is none of the first 65,536
         return bytes.fromhex(f"{codes[0]:04x}{codes[1]:04x}").decode("utf-16-be")
     return chr(codes[0]) if codes[0] <= sys.maxunicode else escape
+
+
+_remembered = lru_cache(maxsize=4096)(_character)

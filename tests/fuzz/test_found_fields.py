@@ -187,7 +187,7 @@ async def test_a_run_ends_with_such_a_reply_in_its_record_and_a_stopped_one_is_r
         run = Run(newest_run(tmp_path))
         assert [record.outcome for record in run.records()] == ["rate-limited"] * 2
         for record in run.records():
-            assert "it asks to be left alone for 1e+09 s, and is not asked again" in (record.error or "")
+            assert "it asks to be left alone for 1000000000 s, and is not asked again" in (record.error or "")
         served.wrong = {("", "json", "usage", "cost"): HUGE, ("", "json", "usage", "prompt_tokens"): 2**64}
         run = await resume_async(run.folder)
         assert [record.outcome for record in run.records()] == ["rate-limited"] * 2 + ["answered"] * 2

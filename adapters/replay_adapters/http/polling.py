@@ -143,7 +143,7 @@ class Poller:
                 await asyncio.sleep(wait_s)
             except asyncio.CancelledError as error:
                 if wait_s > self._every_s:
-                    error.add_note(f"it had asked to be left alone for {wait_s:g} s")
+                    error.add_note(f"it had asked to be left alone for {wait_s:.10g} s")
                 raise
             try:
                 return await get(url)

@@ -173,7 +173,7 @@ class PatientAsker:
             return pause
         if pause == error.retry_after_s:
             error.args = (
-                f"{error}; it asks to be left alone for {pause:g} s, and is not asked again since "
+                f"{error}; it asks to be left alone for {pause:.10g} s, and is not asked again since "
                 f"retry_budget_s is {patience.retry_budget_s:g}",
             )
         return None
