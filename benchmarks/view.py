@@ -106,7 +106,7 @@ async def make_run(folder: Path, conversations: int, turns: int) -> None:
                     found.append(StoredScore(id, "made-up", policy, depth, rng.random(), None))
         await asyncio.gather(*writes)
     for name, found in scores.items():
-        store.replace_scores(name, found)
+        store.add_scores(name, found)
     store.set_fact("scorers", [{"label": name, "name": name, "settings": {}} for name in SCORERS])
     store.set_fact("finished", True)
     store.add_event("scored", {})

@@ -41,9 +41,10 @@ async def judge_into(
     store: RunStore, panels: Sequence[Panel], *, told: ProgressCallback | None = None
 ) -> None:
     """
-    Judge every record in *store* with *panels*, one after another; earlier verdicts of theirs give way.
+    Judge every record in *store* with *panels*, one after another.
 
-    Verdicts are written as they come: cancelling keeps them, and what was replied is in the cache.
+    A judge's first verdicts are written as they come: cancelling keeps them. Where it has judged before, its
+    earlier verdicts stay until the new ones are complete. What was replied is in the cache in any case.
 
     Raises:
         PluginError: a judge raised what is no error of ours.
@@ -70,29 +71,25 @@ async def _judge_into(
     numbers = {id(case): number for number, case in enumerate(ready)}
     flagged: dict[int, Verdict] = {}
     earlier = judged.get(panel.name)
+    anew = earlier is not None
 
-    def keep_counts() -> None:
+    def counted() -> list[Judged]:
         judged[panel.name] = _judged(panel, tally, values, _flags(flagged))
-        store.set_fact(JUDGED, list(judged.values()))
-
-    def begin() -> None:
-        store.drop_verdicts(panel.name, {**(earlier.units if earlier else {}), **panel.columns})
-        keep_counts()
-        for verdict in settled:
-            _add_scores(store, panel, verdict)
+        return list(judged.values())
 
     def keep(verdict: Verdict) -> None:
-        if earlier and not values:
-            begin()
-        store.add_verdict(_stored_verdict(panel, verdict))
-        _add_scores(store, panel, verdict)
+        store.add_verdict(_stored_verdict(panel, verdict), anew=anew)
+        _add_scores(store, panel, verdict, anew=anew)
         values.append([repeat.values for repeat in verdict.repeats])
         if verdict.flags:
             flagged[numbers[id(verdict.case)]] = verdict
 
-    # A judge that refuses us has not judged anew, so what it found earlier stays.
-    if not earlier or not ready:
-        begin()
+    if anew:
+        store.begin_anew()
+    else:
+        store.set_fact(JUDGED, counted())
+    for verdict in settled:
+        _add_scores(store, panel, verdict, anew=anew)
     try:
         await judge_all(
             panel,
@@ -102,9 +99,14 @@ async def _judge_into(
             told=(lambda done: told(panel.name, done, len(ready))) if told else None,
         )
     finally:
-        if values or not earlier:
-            keep_counts()
-    store.add_event("judged", {"judge": panel.name, "signature": panel.signature, "tally": tally})
+        if not anew:
+            store.set_fact(JUDGED, counted())
+    event = "judged", {"judge": panel.name, "signature": panel.signature, "tally": tally}
+    if earlier:
+        columns = {**earlier.units, **panel.columns}
+        store.switch(columns, judge=panel.name, facts={JUDGED: counted()}, event=event)
+    else:
+        store.add_event(*event)
 
 
 def _cases(store: RunStore, panel: Panel) -> list[Case]:
@@ -150,13 +152,13 @@ def _numbers(values: Sequence[Sequence[Mapping[str, Value]]], output: str) -> li
     ]
 
 
-def _add_scores(store: RunStore, panel: Panel, verdict: Verdict) -> None:
+def _add_scores(store: RunStore, panel: Panel, verdict: Verdict, *, anew: bool) -> None:
     for column, output in panel.columns.items():
         value = verdict.values[output.name]
         scores = [_stored_score(verdict.case.record, value)]
         if panel.judge.level == "dialogue":
             scores += [_stored_score(record, ONCE_PER_DIALOGUE) for record in verdict.case.records[:-1]]
-        store.add_scores(column, scores)
+        store.add_scores(column, scores, anew=anew)
 
 
 def _stored_score(record: TurnRecord, value: Value) -> StoredScore:

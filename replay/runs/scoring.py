@@ -55,10 +55,11 @@ def chosen_scorers(store: RunStore) -> list[Choice]:
 
 def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     """
-    Score every record in *store* with the scorers of *choices*; earlier scores give way.
+    Score every record in *store* with the scorers of *choices*; earlier scores give way once all are there.
 
     Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
-    keeps a scorer from observing the first of them leaves earlier scores as they were.
+    keeps a scorer from observing any of them, or ends the program meanwhile, leaves earlier scores as they
+    were.
 
     Raises:
         PluginError, ScenarioError: a scorer can't be built, or does something wrong.
@@ -66,26 +67,24 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
     scorers = build_scorers(choices, Path(store.needed("scenario")["folder"]))
     scorers = surveyed(scorers, store.records)
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
-    own, replaced = is_own(store), False
+    own = is_own(store)
+    store.begin_anew()
     for records in in_parts(store.records()):
         with _answers_kept(store):
             observed = {label: observe(label, scorer, records) for label, scorer in scorers.items()}
         for label, values in observed.items():
             keepers[label].add(records, values)
-            keep = store.add_scores if replaced else store.replace_scores
-            keep(label, [_stored(r, value) for r, value in zip(records, values, strict=True)])
-        replaced = True
+            scores = [_stored(r, value) for r, value in zip(records, values, strict=True)]
+            store.add_scores(label, scores, anew=True)
         store.settle()  # or scores would pile up where they are observed faster than written
-    if not replaced:
-        for label in scorers:
-            store.replace_scores(label, [])
     with _answers_kept(store):
-        entries = [msgspec.to_builtins(keeper.entry()) for keeper in keepers.values()]
-    store.set_fact(SCORERS, entries)
+        facts: dict[str, Any] = {
+            SCORERS: [msgspec.to_builtins(keeper.entry()) for keeper in keepers.values()]
+        }
     if own:
-        facts = {name: store.fact(name) for name in ("scenario", "begun")}
-        store.set_fact(MARK, mark({**facts, "scorers": entries}))
-    store.add_event("scored", {label: scorer.signature for label, scorer in scorers.items()})
+        facts[MARK] = mark({**facts, **{name: store.fact(name) for name in ("scenario", "begun")}})
+    signatures = {label: scorer.signature for label, scorer in scorers.items()}
+    store.switch(scorers, facts=facts, event=("scored", signatures))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
-from replay.store import database, schema
+from replay.store import database, remaking, schema
 from replay.store.completeness import OPEN, Mark, Missing, missing, read_mark
 from replay.store.conversations import insert_conversation
 from replay.store.lock import hold, let_go
@@ -348,8 +348,8 @@ class RunStore:
 
     def forget(self, conversation: str, system: str, policy: str) -> None:
         """Put a half-played conversation aside that has to start again, since the system kept its history."""
-        for statement in self._supersede(Span(conversation, system, policy), "the system's session was gone"):
-            self._writing.post(*statement)
+        span = Span(conversation, system, policy)
+        self._writing.post_all(self._supersede(span, "the system's session was gone"))
 
     def replace(self, record: TurnRecord, reason: str, *, and_later: bool) -> asyncio.Future[None]:
         """
@@ -386,44 +386,64 @@ class RunStore:
         self._writing.flush()
 
     def set_fact(self, key: str, value: Any) -> None:
-        self._writing.post("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, schema.to_json(value)])
+        self._writing.post(*_fact(key, value))
 
-    def replace_scores(self, scorer: str, scores: Iterable[StoredScore]) -> None:
-        """Put *scores* in the place of all that *scorer* observed before."""
-        self._writing.post("DELETE FROM score WHERE scorer = ?", [scorer])
-        self.add_scores(scorer, scores)
-
-    def add_scores(self, scorer: str, scores: Iterable[StoredScore]) -> None:
-        """Keep *scores* beside those that *scorer* has."""
+    def add_scores(self, scorer: str, scores: Iterable[StoredScore], *, anew: bool = False) -> None:
+        """Keep *scores* beside those that *scorer* has; *anew* they wait for ``switch``."""
         columns = "scorer, conversation, system, policy, depth, value, unscored"
-        sql = f"INSERT INTO score ({columns}) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
+        into = "temp.new_score" if anew else "score"
+        sql = f"INSERT INTO {into} ({columns}) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
         for s in scores:
             value = None if s.unscored is not None else schema.to_json(s.value)
             where = (schema.to_bytes(s.conversation), s.system, s.policy, s.depth)
             self._writing.post(sql, (scorer, *where, value, s.unscored))
 
-    def drop_verdicts(self, judge: str, columns: Iterable[str]) -> None:
-        """Forget what *judge* found, and the scores in its *columns*."""
-        self._writing.post("DELETE FROM verdict WHERE judge = ?", [judge])
-        for column in columns:
-            self._writing.post("DELETE FROM score WHERE scorer = ?", [column])
-
-    def add_verdict(self, verdict: StoredVerdict) -> None:
-        """Keep *verdict*, in the place of an earlier one on the same turn."""
+    def add_verdict(self, verdict: StoredVerdict, *, anew: bool = False) -> None:
+        """Keep *verdict*, in the place of an earlier one on the same turn; *anew* it waits for ``switch``."""
         values = verdict._asdict()
         values["conversation"] = schema.to_bytes(verdict.conversation)
         values["data"] = schema.to_json(verdict.data)
         places = ", ".join("CAST(? AS TEXT)" if name == "conversation" else "?" for name in values)
-        sql = f"INSERT OR REPLACE INTO verdict ({', '.join(values)}) VALUES ({places})"
+        into = "temp.new_verdict" if anew else "verdict"
+        sql = f"INSERT OR REPLACE INTO {into} ({', '.join(values)}) VALUES ({places})"
         self._writing.post(sql, tuple(values.values()))
 
+    def begin_anew(self) -> None:
+        """Take scores and verdicts *anew*; what waited from before is dropped."""
+        self._writing.post_all(remaking.BEGIN)
+
+    def switch(
+        self,
+        scorers: Iterable[str],
+        *,
+        judge: str | None = None,
+        facts: Mapping[str, Any],
+        event: tuple[str, Any],
+    ) -> None:
+        """
+        Put what waits in the place of all that *scorers*, and *judge*, found before.
+
+        With the *facts* and the *event* that say so, in one transaction: all of it holds, or nothing.
+        """
+        said = [*(_fact(key, value) for key, value in facts.items()), _event(*event)]
+        self._writing.post_all([*remaking.switch(scorers, judge), *said])
+
     def add_event(self, kind: str, data: Any) -> None:
-        sql = "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)"
-        self._writing.post(sql, [_now(), kind, schema.to_json(data)])
+        self._writing.post(*_event(kind, data))
 
     def drop_events(self, kind: str) -> None:
         """Forget all events of *kind*."""
         self._writing.post("DELETE FROM event WHERE kind = ?", [kind])
+
+
+def _fact(key: str, value: Any) -> Statement:
+    return Statement("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, schema.to_json(value)])
+
+
+def _event(kind: str, data: Any) -> Statement:
+    return Statement(
+        "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", [_now(), kind, schema.to_json(data)]
+    )
 
 
 def _now() -> str:

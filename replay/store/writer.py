@@ -46,7 +46,14 @@ class _Records:
     """To be executed first, in the same transaction."""
 
 
-_Item = Statement | _Records
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Statements of one transaction."""
+
+    statements: Sequence[Statement]
+
+
+_Item = _Together | _Records
 
 
 class Writer:
@@ -71,9 +78,18 @@ class Writer:
         Raises:
             RunError: writing has failed before.
         """
+        self.post_all([Statement(sql, values)])
+
+    def post_all(self, statements: Sequence[Statement]) -> None:
+        """
+        Queue *statements*, to be executed in one transaction or not at all.
+
+        Raises:
+            RunError: writing has failed before.
+        """
         if self._failure:
             raise self._failure
-        self._queue.put(Statement(sql, values))
+        self._queue.put(_Together(statements))
 
     def write(self, row: Row) -> asyncio.Future[None]:
         """
@@ -203,7 +219,7 @@ def _execute(connection: sqlite3.Connection, batch: list[_Item]) -> None:
             insert_records(connection, [row for i in items if isinstance(i, _Records) for row in i.rows])
             continue
         for item in items:
-            for statement in (item,) if isinstance(item, Statement) else item.before:
+            for statement in item.statements if isinstance(item, _Together) else item.before:
                 connection.execute(statement.sql, statement.values)
             if isinstance(item, _Records):
                 insert_records(connection, item.rows)

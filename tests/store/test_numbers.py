@@ -40,7 +40,7 @@ async def folder(tmp_path):
         StoredScore(conversation="b", system="s", policy="pred", depth=1, value=0.5, unscored=None),
         StoredScore(conversation="a", system="s", policy="pred", depth=2, value=None, unscored="refused"),
     ]
-    store.replace_scores("f1", scores)
+    store.add_scores("f1", scores)
     store.set_tally(
         StoredTally(level=0, system="s2", policy="pred", depth=1, data={"outcomes": {"answered": 4}})
     )

@@ -203,12 +203,19 @@ def test_a_file_that_is_no_database_says_so(tmp_path):
         RunStore(tmp_path)
 
 
-async def test_scores_replace_earlier_ones(folder):
+async def test_new_scores_wait_beside_the_earlier_ones_until_they_take_their_place(folder):
     store = RunStore.create(folder, {})
-    store.replace_scores("f1", [StoredScore("c", "s", "p", 1, 0.5, None)])
+    before = [StoredScore("c", "s", "p", 1, 0.5, None)]
+    store.add_scores("f1", before)
+    store.add_scores("em", before)
+    store.begin_anew()
     again = [StoredScore("c", "s", "p", 1, 0.75, None), StoredScore("c", "s", "p", 2, None, "skipped")]
-    store.replace_scores("f1", again)
+    store.add_scores("f1", again, anew=True)
     await store.flush()
+    assert list(store.scores("f1")) == before
+    store.switch(["f1"], facts={"scorers": ["f1"]}, event=("scored", {}))
+    await store.flush()
+    assert list(store.scores("em")) == before
     assert list(store.scores("f1")) == again
     store.close()
 
@@ -250,17 +257,44 @@ async def test_a_run_without_a_key_gets_one_where_it_is_opened_to_be_written(fol
         store.close()
 
 
-async def test_a_judge_is_forgotten_with_its_columns_and_no_other(folder):
+async def test_a_judges_verdicts_give_way_with_its_columns_and_no_others(folder):
     store = RunStore.create(folder, {})
     store.add_conversation(0, Conversation(id="c1", turns=()))
     await store.write(record())
+    at = {"conversation": "c1", "system": "s", "policy": "pred", "depth": 1}
+
+    def verdict(judge, asks):
+        data = {"values": {judge: 1}}
+        return StoredVerdict(judge=judge, **at, asks=asks, cached=0, cost_usd=None, data=data)
+
     for judge in ("kind", "kinder"):
-        at = {"conversation": "c1", "system": "s", "policy": "pred", "depth": 1}
-        verdict = {"asks": 1, "cached": 0, "cost_usd": None, "data": {"values": {judge: 1}}}
-        store.add_verdict(StoredVerdict(judge=judge, **at, **verdict))
+        store.add_verdict(verdict(judge, 1))
         store.add_scores(judge, [StoredScore(**at, value=1.0, unscored=None)])
-    store.drop_verdicts("kind", ["kind"])
+    store.begin_anew()
+    store.add_verdict(verdict("kind", 2), anew=True)
+    store.switch(["kind"], judge="kind", facts={}, event=("judged", {}))
     store.settle()
-    assert [len(list(store.verdicts(judge))) for judge in ("kind", "kinder")] == [0, 1]
+    assert [one.asks for judge in ("kind", "kinder") for one in store.verdicts(judge)] == [2, 1]
     assert [len(list(store.scores(judge))) for judge in ("kind", "kinder")] == [0, 1]
     store.close()
+
+
+async def test_a_switch_that_fails_leaves_everything_as_it_was(folder):
+    """As on a full disk."""
+    store = RunStore.create(folder, {})
+    before = [StoredScore("c", "s", "p", 1, 0.5, None)]
+    store.add_scores("f1", before)
+    store.begin_anew()
+    store.add_scores("f1", [StoredScore("c", "s", "p", 1, 0.75, None)], anew=True)
+    store._writing.post(
+        "CREATE TRIGGER full BEFORE INSERT ON score BEGIN SELECT RAISE(FAIL, 'full'); END", ()
+    )
+    store.settle()
+    store.switch(["f1"], facts={"scorers": ["f1"]}, event=("scored", {}))
+    with pytest.raises(RunError, match="full"):
+        store.settle()
+    assert list(store.scores("f1")) == before
+    assert store.fact("scorers") is None
+    assert store.events("scored") == []
+    with pytest.raises(RunError):
+        store.close()

@@ -40,7 +40,7 @@ async def store(tmp_path):
     for one in records:
         await store.write(one)
     places = [(one.conversation, "s", "pred", one.depth) for one in records]
-    store.replace_scores("f1", [StoredScore(*place, 1.0, None) for place in places])
+    store.add_scores("f1", [StoredScore(*place, 1.0, None) for place in places])
     for place in places:
         store.add_verdict(StoredVerdict("judge", *place, 1, 0, None, {}))
     await store.flush()

@@ -98,7 +98,7 @@ def finish(store: RunStore, scores: Scores) -> None:
             StoredScore(c, "made", p, d, None if isinstance(v, str) else v, v if isinstance(v, str) else None)
             for (p, c, d), v in values.items()
         ]
-        store.replace_scores(name, rows)
+        store.add_scores(name, rows)
     store.set_fact("scorers", [{"label": name, "name": name, "settings": {}} for name in scores])
     store.set_fact("finished", True)
     store.add_event("scored", {})

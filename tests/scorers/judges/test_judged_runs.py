@@ -149,6 +149,26 @@ async def test_what_a_judge_found_earlier_stays_when_it_refuses_the_key_now(fold
     assert run.turns()["correctness"].notna().all()
 
 
+async def test_judging_again_leaves_the_earlier_verdicts_until_all_new_ones_are_there(folder):
+    async with judge_server("Yes") as server:
+        settings = {**server.settings(), "concurrency": 1}
+        run = await run_async(scenario(folder, {"correctness": settings}), runs=folder / "runs")
+        before = run.verdicts("correctness"), run.judged(), list(run.turns()["correctness"])
+        asked = len(server.bodies)
+        server.reply = lambda prompt, number: "No" if number <= asked + 2 else None
+        panels = run_panels(run, ["all"], cache=False)
+        task = asyncio.create_task(judge_run(run.folder, panels))
+        await until_async(lambda: len(server.bodies) >= asked + 3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (run.verdicts("correctness"), run.judged(), list(run.turns()["correctness"])) == before
+        server.reply = lambda prompt, number: "No"
+        await judge_run(run.folder, panels)
+    assert list(run.turns()["correctness"]) == [0.0] * len(before[2])
+    assert len(run.verdicts("correctness")) == len(before[0])
+
+
 async def test_a_key_that_is_refused_later_is_a_turn_without_a_verdict(folder):
     async with judge_server(lambda prompt, number: broken(401) if number > 2 else "Yes") as server:
         judge = {"correctness": {**server.settings(), "concurrency": 1}}
