@@ -27,6 +27,7 @@ from replay.runs.run import Run
 from replay.runs.run_data import DATA_IS_READ, compare_data, in_thread, read_data, way_in
 from replay.runs.stress.levels import check_hosts, play_under_load
 from replay.runs.unclosed_sessions import keep_unclosed
+from replay.runs.versions import played_by, this_version, version_remarks, with_versions
 from replay.scenario.assembly import Assembly, assemble
 from replay.scenario.in_memory import in_plain_form
 from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario
@@ -187,6 +188,9 @@ async def _resume(
                 comparing = partial(compare_data, assembly, store, with_new_data=with_new_data)
                 changes = await in_thread(comparing)
                 _notice(observer, changes.sentences(way_in(store)))
+            played, now = played_by(store), this_version(assembly)
+            if now != played[-1] and not store.fact("finished"):
+                _notice(observer, version_remarks([*played, now]))
             await play_and_score(assembly, store, observer)
     finally:
         await asyncio.to_thread(store.close)
@@ -279,7 +283,7 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
         rerun = Rerun.pending(store, assembly)
         async with assembly.service, opened(assembly.policies.values()):
             lags = await play_all(
-                plays_left(assembly, store, rerun),
+                with_versions(plays_left(assembly, store, rerun), assembly, store),
                 systems=assembly.systems,
                 patience=assembly.patience,
                 sink=rerun or store,

@@ -22,6 +22,7 @@ from replay.core.settings.code_gate import code_may_run
 from replay.runs.run_data import BAD
 from replay.runs.scoring import score_into, stored_columns
 from replay.runs.stored_scorers import stored_scorers
+from replay.runs.versions import played_by, version_signatures
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.store import DATABASE, RunStore
@@ -140,12 +141,8 @@ class Run:
             for data in store.conversation_texts():
                 digest.update(data.encode("utf-8", "surrogatepass"))
                 count += 1
-            policies: Mapping[str, str] = store.needed("policies")
-            version = store.needed("version")
-        data = f"conversations:{count}|sha256:{digest.hexdigest()[:12]}"
-        return {"data": data} | {
-            label: f"policy:{signature}|convreplay:{version}" for label, signature in policies.items()
-        }
+            policies = version_signatures(played_by(store))
+        return {"data": f"conversations:{count}|sha256:{digest.hexdigest()[:12]}", **policies}
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """

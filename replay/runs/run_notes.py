@@ -9,6 +9,7 @@ from replay.runs.rerun_notes import again_remarks
 from replay.runs.resolver_asks import resolver_remarks
 from replay.runs.run_data import data_remarks
 from replay.runs.unclosed_sessions import unclosed_remarks
+from replay.runs.versions import played_by, version_remarks
 from replay.scorers.judges.notes import remarks
 from replay.scorers.judges.tally import Judged
 from replay.store.store import RunStore
@@ -22,6 +23,7 @@ def run_notes(store: RunStore, judged: Sequence[Judged]) -> tuple[str, ...]:
     return (
         *left_out.remarks(),
         *(one.sentence for one in store.lost()),
+        *version_remarks(played_by(store)),
         *data_remarks(store),
         *again_remarks(*store.count_superseded()),
         *resolver_remarks(store),

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from replay.core.errors import PluginError, RunError, ScenarioError
+from replay.core.errors import CodeNotRunError, PluginError, RunError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.runs.run_mark import MARK, is_own, mark
@@ -28,11 +28,14 @@ def build_scorers(choices: Sequence[Choice], folder: Path) -> dict[str, Scorer[A
 
     Raises:
         ScenarioError: one can't be found, or its settings don't fit; all faults at once.
+        CodeNotRunError: one is code, which may not run here.
     """
     builder = PartBuilder(folder)
     scorers: dict[str, Scorer[Any] | None] = builder.choices("scorers", choices, Scorer)  # type: ignore[type-abstract]
     if builder.faults:
         raise ScenarioError("scorers", builder.faults)
+    for _, target in builder.unread:
+        raise CodeNotRunError(target)
     return {label: scorer for label, scorer in scorers.items() if scorer}
 
 

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from replay.core.errors import RunError
 from replay.store import schema
 from replay.store.completeness import LOCK, OPEN
@@ -80,5 +82,13 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if version != schema.VERSION:
         raise RunError(
             f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
-            "use the convreplay that wrote it, or a newer one"
+            f"use the convreplay that wrote it{_written_by(connection)}, or a newer one"
         )
+
+
+def _written_by(connection: sqlite3.Connection) -> str:
+    try:
+        (found,) = connection.execute("SELECT value FROM run WHERE key = 'version'").fetchone()
+        return f" ({schema.from_json(found, str)})"
+    except (sqlite3.Error, TypeError, msgspec.MsgspecError):  # tables of another version
+        return ""
