@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, Protocol
 
 import jmespath
@@ -135,9 +136,13 @@ def listed(value: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 
 def spelt_out(value: Any) -> str | None:
-    """*value*, a text or a number, as a text; None for anything else."""
+    """
+    *value*, a text or a number, as a text; None for anything else.
+
+    NaN and Infinity, which some servers send, are no JSON (RFC 8259, section 6) and no answer.
+    """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
+        return None if isinstance(value, float) and not isfinite(value) else str(value)
     return value if isinstance(value, str) else None
 
 
@@ -152,4 +157,6 @@ def _kind(value: Any) -> str:
     if value is None:
         return "nothing"
     names = {bool: "true or false", dict: "an object", list: "a list", str: "a text"}
+    if isinstance(value, float) and not isfinite(value):
+        return f"{value}, which is no number"
     return names.get(type(value), "a number")

@@ -12,8 +12,9 @@ import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from replay.core.errors import DatasetError, InputError, PluginError, writing
 from replay.datasets.csv_rows import csv_rows
@@ -123,13 +124,31 @@ def _rows_below_header(
         raise DatasetError("is empty; expected a header and rows", path=str(path))
 
 
+class _NoJsonError(ValueError):
+    """What Python would read although it is no JSON."""
+
+
+def _refused(constant: str) -> NoReturn:
+    """NaN and Infinity, which would stand there as a text that somebody answered."""
+    raise _NoJsonError(
+        f"holds {constant:.40}, which is no number that JSON has (RFC 8259); write null for no value"
+    )
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _refused(text)
+
+
 def _json_rows(path: Path) -> Iterator[TableRow]:
     text = read_whole(path).decode()
     if text.lstrip().startswith("["):
         try:
-            values = json.loads(text)
+            values = json.loads(text, parse_constant=_refused, parse_float=_finite)
         except json.JSONDecodeError as error:
             raise Place(path=path, line=error.lineno).error(f"is not valid JSON: {error.msg}") from error
+        except _NoJsonError as error:
+            raise Place(path=path).error(str(error)) from error
         found = [(Place(path=path, item=number), value) for number, value in enumerate(values, 1)]
     else:
         found = []
@@ -137,9 +156,11 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
             if line.strip():
                 place = Place(path=path, line=number)
                 try:
-                    found.append((place, json.loads(line)))
+                    found.append((place, json.loads(line, parse_constant=_refused, parse_float=_finite)))
                 except json.JSONDecodeError as error:
                     raise place.error(f"is not valid JSON: {error.msg}") from error
+                except _NoJsonError as error:
+                    raise place.error(str(error)) from error
     for place, value in found:
         if not isinstance(value, dict):
             raise place.error("is no JSON object; expected one row")

@@ -19,7 +19,7 @@ from replay.core.asking.patience import Patience, PatientAsker, UnopenedSession
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
-from replay.core.errors import AdapterCutOffError, AdapterError
+from replay.core.errors import AdapterCutOffError, AdapterError, PluginError
 from replay.core.history import Played, with_system_prompts
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.raw_reply import RawReply
@@ -195,6 +195,10 @@ class Player:
                 error=f"{system.name}: {outcome}",
                 partial=outcome.partial if isinstance(outcome, AdapterCutOffError) else None,
                 timing=self._timing(due, WireTimes(sent=sent, done=done)),
+            )
+        if not isinstance(outcome.text, str):  # as NaN it would be stored as an answer of nothing
+            raise PluginError(
+                f'system "{system.name}": the text of its adapter\'s reply is {outcome.text!r:.60}, not a str'
             )
         times = outcome.times or WireTimes(sent=sent, done=self._clock())
         if attempts is not None:

@@ -89,3 +89,14 @@ def test_whether_a_file_can_be_written_is_known_before_the_work(tmp_path, monkey
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(PluginError, match=r"convreplay\[xlsx\]"):
         check_can_write(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e400"])
+@pytest.mark.parametrize("form", ["lines.jsonl", "list.json"])
+def test_a_number_that_json_does_not_have_is_a_fault_and_no_answer(tmp_path, value, form):
+    path = tmp_path / form
+    row = f'{{"id": 1, "response": {value}}}'
+    path.write_text(f'{{"id": 0, "response": 4.5}}\n{row}\n' if form == "lines.jsonl" else f"[{row}]")
+    with pytest.raises(DatasetError, match=r"no number that JSON has \(RFC 8259\); write null") as caught:
+        read_table(path)
+    assert caught.value.line == (2 if form == "lines.jsonl" else None)

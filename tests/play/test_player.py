@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import pytest
 
+from replay.core.adapter import ChatReply
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import (
@@ -112,6 +113,13 @@ async def test_a_system_that_keeps_the_history_is_sent_none():
     async with detector() as drift:
         await play(system, PredPolicy(detector=drift))
     assert all(request.history == () for request in system.requests)
+
+
+@pytest.mark.parametrize("text", [None, float("nan"), 7])
+async def test_a_reply_that_holds_no_text_is_a_mistake_of_the_adapter(text):
+    """SQLite would keep NaN as nothing: a turn that counts as answered, without an answer."""
+    with pytest.raises(PluginError, match=r'system "fake": the text of .* reply is'):
+        await play(Fake(ChatReply(text=text)), GoldPolicy())
 
 
 async def test_a_mistake_in_a_plugin_is_no_failed_turn_and_names_its_line():

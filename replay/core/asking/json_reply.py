@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NoReturn
 
 _PLACES_TRIED = 1000
 """Opening braces at which a JSON object is looked for; bounds the work on a reply full of them."""
@@ -13,13 +13,24 @@ _CHARACTERS_TRIED = 2_000_000
 """Characters read in vain, over all these places, before a reply is given up."""
 
 
+class _NoJsonError(ValueError):
+    """What Python would read although it is no JSON."""
+
+
+def _refused(constant: str) -> NoReturn:
+    """NaN and Infinity stand for numbers that there are none of (RFC 8259, section 6)."""
+    raise _NoJsonError(f"the object holds {constant}, which is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refused)
+
+
 def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
     """
     The first JSON object in *text* that has all *keys*, or else the first one at all.
 
     Prose and code fences around it are passed over.
     """
-    decoder = json.JSONDecoder()
     first: dict[str, Any] | None = None
     place, in_vain = text.find("{"), 0
     for _ in range(_PLACES_TRIED):
@@ -27,7 +38,7 @@ def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
             break
         end = place + 1
         try:
-            value, end = decoder.raw_decode(text, place)
+            value, end = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
             value = None
             in_vain += error.pos - place if isinstance(error, json.JSONDecodeError) else len(text) - place
@@ -45,9 +56,11 @@ def json_problem(text: str) -> str:
     if place < 0:
         return "the reply holds no JSON object"
     try:
-        json.JSONDecoder().raw_decode(text, place)
+        _DECODER.raw_decode(text, place)
     except json.JSONDecodeError as error:
         return f"{error.msg} at character {error.pos - place} of the object"
+    except _NoJsonError as error:
+        return str(error)
     except RecursionError:
         return "the object is nested too deeply"
     except ValueError:  # more digits than Python reads

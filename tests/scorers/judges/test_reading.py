@@ -157,3 +157,9 @@ def test_the_problem_is_told_in_words():
     assert json_problem('so: {"a": }') == "Expecting value at character 6 of the object"
     assert json_problem('{"a": ' + "9" * 5000 + "}") == "the object holds a number that is too long"
     assert json_problem('{"a": 1}') == "the reply holds no JSON object"
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_json_does_not_have_makes_no_object(number):
+    assert first_object(f'{{"score": {number}}}', ("score",)) is None
+    assert json_problem(f'{{"score": {number}}}') == f"the object holds {number}, which is no JSON"
