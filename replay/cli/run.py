@@ -21,7 +21,7 @@ def run(
     repeats: Annotated[
         int | None,
         typer.Option(
-            "--repeats", min=1, help="Runs to play, whatever the scenario says; shows their spread."
+            "--repeats", min=1, max=1000, help="Runs to play, whatever the scenario says; shows their spread."
         ),
     ] = None,
     dry_run: Annotated[

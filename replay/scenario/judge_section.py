@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -15,6 +15,7 @@ from replay.core.asking.patience import Patience
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.disk_cache import cache_path
 from replay.core.errors import PluginError
+from replay.core.settings.bounds import Attempts, PositiveSeconds, Seconds, Together, at_most
 from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.identity import identity
@@ -49,12 +50,12 @@ class JudgeSection(Section):
     """Several adapters, in the place of ``adapter`` and ``settings``."""
     limit: LimitSection | None = None
     prices: Prices | None = None
-    concurrency: int = Field(default=4, ge=1)
-    repeats: int = Field(default=1, ge=1, le=100)
-    timeout_s: float = Field(default=60.0, gt=0)
-    attempts: int = Field(default=4, ge=1)
-    backoff_s: float = Field(default=0.5, ge=0)
-    retry_budget_s: float = Field(default=60.0, ge=0)
+    concurrency: Together = 4
+    repeats: Annotated[int, Field(ge=1), at_most(100, "the spread says no more after that")] = 1
+    timeout_s: PositiveSeconds = 60.0
+    attempts: Attempts = 4
+    backoff_s: Seconds = 0.5
+    retry_budget_s: Seconds = 60.0
     cache: bool | Path = True
     """Another file for the verdict cache, or false for none."""
 

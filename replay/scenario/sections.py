@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from replay.core.settings.bounds import Attempts, PositiveSeconds, Processes, Seconds, Together, at_most
 from replay.core.settings.choice import Choice, LimitSection, PluginChoice, Section
 from replay.core.settings.prices import Prices
 from replay.play.load.section import LoadSection
@@ -80,19 +81,19 @@ class DriftSection(Section):
     skip_entity: bool = True
     """Whether ``evalconvqa`` passes over mentions that are capitalised entities, as the published runs do."""
     semantic: SemanticSection | None = None
-    nlp_workers: int = Field(default=1, ge=0, le=64)
+    nlp_workers: Annotated[int, Field(ge=0), Processes] = 1
     """Worker processes; 0 resolves in the main process, which disturbs the latencies."""
 
 
 class PlaySection(Section):
     """How conversations are played."""
 
-    concurrency: int = Field(default=8, ge=1)
+    concurrency: Together = 8
     """Conversations at a time."""
-    timeout_s: float = Field(default=60.0, gt=0)
-    attempts: int = Field(default=4, ge=1)
-    backoff_s: float = Field(default=0.5, ge=0)
-    retry_budget_s: float = Field(default=60.0, ge=0)
+    timeout_s: PositiveSeconds = 60.0
+    attempts: Attempts = 4
+    backoff_s: Seconds = 0.5
+    retry_budget_s: Seconds = 60.0
     on_failure: Literal["stop", "gold"] = "stop"
     stop_after: int | None = Field(default=None, ge=1)
     """Stop the run after as many failed asks of one system in a row; it can be resumed."""
@@ -101,7 +102,9 @@ class PlaySection(Section):
     durability: Literal["process", "power"] = "process"
     keep_raw: bool = False
     """Keep replies as they came beside the answers taken from them; a system may say otherwise."""
-    raw_limit_bytes: int = Field(default=1024 * 1024, ge=1)
+    raw_limit_bytes: Annotated[int, Field(ge=1), at_most(500_000_000, "SQLite keeps no larger value")] = (
+        1024 * 1024
+    )
     """What is longer is cut."""
 
 
@@ -126,9 +129,9 @@ class Scenario(Section):
     """A load run: conversations again and again, for as long and as many at a time as is said here."""
     prices: Path | None = None
     """A file with a table of prices by model, for systems and judges; relative to the scenario's folder."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0), at_most(2**63 - 1, "that is the largest 64-bit integer")] = 0
     """For retry jitter, bootstrap resamples and a load's arrivals."""
-    repeats: int = Field(default=1, ge=1)
+    repeats: Annotated[int, Field(ge=1), at_most(1_000, "each is a whole run in a folder of its own")] = 1
     """Runs that ``replay run`` plays, for the spread between them; each is a run of its own."""
     assertions: tuple[Assertion, ...] = Field(default=(), alias="assert")
     """What has to hold of the run's numbers, or ``run`` and ``report`` end with 100."""

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from replay.core.settings.bounds import Count, PositiveSeconds
+
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -16,8 +18,8 @@ class Section(BaseModel):
 class LimitSection(Section):
     """A system's politeness limit."""
 
-    asks: int = Field(ge=1)
-    per_s: float = Field(gt=0)
+    asks: Count
+    per_s: PositiveSeconds
 
 
 class Choice(Section):

@@ -9,6 +9,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from replay.core.settings.bounds import (
+    MOST_TOGETHER,
+    Count,
+    PerSecond,
+    PositiveSeconds,
+    Processes,
+    Seconds,
+    Together,
+    at_most,
+)
 from replay.play.load.sampling import Order
 from replay.play.load.think import ThinkTime
 
@@ -27,12 +37,12 @@ class SweepSection(_Section):
     all objectives.
     """
 
-    levels: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    levels: tuple[PerSecond, ...] = ()
     """Concurrencies of the profile ``closed``, conversations per second of the open ones."""
     go_on: bool = False
     """Play all levels, also those after one that missed an objective."""
-    low: float | None = Field(default=None, gt=0)
-    high: float | None = Field(default=None, gt=0)
+    low: PerSecond | None = None
+    high: PerSecond | None = None
     resolution: float = Field(default=0.1, gt=0, lt=1)
     """A search ends when the bounds are this close to each other, relative to the lower one."""
     confirm: int = Field(default=1, ge=1, le=5)
@@ -56,34 +66,34 @@ class LoadSection(_Section):
     """``closed``: as many users as ``concurrency`` says, each of whom begins the next conversation when
     the one before is over. ``constant`` and ``poisson``: conversations arrive at ``rate`` whatever the
     system does. ``trace``: they arrive as a file says. ``recorded``: each when it came, as the data says."""
-    concurrency: int = Field(default=8, ge=1)
+    concurrency: Together = 8
     """Of the profile ``closed``: conversations at a time."""
-    rate: float | None = Field(default=None, gt=0)
+    rate: PerSecond | None = None
     """Of ``constant`` and ``poisson``: conversations per second."""
     trace: str | None = None
     """Of ``trace``: the file, relative to the scenario's folder."""
-    speed: float = Field(default=1.0, gt=0)
+    speed: Annotated[float, Field(gt=0), at_most(1_000_000, "all would arrive at once")] = 1.0
     """Of ``trace`` and ``recorded``: how many times as fast conversations arrive. Think times stay."""
-    max_open: int = Field(default=10_000, ge=1)
+    max_open: Together = 10_000
     """Conversations at a time at most in an open profile. Later ones wait, are counted, and their
     response times tell of it."""
     think: ThinkTime = ThinkTime()
     draw: Order = "order"
     """Which conversation comes next: the data's order again and again, each round shuffled, or any."""
-    ramp_s: float = Field(default=0.0, ge=0)
+    ramp_s: Seconds = 0.0
     """In which the load rises evenly from nothing."""
-    warmup_s: float = Field(default=0.0, ge=0)
+    warmup_s: Seconds = 0.0
     """Not measured; the ramp belongs into it."""
-    duration_s: float | None = Field(default=None, gt=0)
+    duration_s: PositiveSeconds | None = None
     """Measured seconds, after the warm-up. Turns not yet asked then are not asked any more."""
-    conversations: int | None = Field(default=None, ge=1)
+    conversations: Count | None = None
     """Conversations to begin; each is played to its end."""
-    turns: int | None = Field(default=None, ge=1)
+    turns: Count | None = None
     """Turns to ask."""
     sweep: SweepSection | None = None
     slo: dict[str, Any] = Field(default_factory=dict)
     """Objectives, as in ``latency_p99_s: 3``; see ``replay.play.load.objectives``."""
-    workers: int = Field(default=1, ge=1, le=64)
+    workers: Annotated[int, Field(ge=1), Processes] = 1
     """Processes that ask; 1 is this one."""
     keep_turns: int = Field(default=2_000_000, ge=0)
     """Turns kept one by one, with answers and scores; later ones only as counts and histograms."""
@@ -130,6 +140,11 @@ class LoadSection(_Section):
             raise ValueError("a search for the highest level needs objectives (slo)")
         if not self.open and self.sweep and any(level != int(level) for level in self.sweep.levels):
             raise ValueError("levels of profile closed are whole numbers of conversations")
+        if not self.open and self.sweep and max(self.sweep.high or 1, *self.sweep.levels, 1) > MOST_TOGETHER:
+            raise ValueError(
+                f"a level of profile closed is {MOST_TOGETHER:,} users at a time at most: "
+                "there are no more ports towards one address"
+            )
         if self.warmup_s and self.duration_s is None:
             raise ValueError("warmup_s needs duration_s, the seconds measured after it")
         if not self.open and self.workers > self._fewest_users:
