@@ -157,8 +157,9 @@ def compare_data(assembly: Assembly, store: RunStore, stop: Event, *, with_new_d
         changes = DataChanges(unreadable=" ".join(str(error).split()))
     else:
         changes = _add(store, _difference(stored, given), found, assembly.file.scenario.data.limit)
-    if changes:
+    if changes or store.events(_COMPARED):  # what a report says is what the last resume found
         store.add_event(_COMPARED, changes)
+    if changes:
         tell(logging.INFO, "data changed", **msgspec.to_builtins(changes))
     store.settle()
     return changes

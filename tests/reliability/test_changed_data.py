@@ -228,6 +228,10 @@ async def test_new_conversations_are_taken_up_when_told_so_and_once(tmp_path):
         assert '2 conversations are gone ("talk0", "talk1")' in told
         assert "new" not in told
         run.check(ALL + two_more)
+        write(run.data, [talk("new1"), *BEFORE, talk("new2")])
+        code, told = await run.resume()
+        assert "The data" not in told
+        assert not [one for one in run.remarks() if "The data" in one]
     assert run.run.signatures()["data"].startswith(f"conversations:{TALKS + 2}|")
     assert "Earlier resumes took up 2 conversations" in run.remarks()[-1]
 
