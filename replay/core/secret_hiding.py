@@ -13,7 +13,8 @@ nobody thought of handing it to.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -92,18 +93,18 @@ def hidden_in_pieces(text: str) -> str:
     spans: dict[str | None, list[tuple[int, int]]] = {}
     for match in _STRING.finditer(text):
         spans.setdefault(match[1], []).append(match.span(2 if match[2] is not None else 3))
-    found: list[tuple[int, int]] = []
-    for pieces in spans.values():
-        places = _known.places("".join(text[first:last] for first, last in pieces)) if pieces[1:] else ()
-        if places:
-            starts = [0, *accumulate(last - first for first, last in pieces)]
-            found += [
-                (first + max(begin - start, 0), min(first + end - start, last))
-                for begin, end in places
-                for start, (first, last) in zip(starts, pieces, strict=False)
-                if begin < start + last - first and end > start
-            ]
+    found = [place for pieces in spans.values() if pieces[1:] for place in _over_pieces(text, pieces)]
     return _starred(text, sorted(found))
+
+
+def _over_pieces(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where in *pieces* of *text* parts of secrets stand that are whole in the pieces together."""
+    starts = [0, *accumulate(last - first for first, last in pieces)]
+    for begin, end in _known.places("".join(text[first:last] for first, last in pieces)):
+        for number in range(bisect_right(starts, begin) - 1, bisect_left(starts, end)):
+            first, last = pieces[number]
+            if first < last:
+                yield first + max(begin - starts[number], 0), min(first + end - starts[number], last)
 
 
 def hide_in_reply(reply: ChatReply) -> ChatReply:
