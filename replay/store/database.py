@@ -21,15 +21,19 @@ def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
     """
     Make the folder of *path*, and there the database with *facts* in its table ``run``.
 
+    Both are for their owner alone: all that was said is in them. What SQLite puts beside the database has its
+    mode.
+
     Raises:
         RunError: the folder exists, or can't be made.
     """
     try:
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(0o700, parents=True)
     except OSError as error:
         raise RunError(f"the run's folder \"{path.parent}\" can't be made: {error.strerror}") from error
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
+        unfinished.touch(0o600)
         with closing(connect(unfinished)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")

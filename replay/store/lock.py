@@ -21,7 +21,7 @@ def hold(folder: Path) -> IO[bytes]:
     """
     try:
         # Neither cut nor at its end: it holds how far the run's commits have come.
-        handle = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
+        handle = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
     except OSError as error:
         raise RunError(
             f'the run in "{folder}" can\'t be written: {error.strerror}; to go on with it, copy the folder '

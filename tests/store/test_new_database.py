@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from replay.core.errors import RunError
 from replay.runs.run import newest_run
 from replay.store.store import RunStore
+from tests.samples import conversation
 
 KILLED = """
 import os, signal, sys
@@ -58,3 +60,27 @@ def test_a_database_that_can_t_be_made_leaves_no_folder(tmp_path):
     assert "can't be made" in done.stdout, done.stderr
     assert str(tmp_path / "runs" / "one" / "run.db") in done.stdout
     assert not (tmp_path / "runs" / "one").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such modes")
+def test_a_run_is_its_owners_alone_whatever_is_usual_here(tmp_path):
+    """While it is written and after it, with what SQLite puts beside the database; what lies above stays."""
+    (tmp_path / "shared").mkdir()
+    folder = tmp_path / "shared" / "runs" / "one"
+    usual = os.umask(0)
+    try:
+        store = RunStore.create(folder, {"name": "x"})
+        store.add_conversation(0, conversation(("Q?", "A.")))
+        while_written = modes(folder)
+        store.close()
+    finally:
+        os.umask(usual)
+
+    assert {"run.db", "run.db-wal", "run.db-shm", "lock"} == while_written.keys()
+    assert set(while_written.values()) == set(modes(folder).values()) == {0o600}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert folder.parent.stat().st_mode & 0o777 == 0o777
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
