@@ -162,7 +162,7 @@ def main() -> None:
             f"{options.conversations:,} conversations, {options.conversations * options.turns:,} turns, "
             f"{size / 1e6:.0f} MB, made in {time.perf_counter() - began:.0f} s"
         )
-        command = [sys.executable, "-m", "replay", "view", str(folder), "--port", "0"]
+        command = [sys.executable, "-m", "replay", "view", str(folder), "--port", "0", "--no-token"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
             try:

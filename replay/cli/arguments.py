@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from replay.cli.output import echo
+
 ScenarioArgument = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a shipped scenario.")
 ]
@@ -56,6 +58,19 @@ PlanOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what the judges would take, and ask nothing.")
 ]
 
+TokenEnvOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token-env",
+        metavar="NAME",
+        help="The environment variable with the token to ask for. Left out, a new one is made and printed.",
+    ),
+]
+NoTokenOption = Annotated[
+    bool,
+    typer.Option("--no-token", help="Ask for no token: whoever reaches the address is let in."),
+]
+
 RUNS = Path("runs")
 
 
@@ -69,3 +84,21 @@ def run_folder(run: Path | None, runs: Path) -> Path:
     from replay.runs.run import newest_run
 
     return newest_run(runs) if run is None else run
+
+
+def chosen_token(token_env: str | None, no_token: bool, danger: str) -> str | None:
+    """
+    The token that a server asks for; None for none, and then *danger* is said.
+
+    Raises:
+        InputError: the two options don't go together, or the variable holds no token.
+    """
+    from replay.core.errors import InputError
+    from replay.core.server_access import new_token, token_from
+
+    if no_token:
+        if token_env is not None:
+            raise InputError("--token-env and --no-token don't go together; leave one of them out")
+        echo(f"warning: no token: {danger}", err=True)
+        return None
+    return new_token() if token_env is None else token_from(token_env)

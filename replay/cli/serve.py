@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from replay.cli.arguments import NoTokenOption, TokenEnvOption, chosen_token
 from replay.cli.output import echo
 
 
@@ -26,27 +27,64 @@ def serve(
     capacity: Annotated[
         int | None, typer.Option("--capacity", min=1, help="Questions answered at a time; others queue.")
     ] = None,
+    max_body: Annotated[int, typer.Option("--max-body", min=1, help="The largest body taken, in MiB.")] = 4,
+    token_env: TokenEnvOption = None,
+    no_token: NoTokenOption = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="A name that the server is reached by, beside its address; may be given several times.",
+        ),
+    ] = None,
 ) -> None:
     """
     Offer an adapter as a chat server: OpenAI-compatible, and with sessions kept by the server.
 
     POST /v1/chat/completions takes Chat Completions, streamed or not; POST /chat keeps the history itself.
+
+    Clients send the token that it prints as they send a key: Authorization: Bearer TOKEN.
     """
     import asyncio
+    import socket
 
     from replay.cli.ending import INTERRUPTED, until_told_to_end
-    from replay.cli.serving.server import make_app, serve as serve_app
+    from replay.cli.serving.server import MEBIBYTE, make_app, serve as serve_app
     from replay.cli.settings import made_plugin
     from replay.core.adapter import Adapter
 
     made = made_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
-    app = make_app(made, name=adapter, delay_s=delay_s, chunk_delay_s=chunk_delay_s, capacity=capacity)
-    serving = serve_app(
-        app,
-        host,
-        port,
-        ready=lambda url: echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat"),
+    token = chosen_token(
+        token_env,
+        no_token,
+        "whoever reaches this address, from here or elsewhere, may ask, and read all answers",
     )
+    app = make_app(
+        made,
+        name=adapter,
+        delay_s=delay_s,
+        chunk_delay_s=chunk_delay_s,
+        capacity=capacity,
+        token=token,
+        names=[host, socket.gethostname(), *(allow_host or [])],
+        max_body_bytes=max_body * MEBIBYTE,
+    )
+
+    def ready(url: str) -> None:
+        echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat")
+        if token is None:
+            return
+        if token_env is None:
+            # A line to copy, for whoever asks from another terminal.
+            echo(f"its token, which a scenario names by api_key_env: export CONVREPLAY_TOKEN={token}")
+        name = token_env or "CONVREPLAY_TOKEN"
+        echo(
+            f'curl {url}/chat -H "Authorization: Bearer ${name}" '
+            """-H "Content-Type: application/json" -d '{"question": "Hello?"}'"""
+        )
+
+    serving = serve_app(app, host, port, ready=ready)
     try:
         asyncio.run(until_told_to_end(serving))
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import RUNS, RunsOption
+from replay.cli.arguments import RUNS, NoTokenOption, RunsOption, TokenEnvOption, chosen_token
 from replay.cli.output import echo
 
 
@@ -19,21 +19,31 @@ def view(
     runs: RunsOption = RUNS,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8765,
     host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
+    token_env: TokenEnvOption = None,
+    no_token: NoTokenOption = False,
 ) -> None:
     """
     Show runs in a browser, on this machine only, live while a run goes on.
 
     Scores by depth, gold against own history, every conversation, and comparisons of runs.
+
+    The link that it prints holds a token, which keeps other users and programs of this machine out.
     """
     import asyncio
 
     from replay.cli.ending import INTERRUPTED, until_told_to_end
     from replay.report.pages.server import serve_pages
 
-    def ready(address: str) -> None:
-        echo(f"runs are shown at {address} (Ctrl-C ends it)")
+    token = chosen_token(
+        token_env, no_token, "every user and every program of this machine can read all that is shown"
+    )
 
-    serving = serve_pages(run or [], runs, host=host, port=port, ready=ready)
+    def ready(address: str) -> None:
+        # A token of the user's own is shown by the name of its variable, as a shell fills it in.
+        link = "" if token is None else f"?token=${token_env}" if token_env else f"?token={token}"
+        echo(f"runs are shown at {address}{link} (Ctrl-C ends it)")
+
+    serving = serve_pages(run or [], runs, host=host, port=port, token=token, ready=ready)
     try:
         asyncio.run(until_told_to_end(serving))
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -245,8 +245,11 @@ def test_serve_says_where_it_answers_and_answers(folder):
     ) as process:
         try:
             assert process.stdout is not None
-            url = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+            said = [process.stdout.readline() for _ in range(3)]
+            url, token = re.search(r"http://127\.0\.0\.1:\d+", said[0]), re.search(r"_TOKEN=(\S+)", said[1])
             assert url
+            assert token
+            assert said[2].startswith(f'curl {url[0]}/chat -H "Authorization: Bearer $CONVREPLAY_TOKEN"')
             body = {
                 "model": "x",
                 "messages": [
@@ -257,7 +260,7 @@ def test_serve_says_where_it_answers_and_answers(folder):
             request = urllib.request.Request(
                 f"{url[0]}/v1/chat/completions",
                 json.dumps(body).encode(),
-                {"content-type": "application/json"},
+                {"content-type": "application/json", "authorization": f"Bearer {token[1]}"},
             )
             with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
                 answer = json.load(reply)["choices"][0]["message"]["content"]

@@ -173,7 +173,7 @@ def test_the_stall_shows_in_response_times_and_hardly_in_a_closed_loops_latencie
 
 def test_workers_and_traces_are_as_shown(folder, port):
     done("replay init", folder)
-    with served(f"replay serve python --set target=stalling.py:answer --port {port}", folder):
+    with served(f"replay serve python --no-token --set target=stalling.py:answer --port {port}", folder):
         for section in ("Several processes", "Traces"):
             for command in commands(SECTIONS[section]):
                 assert "turns in" in done(command, folder)
@@ -183,7 +183,7 @@ def test_a_log_with_times_has_its_own_arrivals(folder, port):
     done("replay init", folder)
     validate, stress = commands(SECTIONS["Arrivals as recorded"])
     assert "the data's own arrivals, within 2 s" in done(validate, folder)
-    with served(f"replay serve python --set target=stalling.py:answer --port {port}", folder):
+    with served(f"replay serve python --no-token --set target=stalling.py:answer --port {port}", folder):
         assert "Load, recorded: 1 level, 4 turns" in done(stress, folder)
 
 

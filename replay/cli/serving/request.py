@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Literal, TypeVar
+
+import msgspec
 
 from replay.core.adapter import ChatRequest
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
+
+T = TypeVar("T")
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
@@ -49,88 +53,116 @@ class ChatQuestion:
     """An id for a new session's conversation; the session's own if None."""
 
 
-def read_completion(body: Any) -> Completion:
+class _Part(msgspec.Struct, gc=False):
+    text: str
+
+
+class _Message(msgspec.Struct, gc=False):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Part]
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+
+
+class _StreamOptions(msgspec.Struct):
+    include_usage: bool | None = None
+
+
+class _Metadata(msgspec.Struct):
+    conversation: str | None = None
+
+
+class _CompletionBody(msgspec.Struct):
+    messages: list[_Message]
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+    n: int | None = None
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
+    """Anything at all, of which one text is looked for."""
+
+
+class _Passage(msgspec.Struct, gc=False):
+    text: str
+    id: str | int | float | None = None
+    title: str | None = None
+
+
+class _QuestionBody(msgspec.Struct):
+    question: str
+    session_id: str | None = None
+    passages: list[str | _Passage] | None = None
+    conversation: str | None = None
+
+
+def read_completion(content: bytes) -> Completion:
     """
     Raises:
-        BadRequest: *body* is not a chat completion request, or one for what is not offered.
+        BadRequest: *content* is not a chat completion request, or one for what is not offered.
     """
-    if not isinstance(body, Mapping):
-        raise BadRequest("the body is not a JSON object")
-    stream = body.get("stream")
-    if not isinstance(stream, bool | None):
-        raise BadRequest("stream is neither true nor false")
-    options = body.get("stream_options")
-    if options is not None and not (stream and isinstance(options, Mapping)):
-        raise BadRequest('stream_options is not an object beside "stream": true')
-    if body.get("n") not in (None, 1):
+    body = _decoded(content, _CompletionBody)
+    if body.stream_options is not None and not body.stream:
+        raise BadRequest('stream_options is not beside "stream": true')
+    if body.n not in (None, 1):
         raise BadRequest("n: one answer at a time is all there is")
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise BadRequest("messages is not a list with at least one message")
-    spoken = [_message(message, f"messages[{number}]") for number, message in enumerate(messages)]
+    spoken = [("system" if m.role == "developer" else m.role, m.text) for m in body.messages]
     system = "\n\n".join(text for role, text in spoken if role == "system")
     talk = [(role, text) for role, text in spoken if role != "system"]
     if not talk or talk[-1][0] != "user":
         raise BadRequest("messages: the last one is not the user's, so there is nothing to answer")
     history = _exchanges(talk[:-1])
-    metadata = body.get("metadata")
-    named = metadata.get("conversation") if isinstance(metadata, Mapping) else None
     blocks = [block for block in _BLANK_LINE.split(system) if block.strip()]
     return Completion(
         conversation=Conversation(
-            id=named if isinstance(named, str) and named else _id_of(system),
+            id=_named(body.metadata) or _id_of(system),
             turns=(),
             passages=tuple(Passage(id=f"p{number}", text=block) for number, block in enumerate(blocks, 1)),
         ),
         request=ChatRequest(question=talk[-1][1], history=history, depth=len(history) + 1),
         words=sum(len(text.split()) for _, text in spoken),
-        stream=bool(stream),
-        stream_usage=options is not None and options.get("include_usage") is True,
+        stream=bool(body.stream),
+        stream_usage=body.stream_options is not None and body.stream_options.include_usage is True,
     )
 
 
-def read_question(body: Any) -> ChatQuestion:
+def read_question(content: bytes) -> ChatQuestion:
     """
     Raises:
-        BadRequest: *body* is not a question.
+        BadRequest: *content* is not a question.
     """
-    if not isinstance(body, Mapping):
-        raise BadRequest("the body is not a JSON object")
-    question = body.get("question")
-    if not isinstance(question, str) or not question.strip():
-        raise BadRequest("question is not a text")
-    for name in ("session_id", "conversation"):
-        if not isinstance(body.get(name), str | None):
-            raise BadRequest(f"{name} is not a text")
-    passages = body.get("passages")
-    if not isinstance(passages, list | None):
-        raise BadRequest("passages is not a list")
+    body = _decoded(content, _QuestionBody)
+    if not body.question.strip():
+        raise BadRequest("question is empty")
     return ChatQuestion(
-        question=question,
-        session_id=body.get("session_id") or None,
-        passages=tuple(_passage(item, number) for number, item in enumerate(passages or (), 1)),
-        conversation=body.get("conversation") or None,
+        question=body.question,
+        session_id=body.session_id or None,
+        passages=tuple(_passage(item, number) for number, item in enumerate(body.passages or (), 1)),
+        conversation=body.conversation or None,
     )
 
 
-def _message(message: Any, place: str) -> tuple[str, str]:
-    """Role (``developer`` is ``system``) and text."""
-    if not isinstance(message, Mapping):
-        raise BadRequest(f"{place} is not an object with role and content")
-    role = message.get("role")
-    if role == "developer":
-        role = "system"
-    if role not in ("system", "user", "assistant"):
-        raise BadRequest(f"{place}.role: {role!r} is none of system, developer, user and assistant")
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = [part.get("text") if isinstance(part, Mapping) else None for part in content]
-        if not all(isinstance(part, str) for part in parts):
-            raise BadRequest(f"{place}.content: only parts with a text are understood")
-        content = "".join(map(str, parts))
-    if not isinstance(content, str):
-        raise BadRequest(f"{place}.content is not a text")
-    return str(role), content
+def _decoded(content: bytes, kind: type[T]) -> T:
+    """
+    *content* as one of *kind*; what nobody looks at isn't made, however much of it there is.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"the body can't be understood: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"the body is not JSON: {error}") from error
+
+
+def _named(metadata: msgspec.Raw) -> str | None:
+    """The conversation that *metadata* names."""
+    try:
+        return msgspec.json.decode(metadata, type=_Metadata).conversation
+    except (ValueError, RecursionError):
+        return None
 
 
 def _exchanges(talk: Sequence[tuple[str, str]]) -> tuple[Exchange, ...]:
@@ -150,14 +182,10 @@ def _exchanges(talk: Sequence[tuple[str, str]]) -> tuple[Exchange, ...]:
     return tuple(exchanges)
 
 
-def _passage(item: Any, number: int) -> Passage:
+def _passage(item: str | _Passage, number: int) -> Passage:
     if isinstance(item, str):
         return Passage(id=f"p{number}", text=item)
-    if isinstance(item, Mapping) and isinstance(item.get("text"), str):
-        return Passage(
-            id=str(item.get("id") or f"p{number}"), text=item["text"], title=str(item.get("title") or "")
-        )
-    raise BadRequest(f"passages[{number - 1}] is neither a text nor an object with a text")
+    return Passage(id=str(item.id or f"p{number}"), text=item.text, title=item.title or "")
 
 
 def _id_of(system: str) -> str:

@@ -6,23 +6,23 @@ Any adapter as a server: what a system answers in a replay, other programs can a
     GET  /v1/models, /health, /stats
 
 Two things are meant by it: trying the ``openai`` and ``http`` adapters against a live endpoint, and
-putting a system that only has an adapter before tools that want an endpoint. For one's own machine:
-it asks for no key and binds to loopback unless told otherwise.
+putting a system that only has an adapter before tools that want an endpoint. ``door.py`` says who is let in.
+Nobody keeps others waiting: bodies are limited and read in time, large ones apart from the event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, nullcontext
 from math import ceil, isfinite
-from typing import Any
+from typing import TypeVar
 
 from aiohttp import web
 
+from replay.cli.serving.door import HEALTH, check, check_is_json
 from replay.cli.serving.reply import completion, completion_events, passages
 from replay.cli.serving.request import BadRequest, read_completion, read_question
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
@@ -37,12 +37,27 @@ from replay.core.errors import (
 )
 from replay.core.secret_hiding import hide_in_error, hide_in_reply
 
-MAX_BODY_BYTES = 64 * 1024 * 1024
+MEBIBYTE = 1024 * 1024
+MAX_BODY_BYTES = 4 * MEBIBYTE
+"""A million tokens of English, about."""
+INLINE_BYTES = 64 * 1024
+"""What is read at once; more is read in a thread."""
+HEADERS_WITHIN_S = 20.0
+"""Of a new connection's first request."""
+BODY_WITHIN_S = 60.0
+TAKEN_WITHIN_S = 60.0
+"""Each event of a stream, by whoever asked for it; then its place is given to others."""
+IDLE_S = 75.0
+"""How long a connection is kept for another request."""
 BACKLOG = 4096
 """Connections that may wait to be accepted. With the usual 128, a burst of more loses some of its first
 packets, and those asks take a second longer."""
 CHAT, COMPLETIONS = "/chat", "/v1/chat/completions"
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+NEWCOMERS: web.AppKey[set[web.RequestHandler]] = web.AppKey("newcomers", set)
+"""Connections on which nothing has been asked yet."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -53,28 +68,41 @@ def make_app(
     delay_s: float = 0.0,
     chunk_delay_s: float = 0.0,
     capacity: int | None = None,
+    token: str | None = None,
+    names: Collection[str] = (),
+    max_body_bytes: int = MAX_BODY_BYTES,
 ) -> web.Application:
     """
     A web application that answers with *adapter*, entered when it starts and left when it ends.
+
+    Whoever asks has to send *token*, unless that is None, and to call it by its address or one of *names*.
 
     *name* is the model's name. *delay_s* is added to each answer, *chunk_delay_s* comes between the pieces
     of a streamed one; more than *capacity* asks at a time wait for each other, to the end of the answer.
 
     Raises:
-        ValueError: a delay is negative or the capacity less than 1.
+        ValueError: a delay is negative, or the capacity or the largest body less than 1.
     """
     for setting, seconds in (("delay_s", delay_s), ("chunk_delay_s", chunk_delay_s)):
         if not (isfinite(seconds) and seconds >= 0):
             raise ValueError(f"{setting} {seconds} is not a number of seconds, 0 or more")
-    if capacity is not None and capacity < 1:
-        raise ValueError(f"capacity {capacity} is not a positive whole number")
+    for setting, count in (("capacity", capacity), ("max_body_bytes", max_body_bytes)):
+        if count is not None and count < 1:
+            raise ValueError(f"{setting} {count} is not a positive whole number")
+
+    @web.middleware
+    async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
+        check(request, token, {name.lower() for name in names})
+        return await handler(request)
+
     server = _Server(adapter, name, delay_s, chunk_delay_s, capacity)
-    app = web.Application(middlewares=[_errors_as_json], client_max_size=MAX_BODY_BYTES)
+    app = web.Application(middlewares=[_errors_as_json, let_in], client_max_size=max_body_bytes)
+    app[NEWCOMERS] = set()
     app.cleanup_ctx.append(server.entered)
     app.router.add_post(COMPLETIONS, server.complete)
     app.router.add_post(CHAT, server.chat)
     app.router.add_get("/v1/models", server.models)
-    app.router.add_get("/health", server.health)
+    app.router.add_get(HEALTH, server.health)
     app.router.add_get("/stats", server.stats)
     return app
 
@@ -94,18 +122,38 @@ async def serve(
     Raises:
         InputError: nobody can listen there.
     """
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0, keepalive_timeout=IDLE_S)
+    loop, newcomers = asyncio.get_running_loop(), app[NEWCOMERS]
+    listening: asyncio.Server | None = None
+
+    def connected() -> web.RequestHandler:
+        assert runner.server is not None
+        newcomer = runner.server()
+        newcomers.add(newcomer)
+        loop.call_later(HEADERS_WITHIN_S, hang_up, newcomer)
+        return newcomer
+
+    def hang_up(newcomer: web.RequestHandler) -> None:
+        # Somebody who has asked nothing by then keeps a place that others may need.
+        if newcomer in newcomers:
+            newcomers.discard(newcomer)
+            if newcomer.transport is not None:
+                newcomer.transport.abort()
+
     try:
         await runner.setup()
         try:
-            await web.TCPSite(runner, host, port, backlog=BACKLOG).start()
+            listening = await loop.create_server(connected, host, port, backlog=BACKLOG)
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
         if ready is not None:
-            ready(f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}")
-        await asyncio.get_running_loop().create_future()
+            taken = listening.sockets[0].getsockname()[1]
+            ready(f"http://{f'[{host}]' if ':' in host else host}:{taken}")
+        await loop.create_future()
     finally:
+        if listening is not None:
+            listening.close()
         await runner.cleanup()
 
 
@@ -131,7 +179,7 @@ class _Server:
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         self._asks[COMPLETIONS] += 1
-        asked = read_completion(await _json_body(request))
+        asked = await _read(request, read_completion)
         if self._adapter.history == "server":
             raise BadRequest(f"{self._name} keeps the history itself; use POST {CHAT}")
         async with self._slots, self._idle.borrow(asked.conversation) as session:
@@ -150,15 +198,17 @@ class _Server:
             for position, event in enumerate(events):
                 if position and self._chunk_delay_s:
                     await asyncio.sleep(self._chunk_delay_s)
-                await response.write(event)
+                async with asyncio.timeout(TAKEN_WITHIN_S):
+                    await response.write(event)
             await response.write_eof()
-        except ConnectionError:
-            pass  # whoever asked is gone
+        except (ConnectionError, TimeoutError):
+            if request.transport is not None:
+                request.transport.abort()  # whoever asked is gone, or as good as that
         return response
 
     async def chat(self, request: web.Request) -> web.Response:
         self._asks[CHAT] += 1
-        asked = read_question(await _json_body(request))
+        asked = await _read(request, read_question)
         # The chat's own turn first: an ask that waits for another of its chat must not take up a slot.
         async with self._chats.turn(asked) as chat, self._slots:
             await self._delay()
@@ -181,22 +231,38 @@ class _Server:
         return web.json_response({"asks": asks, "sessions": len(self._chats)})
 
 
-async def _json_body(request: web.Request) -> Any:
+async def _read(request: web.Request, read: Callable[[bytes], T]) -> T:
+    """
+    What *read* makes of the body.
+
+    Raises:
+        BadRequest: it can't, there is too much, or it does not come.
+    """
+    check_is_json(request)
+    most = request.client_max_size
     try:
-        return json.loads(await request.read())
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"the body is not JSON: {error}") from error
+        if (request.content_length or 0) > most:
+            raise web.HTTPRequestEntityTooLarge(most, request.content_length or 0)
+        async with asyncio.timeout(BODY_WITHIN_S):
+            content = await request.read()
+    except TimeoutError:
+        raise BadRequest(f"the body did not come within {BODY_WITHIN_S:g} s", 408) from None
+    except web.HTTPRequestEntityTooLarge as error:
+        raise BadRequest(
+            f"the body has more than {most:,} bytes; start the server with a larger --max-body", 413
+        ) from error
+    return read(content) if len(content) <= INLINE_BYTES else await asyncio.to_thread(read, content)
 
 
 @web.middleware
-async def _errors_as_json(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
+async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every failure in the shape of OpenAI's errors."""
+    request.app[NEWCOMERS].discard(request.protocol)
     try:
         return await handler(request)
     except BadRequest as error:
-        return _error(error.status, str(error), "invalid_request_error")
+        headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
+        return _error(error.status, str(error), "invalid_request_error", headers)
     except AdapterError as error:
         hide_in_error(error)
         wait_s = error.retry_after_s

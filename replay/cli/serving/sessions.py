@@ -19,6 +19,9 @@ from replay.core.secret_hiding import hide_in_reply
 
 IDLE_SESSIONS = 256
 CHATS = 10_000
+CHARACTERS = 64 * 1024 * 1024
+"""Of the texts that either kind of session is about, and what was said in it; the adapter may keep several
+times as much."""
 
 
 @dataclass(slots=True)
@@ -27,11 +30,14 @@ class _Open:
 
     session: Session
     close: Callable[[], Awaitable[None]]
+    size: int
+    """Characters of its passages."""
 
 
 async def _open(adapter: Adapter, conversation: Conversation) -> _Open:
     stack = AsyncExitStack()
-    return _Open(await stack.enter_async_context(opened_session(adapter, conversation)), stack.aclose)
+    session = await stack.enter_async_context(opened_session(adapter, conversation))
+    return _Open(session, stack.aclose, sum(len(passage.text) for passage in conversation.passages))
 
 
 class IdleSessions:
@@ -42,11 +48,12 @@ class IdleSessions:
     every turn. A session is lent to one ask at a time; the longest unused ones are closed.
     """
 
-    def __init__(self, adapter: Adapter, limit: int = IDLE_SESSIONS) -> None:
+    def __init__(self, adapter: Adapter, limit: int = IDLE_SESSIONS, characters: int = CHARACTERS) -> None:
         self._adapter = adapter
         self._limit = limit
+        self._characters = characters
         self._idle: OrderedDict[Hashable, list[_Open]] = OrderedDict()
-        self._count = 0
+        self._count = self._size = 0
 
     @asynccontextmanager
     async def borrow(self, conversation: Conversation) -> AsyncIterator[Session]:
@@ -66,6 +73,7 @@ class IdleSessions:
         waiting = self._idle[key]
         opened = waiting.pop(position)
         self._count -= 1
+        self._size -= opened.size
         if not waiting:
             del self._idle[key]
         return opened
@@ -74,10 +82,11 @@ class IdleSessions:
         self._idle.setdefault(key, []).append(opened)
         self._idle.move_to_end(key)
         self._count += 1
+        self._size += opened.size
         await self._shrink(self._limit)
 
     async def _shrink(self, limit: int) -> None:
-        while self._count > limit:
+        while self._count > limit or self._size > self._characters:
             await self._taken(next(iter(self._idle)), 0).close()
 
     async def close(self) -> None:
@@ -95,6 +104,12 @@ class Chat:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
     """Asks under way or waiting; a chat in use is not closed."""
+    said: int = 0
+    """Characters of its history."""
+
+    @property
+    def size(self) -> int:
+        return self.opened.size + self.said
 
     async def ask(self, question: str) -> ChatReply:
         """The answer, which is remembered."""
@@ -102,15 +117,18 @@ class Chat:
         request = ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
         reply = hide_in_reply(await self.opened.session.ask(request))
         self.history = (*self.history, Exchange(question=question, answer=reply.text))
+        self.said += len(question) + len(reply.text)
         return reply
 
 
 class ChatSessions:
     """Chats by their id; the longest unused ones end when there are too many."""
 
-    def __init__(self, adapter: Adapter, limit: int = CHATS) -> None:
+    def __init__(self, adapter: Adapter, limit: int = CHATS, characters: int = CHARACTERS) -> None:
         self._adapter = adapter
         self._limit = limit
+        self._characters = characters
+        self._size = 0
         self._chats: OrderedDict[str, Chat] = OrderedDict()
 
     def __len__(self) -> int:
@@ -128,7 +146,11 @@ class ChatSessions:
         chat.users += 1
         try:
             async with chat.turn:
-                yield chat
+                before = chat.said
+                try:
+                    yield chat
+                finally:
+                    self._size += chat.said - before
         finally:
             chat.users -= 1
             if asked.session_id is None and not chat.history:
@@ -154,13 +176,17 @@ class ChatSessions:
         opened = await _open(self._adapter, conversation)
         chat = Chat(id=id, opened=opened, accepts_history=self._adapter.history == "client")
         self._chats[id] = chat
+        self._size += chat.size
         return chat
 
     async def _shrink(self) -> None:
-        surplus = len(self._chats) - self._limit
-        for chat in [chat for chat in self._chats.values() if not chat.users][: max(surplus, 0)]:
-            await self._end(chat)
+        if len(self._chats) > self._limit or self._size > self._characters:
+            for chat in [chat for chat in self._chats.values() if not chat.users]:
+                if len(self._chats) <= self._limit and self._size <= self._characters:
+                    break
+                await self._end(chat)
 
     async def _end(self, chat: Chat) -> None:
         if self._chats.pop(chat.id, None) is not None:
+            self._size -= chat.size
             await chat.opened.close()

@@ -1,20 +1,20 @@
 """
 Serves the pages of any number of runs on this machine, while they go on.
 
-For one's own eyes: it binds to loopback, answers only to its own name (a page elsewhere whose name was
-pointed at this machine gets nothing), changes nothing, and lets no script in but its own.
+For one's own eyes: it binds to loopback, answers whoever has its token under its own name, changes nothing,
+and lets no script in but its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from aiohttp import web
 
 from replay.core.errors import InputError
+from replay.core.server_access import is_loopback
 from replay.report.pages import assets
 from replay.report.pages.run_index import RunIndex
 from replay.report.pages.viewer import Viewer
@@ -25,11 +25,7 @@ def check_loopback(host: str) -> None:
     Raises:
         InputError: *host* is not this machine's loopback.
     """
-    try:
-        is_loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_loopback = False
-    if not is_loopback:
+    if not is_loopback(host):
         raise InputError(
             f"--host {host} is not loopback: the pages show all that was said, to anyone who can reach them; "
             "from another machine, use a tunnel (ssh -L 8765:127.0.0.1:8765)"
@@ -42,10 +38,13 @@ async def serve_pages(
     *,
     host: str = "127.0.0.1",
     port: int = 8765,
+    token: str | None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """
     Serve the runs in *folders*, or all *below* a folder, until cancelled; *ready* is told the address.
+
+    Whoever wants to see them has to show *token*; None lets in everybody who reaches the address.
 
     Raises:
         InputError: *host* is not loopback, nobody can listen there, or there is no run.
@@ -56,7 +55,7 @@ async def serve_pages(
     runs = await asyncio.to_thread(index.look)
     if folders and not runs:
         raise InputError("; ".join(index.problems.values()))
-    viewer = Viewer(index)
+    viewer = Viewer(index, token)
     runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
     try:
         await runner.setup()
@@ -65,11 +64,8 @@ async def serve_pages(
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
-        taken = runner.addresses[0][1]
-        shown = f"[{host}]" if ":" in host else host
-        viewer.names = frozenset(f"{name}:{taken}" for name in (shown, "localhost", "127.0.0.1", "[::1]"))
         if ready is not None:
-            ready(f"http://{shown}:{taken}/")
+            ready(f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}/")
         await asyncio.get_running_loop().create_future()
     finally:
         await runner.cleanup()

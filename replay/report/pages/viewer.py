@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from hashlib import sha256
 from time import monotonic
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from replay.core.errors import ReplayError
-from replay.report.pages import assets
+from replay.report.pages import assets, door
 from replay.report.pages.background import Background
 from replay.report.pages.checks import Gate
 from replay.report.pages.compare_view import CompareView
@@ -33,6 +34,8 @@ PAGE_ROWS = 50
 RESAMPLES = 1000
 AFTER_FAILURE_S = 15.0
 """Until numbers that could not be computed are tried again."""
+_NUMBER = re.compile("[0-9]{1,9}")
+"""Python takes more for digits than it makes a number of."""
 _log = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -40,14 +43,13 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Viewer:
     """The web application over the runs of an index."""
 
-    def __init__(self, index: RunIndex) -> None:
+    def __init__(self, index: RunIndex, token: str | None) -> None:
         self._index = index
+        self._token = token
         self._computer = Computing()
         self._warmed: set[str] = set()
         self._background = Background()
         self._compared: dict[tuple[object, ...], list[CompareView]] = {}
-        self.names: frozenset[str] = frozenset()
-        """What the server may be called in a request's Host; all if empty."""
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guarded])
@@ -73,23 +75,19 @@ class Viewer:
 
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Only to our own name, and with the headers that keep everything else out."""
-        if self.names and request.host.lower() not in self.names:
-            response: web.StreamResponse = web.Response(
-                status=421, text="this server answers to its own name only\n"
-            )
-        else:
-            try:
-                response = await handler(request)
-            except web.HTTPException as error:
-                if error.status < 400:
-                    raise
-                response = self._error(error.status, error.reason)
-            except ReplayError as error:
-                response = self._error(500, str(error))
-            except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
-                _log.exception("%s failed", request.path)
-                response = self._error(500, "a fault of the viewer; its log says more")
+        """To whom the runs may be shown, and with the headers that keep everything else out."""
+        try:
+            response: web.StreamResponse | None = door.refused(request, self._token)
+            response = response or await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            response = self._error(error.status, error.reason)
+        except ReplayError as error:
+            response = self._error(500, str(error))
+        except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
+            _log.exception("%s failed", request.path)
+            response = self._error(500, "a fault of the viewer; its log says more")
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers["Content-Security-Policy"] = assets.policy_for_server()
         response.headers["X-Content-Type-Options"] = "nosniff"
@@ -149,7 +147,7 @@ class Viewer:
             policy=query.get("policy", ""),
             only=query.get("only", ""),
         )
-        number = max(1, int(query.get("page", "1")) if query.get("page", "1").isdigit() else 1)
+        number = max(1, int(query["page"])) if _NUMBER.fullmatch(query.get("page", "")) else 1
 
         def page(watched: WatchedRun) -> str:
             checks = watched.failed_checks

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from replay import ChatRequest, Exchange
-from replay.cli.serving.request import BadRequest, read_completion, read_question
+from replay.cli.serving.request import BadRequest, Completion, read_completion as read_content, read_question
 
 
 def test_messages_become_a_conversation() -> None:
@@ -34,41 +35,57 @@ def test_messages_become_a_conversation() -> None:
     )
 
 
+def read_completion(body: Any) -> Completion:
+    return read_content(json.dumps(body).encode())
+
+
 USER = {"role": "user", "content": "Q?"}
 
 
 @pytest.mark.parametrize(
     ("kind", "body", "said"),
     [
-        ("completions", [], "not a JSON object"),
-        ("completions", {}, "messages is not a list"),
-        ("completions", {"messages": []}, "messages is not a list"),
-        ("completions", {"messages": ["Q?"]}, "messages[0] is not an object"),
-        ("completions", {"messages": [{"role": "tool", "content": ""}]}, "messages[0].role: 'tool'"),
-        ("completions", {"messages": [USER, {"role": "user"}]}, "messages[1].content is not a text"),
-        ("completions", {"messages": [{"role": "user", "content": [{"image": 1}]}]}, "only parts"),
+        ("completions", [], "Expected `object`"),
+        ("completions", {}, "missing required field `messages`"),
+        ("completions", {"messages": []}, "nothing to answer"),
+        ("completions", {"messages": ["Q?"]}, "`object`, got `str` - at `$.messages[0]`"),
+        ("completions", {"messages": [{"role": "tool", "content": ""}]}, "'tool' - at `$.messages[0].role`"),
+        (
+            "completions",
+            {"messages": [USER, {"role": "user"}]},
+            "missing required field `content` - at `$.messages[1]`",
+        ),
+        (
+            "completions",
+            {"messages": [{"role": "user", "content": [{"image": 1}]}]},
+            "missing required field `text` - at `$.messages[0].content[0]`",
+        ),
         ("completions", {"messages": [{"role": "system", "content": "S."}]}, "nothing to answer"),
         (
             "completions",
             {"messages": [USER, {"role": "assistant", "content": "A."}]},
             "not the user's",
         ),
-        ("completions", {"messages": [USER], "stream": 1}, "stream is neither true nor false"),
+        ("completions", {"messages": [USER], "stream": 1}, "got `int` - at `$.stream`"),
         ("completions", {"messages": [USER], "stream_options": {}}, "stream_options"),
         ("completions", {"messages": [USER], "stream": True, "stream_options": 1}, "stream_options"),
         ("completions", {"messages": [USER], "n": 2}, "one answer"),
-        ("chat", "text", "not a JSON object"),
-        ("chat", {}, "question is not a text"),
-        ("chat", {"question": " "}, "question is not a text"),
-        ("chat", {"question": "Q?", "session_id": 5}, "session_id is not a text"),
-        ("chat", {"question": "Q?", "passages": "text"}, "passages is not a list"),
-        ("chat", {"question": "Q?", "passages": ["x", {"id": "y"}]}, "passages[1] is neither"),
+        ("chat", "text", "Expected `object`"),
+        ("chat", {}, "missing required field `question`"),
+        ("chat", {"question": " "}, "question is empty"),
+        ("chat", {"question": "Q?", "session_id": 5}, "got `int` - at `$.session_id`"),
+        ("chat", {"question": "Q?", "passages": "text"}, "got `str` - at `$.passages`"),
+        (
+            "chat",
+            {"question": "Q?", "passages": ["x", {"id": "y"}]},
+            "missing required field `text` - at `$.passages[1]`",
+        ),
     ],
 )
 def test_a_body_that_asks_for_nothing_sensible_is_told_what_is_wrong(kind: str, body: Any, said: str) -> None:
-    read = read_question if kind == "chat" else read_completion
+    read = read_question if kind == "chat" else read_content
     with pytest.raises(BadRequest) as caught:
-        read(body)
+        read(json.dumps(body).encode())
 
     assert said in str(caught.value)
     assert caught.value.status == 400

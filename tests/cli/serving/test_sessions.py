@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from replay import AdapterRefusedError, Conversation
+from replay import AdapterRefusedError, Conversation, Passage
 from replay.cli.serving.request import BadRequest, ChatQuestion
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from tests.counting import Counting
@@ -54,3 +56,33 @@ async def test_idle_sessions_are_bounded_and_lent_to_one_ask_at_a_time() -> None
     assert adapter.closed == 2
     await idle.close()
     assert adapter.closed == adapter.opened == 4
+
+
+TEXT = (Passage(id="1", text="x" * 400),)
+
+
+async def test_large_chats_are_fewer() -> None:
+    """By what they are about, and by what was said in them."""
+    adapter = Counting()
+    chats = ChatSessions(adapter, characters=1000)
+    for _ in range(5):
+        async with chats.turn(replace(_new_chat(), passages=TEXT)) as chat:
+            await chat.ask("Q?")
+    assert (len(chats), adapter.closed) == (2, 3)
+    for length, left in ((100, 3), (500, 2), (100, 3)):
+        async with chats.turn(_new_chat()) as chat:
+            await chat.ask("Q" * length)
+        assert len(chats) == left
+    await chats.close()
+    assert adapter.closed == adapter.opened
+
+
+async def test_idle_sessions_about_large_texts_are_fewer() -> None:
+    adapter = Counting()
+    idle = IdleSessions(adapter, characters=1000)
+    for n in range(5):
+        async with idle.borrow(Conversation(id=f"c{n}", turns=(), passages=TEXT)):
+            pass
+    assert (adapter.opened, adapter.closed) == (5, 3)
+    await idle.close()
+    assert adapter.closed == 5

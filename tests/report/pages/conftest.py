@@ -31,9 +31,11 @@ def hostile(tmp_path_factory) -> Path:
 
 
 @contextmanager
-def viewing(*arguments: str, cwd: Path) -> Iterator[str]:
-    """`replay view` in a process of its own; gives its address."""
+def viewing(*arguments: str, cwd: Path, asks: bool = False) -> Iterator[str]:
+    """`replay view` in a process of its own; gives its address. If it *asks* for a token, with that in it."""
     command = [sys.executable, "-m", "replay", "view", *arguments, "--port", "0"]
+    if not asks:
+        command.append("--no-token")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:

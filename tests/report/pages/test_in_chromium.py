@@ -520,3 +520,17 @@ def dark(driver):
         yield
     finally:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_printed_link_opens_the_runs_and_keeps_its_token_to_itself(new_browser, quickstart, tmp_path):
+    """In a browser of its own, without the cookies of others."""
+    with viewing(str(quickstart), cwd=tmp_path, asks=True) as link, new_browser() as driver:
+        address, token = link.split("?token=")
+        driver.get(address)
+        assert "That didn’t work" in driver.page_source
+        driver.get(link)
+        assert driver.current_url == address
+        driver.find_element("partial link text", quickstart.name).click()
+        assert driver.current_url == f"{address}run/{quickstart.name}/"
+        assert token not in driver.page_source
+        assert driver.execute_script("return document.cookie") == ""

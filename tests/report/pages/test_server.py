@@ -75,7 +75,7 @@ def test_every_way_to_write_loopback_is_taken():
 
 async def test_a_named_folder_without_a_run_is_an_error_at_once(tmp_path):
     with pytest.raises(InputError, match="there is no run"):
-        await serve_pages([tmp_path], tmp_path, port=0)
+        await serve_pages([tmp_path], tmp_path, port=0, token=None)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def replaying(
 @asynccontextmanager
 async def serving(*arguments: str, folder: Path) -> AsyncIterator[str]:
     """The address of ``replay serve ARGUMENTS``, a process of its own."""
-    async with replaying("serve", *arguments, "--port", "0", folder=folder) as command:
+    async with replaying("serve", *arguments, "--no-token", "--port", "0", folder=folder) as command:
         assert command.process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             line = (await command.process.stdout.readline()).decode()
