@@ -83,9 +83,13 @@ class OneReplyEach(aiohttp.TCPConnector):
             connection = await super().connect(req, traces, timeout)
             protocol = connection.protocol
             assert protocol is not None
-            again = protocol in self._used
-            if again and not await self._is_clean(protocol, key):
-                connection.close()
+            again, clean = protocol in self._used, False
+            try:
+                clean = not again or await self._is_clean(protocol, key)
+            finally:
+                if not clean:  # or given up in the meantime
+                    connection.close()
+            if not clean:
                 continue
             self._used.add(protocol)
             _over_used.set(again)

@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from replay import AdapterConnectionError, AdapterError, ChatRequest, Conversation
+from replay_adapters.http import connections
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.rasa import RasaAdapter
@@ -257,6 +258,24 @@ async def test_half_a_second_reply_never_mixes_with_an_answer() -> None:
         await server.more_sent.wait()
         server.more = b""
         assert (await client.request("POST", address, {})).json() == "answer 2"
+
+
+async def test_a_question_given_up_while_its_connection_is_looked_at_leaves_none_open(monkeypatch) -> None:
+    looking = asyncio.Event()
+
+    async def taken_in(_) -> None:
+        looking.set()
+        await asyncio.Event().wait()
+
+    server, client = Closing("keep", reply=b"1"), HttpClient()
+    async with listening(server.serve) as address, client, asyncio.timeout(PATIENCE_S):
+        await client.request("POST", address, {})
+        monkeypatch.setattr(connections, "taken_in", taken_in)
+        asking = asyncio.create_task(client.request("POST", address, {}))
+        await looking.wait()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert not client._kept.with_body.connector._acquired
 
 
 async def test_what_is_kept_is_not_dropped_without_a_reason() -> None:

@@ -530,7 +530,7 @@ def test_the_printed_link_opens_the_runs_and_keeps_its_token_to_itself(new_brows
         assert "That didn’t work" in driver.page_source
         driver.get(link)
         assert driver.current_url == address
-        driver.find_element("partial link text", quickstart.name).click()
+        driver.find_element(By.CSS_SELECTOR, f'a[href="/run/{quickstart.name}/"]').click()
         assert driver.current_url == f"{address}run/{quickstart.name}/"
         assert token not in driver.page_source
         assert driver.execute_script("return document.cookie") == ""
