@@ -1,5 +1,5 @@
 """
-What is let in to a served adapter: JSON, from who has the token, under a name of the server's.
+What is let in to a served adapter: JSON, from whoever has the token, under a name of the server's.
 
 A page in a browser on this machine can send a POST anywhere without being asked, as plain text or as a form;
 a body has to say that it is JSON, which a page elsewhere can't without asking first, and whoever says that it
@@ -9,7 +9,6 @@ comes from another page (``Origin``) is sent away.
 from __future__ import annotations
 
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -35,7 +34,7 @@ def check(request: web.Request, token: str | None, names: Collection[str]) -> No
             421,
         )
     origin = request.headers.get("Origin")
-    if origin is not None and not is_own_name(urlsplit(origin).netloc, reached, names):
+    if origin is not None and not is_own_name(origin.partition("://")[2], reached, names):
         raise BadRequest(f"pages of {origin!r} may not ask here; ask from a program", 403)
     if token is not None and request.path != HEALTH:
         given = bearer(request.headers.get("Authorization"))

@@ -66,6 +66,8 @@ async def posted(
         ({**BEARER, "Content-Type": "multipart/form-data"}, 415, "send Content-Type"),
         ({**BEARER, "Origin": "https://evil.example"}, 403, "may not ask here"),
         ({**BEARER, "Origin": "null"}, 403, "may not ask here"),
+        ({**BEARER, "Origin": "http://["}, 403, "may not ask here"),
+        ({**BEARER, "Host": "["}, 421, "--allow-host"),
         ({**BEARER, "Origin": "http://127.0.0.1:1"}, 403, "may not ask here"),
         ({**BEARER, "Host": "evil.example"}, 421, "--allow-host"),
         ({**BEARER, "Host": "evil.example", "X-Forwarded-Host": "localhost"}, 421, "--allow-host"),
