@@ -126,9 +126,13 @@ def over_a_used_connection(error: Exception) -> bool:
 
 async def taken_in(raw: SupportsFileno | None) -> None:
     """Wait until the event loop has taken in what has come by now over *raw*, a socket or a pipe."""
-    if raw is not None and hasattr(select, "poll"):
+    try:
+        number = -1 if raw is None else raw.fileno()
+    except ValueError:  # a pipe says so of itself when it is closed
+        number = -1
+    if number >= 0 and hasattr(select, "poll"):
         poll = select.poll()
-        poll.register(raw, select.POLLIN)
+        poll.register(number, select.POLLIN)
         if not poll.poll(0):
             return
     # It is read in the loop's next round, behind whoever comes back in that round, and then handed on.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from replay_adapters.http.redaction import Secrets, excerpt
 
 STDERR_BYTES = 4096
 STDERR_LINES = 5
+_log = logging.getLogger("replay.command")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +152,7 @@ class CommandProcess:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._grace_s):
                         await process.wait()
+                        await self._look_for_more()
                         return
         finally:
             # Even after it ended by itself: what it started may still run.
@@ -162,6 +165,12 @@ class CommandProcess:
             process._transport.close()  # type: ignore[attr-defined]
             await process.wait()
             self._fail_all(AdapterConnectionError(f"{self._place} was ended by us", retryable=True))
+
+    async def _look_for_more(self) -> None:
+        """Of a line that is left over when nothing more is asked, the log says so."""
+        await taken_in(self._stdout)
+        if isinstance(self.failure, AdapterReplyError) and not self.told:
+            _log.warning("%s. Nothing more is asked; its answers may be those of turns before", self.failure)
 
     async def _read_answers(self) -> None:
         stdout = self._process.stdout

@@ -153,7 +153,7 @@ class WebSocketAdapter:
         try:
             yield session
         finally:
-            await session.close()
+            await session.finish()
 
 
 def _check_url(url: str) -> None:

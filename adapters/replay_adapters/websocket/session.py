@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +21,8 @@ from replay_adapters.reading import reading
 from replay_adapters.rendering import rendered
 from replay_adapters.websocket.client import NORMAL_CLOSURE, Closed, Frame, Socket, WebSocketClient
 from replay_adapters.websocket.frame_format import Answer, FrameFormat
+
+_log = logging.getLogger("replay.websocket")
 
 
 class WebSocketSession:
@@ -44,6 +47,17 @@ class WebSocketSession:
         socket, self._socket = self._socket, None
         if socket is not None:
             await socket.close()
+
+    async def finish(self) -> None:
+        """Close what is open, when nothing more is asked. The log says so if an answer is left over."""
+        if self._socket is not None:
+            try:
+                await self._ended_or_late(self._socket)
+            except AdapterReplyError as error:
+                _log.warning(
+                    "%s. The conversation is over; its answers may be those of the turns before", error
+                )
+        await self.close()
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         keep = False

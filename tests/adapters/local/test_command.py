@@ -349,6 +349,20 @@ for body in asked():
             await session.ask(REQUEST)
 
 
+async def test_a_line_that_is_left_over_is_told_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = """
+for body in asked(): say(answer=body["question"])
+say(answer="left over")
+"""
+    async with _asking(tmp_path, program) as session:
+        await session.ask(REQUEST)
+        assert not caplog.records
+    assert '"left over"' in caplog.text
+    assert "its answers may be those of turns before" in caplog.text
+
+
 def _alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -219,6 +219,25 @@ async def test_a_second_answer_is_not_that_to_the_next_question(when: str) -> No
     assert not caught.value.reached
 
 
+async def test_an_answer_that_is_left_over_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """One that came under a question was taken for the answer to it, and so on to the last."""
+
+    async def chat(socket: web.WebSocketResponse) -> None:
+        await socket.receive()
+        await socket.send_str("one")
+        await socket.send_str("another")
+        await socket.receive()
+
+    async with (
+        chatting(chat) as url,
+        entered(WebSocketAdapter(url=url, send="{{question}}", format="text", history="server")) as adapter,
+    ):
+        async with adapter.session(TALK) as session:
+            await session.ask(REQUEST)
+        assert '"another"' in caplog.text
+        assert "its answers may be those of the turns before" in caplog.text
+
+
 async def test_waiting_for_more_that_does_not_come_is_no_part_of_the_latency() -> None:
     begun = perf_counter()
     (reply,) = await _ask(_saying({"text": "One"}, {"text": " two"}), quiet_s=0.2)
