@@ -82,7 +82,7 @@ def words_signature(tokens: Tokens, stemmer: bool = False) -> str:
 def declines(text: str, patterns: Sequence[str]) -> bool:
     """Whether the whole of *text*, white space around it aside, matches one of *patterns* or QuAC's mark."""
     stripped = text.strip()
-    return stripped == CANNOT_ANSWER or _any_of(tuple(patterns)).fullmatch(stripped) is not None
+    return stripped == CANNOT_ANSWER or (bool(patterns) and _matches(tuple(patterns), stripped))
 
 
 def quac_references(gold_answers: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
@@ -104,13 +104,21 @@ def check_patterns(patterns: Sequence[str]) -> None:
     Make sure that *patterns* can be used.
 
     Raises:
-        ValueError: one is not a regular expression; the message says which, and why.
+        ValueError: one is not a regular expression, or has what takes more than linear time (look-around,
+            backreferences); the message says which, and why.
     """
+    from pydantic_core import SchemaError
+
     for pattern in patterns:
         try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f'declining: "{pattern}" is not a regular expression ({error})') from error
+            _compiled(pattern)  # alone, or a bracket in it could close ours
+            _matcher((pattern,))
+        except SchemaError as error:
+            reason = str(error).strip().splitlines()[-1].strip().removeprefix("error: ").rstrip(".")
+            raise ValueError(
+                f'declining: "{pattern}" is not a regular expression that can be used ({reason}); write it '
+                "in the syntax of https://docs.rs/regex, whose patterns take no longer than an answer is long"
+            ) from error
 
 
 def patterns_signature(patterns: Sequence[str]) -> str:
@@ -137,8 +145,19 @@ def _stemming_tokenizer() -> Any:
     return DefaultTokenizer(use_stemmer=True)
 
 
+def _matches(patterns: tuple[str, ...], text: str) -> bool:
+    """Whether the whole of *text* matches one of *patterns*; half a surrogate pair counts as "?"."""
+    return bool(_matcher(patterns).isinstance_python(text.encode("utf-8", "replace").decode()))
+
+
 @lru_cache(maxsize=64)
-def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    if not patterns:
-        return re.compile(r"(?!)")  # matches nothing
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+def _matcher(patterns: tuple[str, ...]) -> Any:
+    alternatives = "|".join(f"(?:{pattern})" for pattern in patterns)
+    return _compiled(rf"(?i)\A(?:{alternatives})\z")
+
+
+def _compiled(pattern: str) -> Any:
+    # Rust's regex, which comes with pydantic: Python's own takes for ever over some answers.
+    from pydantic_core import SchemaValidator, core_schema
+
+    return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))

@@ -1,18 +1,25 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.answer_text import (
     DECLINING_PATTERNS,
+    check_patterns,
     declines,
     normalize,
     patterns_signature,
     quac_references,
     words,
 )
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -120,3 +127,33 @@ def test_patterns_are_told_apart_by_their_signature():
     assert signatures[:2] == ["default", "quac"]
     assert len(set(signatures)) == 4
     assert patterns_signature(("no", "nope")) == hashlib.sha256(b"no\nnope").hexdigest()[:8]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("(?=a)b", "look-around, including look-ahead and look-behind, is not supported"),
+        (r"(a)\1", "backreferences are not supported"),
+        ("a)|(b", "unopened group"),
+        (r"\w{1000}{1000}", "exceeds size limit"),
+    ],
+)
+def test_a_pattern_that_could_take_for_ever_is_refused_with_the_next_step(pattern, why):
+    with pytest.raises(ValueError, match=re.escape(why)) as found:
+        check_patterns([pattern])
+    assert "write it in the syntax of https://docs.rs/regex" in str(found.value)
+
+
+def test_no_pattern_takes_longer_than_an_answer_is_long():
+    """Python's own ``re`` takes for ever over forty letters of this; the limit ends it where it came back."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
+        "from replay.scorers.answer_text import declines\n"
+        "print(declines('a' * 1_000_000 + '!', ['(a+)+', '(a|aa)+', '(.*)*b']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_half_a_surrogate_pair_in_an_answer_is_one_character():
+    assert declines("I \ud800 don't", ["I . don't"])
