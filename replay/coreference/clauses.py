@@ -45,9 +45,10 @@ _NO_SUBJECT = _SUBJECTS | word_set(
 _MAX_SUBJECT_WORDS = 5
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{3}[.!?])['\"”’)]*\s+|(?<=\d[.!?])['\"”’)]*\s+(?=[A-Z])")
 _BREAK = re.compile(
+    r"(?!(?<=\s)\s)(?:"  # a run of spaces is looked at from its beginning alone
     r"\s*[;:—]\s+|\s+[–-]+\s+|,\s+(?=(?:and|but|or|while|which|who|where|when|because|although)\s)"
     r"|\s+(?=(?:and|but)\s(?:he|she|they|it|was|were|had|has|is|are|then|later)\s)"
-    r"|\s+(?=(?:which|while|because|although|after|before|until)\s)"
+    r"|\s+(?=(?:which|while|because|although|after|before|until)\s))"
 )
 """Where a sentence may end early. A comma alone may be one of a list."""
 _ADJUNCT = re.compile(

@@ -24,7 +24,8 @@ _UNKNOWN = frozenset(
 )  # fmt: skip
 """How data sets write that there is no answer."""
 _SAYS_NOTHING = FUNCTION_WORDS | {"yes", "yeah", "nope", "sure", "ok", "okay", "maybe", "perhaps", "correct"}
-_MARKUP = re.compile(r"^\s*(?:#+|[-*•]|\d+[.)])\s+|\*\*|__|`", re.MULTILINE)
+# Bounded, since each line of a long run of empty ones would be looked through to its end.
+_MARKUP = re.compile(r"^\s{0,99}+(?:#+|[-*•]|\d+[.)])\s+|\*\*|__|`", re.MULTILINE)
 
 
 def lead_in(answer: str | None, max_words: int) -> str:

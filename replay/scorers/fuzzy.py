@@ -23,11 +23,12 @@ THRESHOLD = 0.8
 """Where `benchmarks/fuzzy_matching.py` tells right answers from wrong ones best."""
 
 _WORD = re.compile(r"\S+\s*")
+# Bounded, since an answer may be one "word" of a million full stops.
 _ENDS_SENTENCE = re.compile(
-    r"(?<!\b(?:Mr|Dr|No|St))(?<!\b(?:Mrs|Inc))(?<!\b\w)[.!?;]\W*$|\n\s*(?:\n|[-*•]\s)$"
+    r"(?<!\b(?:Mr|Dr|No|St))(?<!\b(?:Mrs|Inc))(?<!\b\w)[.!?;]\W{0,99}+$|\n\s{0,99}(?:\n|[-*•]\s)$"
 )
 _ENDS_CLAUSE = re.compile(
-    r"(?:[,.:;!?]\W*|^(?:and|because|but|since|so|which|while|who|—|–|-)\s*)$", re.IGNORECASE
+    r"(?:[,.:;!?]\W{0,99}+|^(?:and|because|but|since|so|which|while|who|—|–|-)\s*)$", re.IGNORECASE
 )
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from replay.coreference.words import FUNCTION_WORDS, Token
 
 Span = tuple[int, int]
 
-_BULLET = re.compile(r"(?:^|\n|(?<=[.:;!?])\s)\s*(?:[-*•–]\s+|\(?\d{1,2}[.)]\s+)(?=\S)")
+# A run of spaces is looked at from its beginning alone: an answer may hold a megabyte of them.
+_BULLET = re.compile(
+    r"(?:^|(?<=[.:;!?])(?=\s)|(?<!\s)(?=[^\S\n]*+\n))\s*+(?:[-*•–]|\(?\d{1,2}[.)])\s++(?=\S)"
+)
 _MAY_HAVE = re.compile(r"[-*•–\n]|\d[.)]")
-_ITEM_END = re.compile(r"\s*(?:[:\n;?!]|\s[-–—]\s|\.(?:\s|$)|,\s|\s\()")
+_ITEM_END = re.compile(r"(?!(?<=\s)\s)\s*(?:[:\n;?!]|\s[-–—]\s|\.(?:\s|$)|,\s|\s\()")
 _MARKS = " \t*_\"“”'`"
 _MOST_ITEM_WORDS = 6
 _MOST_SAID = 16
@@ -46,7 +49,9 @@ def enumerations(text: str, line: Sequence[Token]) -> list[Enumeration]:
     """The lists of *text*, whose tokens are *line*, bulleted or numbered ones first."""
     found = []
     bullets = (
-        [match.end() for match in _BULLET.finditer(text)][:_MOST_ITEMS] if _MAY_HAVE.search(text) else []
+        [match.end() for match in islice(_BULLET.finditer(text), _MOST_ITEMS)]
+        if _MAY_HAVE.search(text)
+        else []
     )
     if len(bullets) > 1:
         items = tuple(item for start in bullets if (item := _headed(text, start)))
@@ -59,10 +64,10 @@ def _headed(text: str, start: int) -> Span | None:
     """What a bullet's line is about: its words up to a colon, a dash or a comma."""
     ends = _ITEM_END.search(text, start)
     end = ends.start() if ends else len(text)
-    words = list(re.finditer(r"\S+", text[start:end]))
+    words = list(islice(re.finditer(r"\S+", text[start:end]), _MOST_ITEM_WORDS))
     if not words:
         return None
-    end = start + words[min(len(words), _MOST_ITEM_WORDS) - 1].end()
+    end = start + words[-1].end()
     while start < end and text[start] in _MARKS:
         start += 1
     while end > start and text[end - 1] in _MARKS:

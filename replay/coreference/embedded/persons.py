@@ -100,7 +100,7 @@ _NO_PERSONS = word_set(
 _DEFINED = re.compile(
     r"(?:\s*\([^()]*\))?,?\s+(is|was|are|were)\s+(?:also\s+|still\s+|now\s+)?an?\s+([^.;:!?\n]{1,120})"
 )
-_BORN = re.compile(r"\s*(?:\(|,)?\s*(?:was\s+|is\s+)?(?:\([^()]{0,40}\)\s+was\s+)?born\b")
+_BORN = re.compile(r"\s*+(?:\(|,)?\s*+(?:was\s+|is\s+)?(?:\([^()]{0,40}\)\s+was\s+)?born\b")
 _ENDS_NOUN_PHRASE = re.compile(
     r"\b(?:of|on|in|for|at|that|which|who|whose|from|to|with|by|about|between|through|along|among|as|"
     r"based|founded|made|known|set|called|named|where|when)\b"

@@ -1,0 +1,81 @@
+"""What an answer, a question or a reply may hold takes no pattern of ours longer than it is long."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from replay.coreference import clauses
+from replay.coreference.embedded import enumerations, persons
+from replay.coreference.words import tokens
+from replay.policies import lead_in
+from replay.scorers import figures, fuzzy, same_facts
+from replay.scorers.answer_text import words
+from replay.scorers.judges import rating, reading
+
+
+def all_of(pattern: re.Pattern[str]) -> Callable[[str], object]:
+    return lambda text: sum(1 for _ in pattern.finditer(text))
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "bullets": all_of(enumerations._BULLET),
+    "ends of items": all_of(enumerations._ITEM_END),
+    "what is born": persons._BORN.match,
+    "breaks": all_of(clauses._BREAK),
+    "sentences": all_of(clauses._SENTENCE_END),
+    "markup": all_of(lead_in._MARKUP),
+    "ends of sentences": all_of(fuzzy._ENDS_SENTENCE),
+    "ends of clauses": all_of(fuzzy._ENDS_CLAUSE),
+    "figures": all_of(figures._TOKEN),
+    "denials": same_facts.denials,
+    "a digit": rating._DIGIT.fullmatch,
+    "yes or no": all_of(reading._EITHER),
+    "out of": all_of(reading._OUT_OF),
+    "verdicts": all_of(reading._VERDICT),
+    "answers": all_of(reading._ANSWER),
+    "tokens": tokens,
+    "words": lambda text: words(text, "squad"),
+}
+PUMPS = (
+    " ",
+    "\n",
+    "\r\n",
+    " \n",
+    ".",
+    "!",
+    "a",
+    "1",
+    "1.",
+    "1,",
+    "- ",
+    "\n- ",
+    "a.",
+    "a'",
+    "(",
+    "yes ",
+    "answer: ",
+    "é",
+)
+SHORT, LONG = 2_000, 16_000
+MOST = 3 * LONG / SHORT
+"""Times as long for eight times as much: linear is 8, quadratic 64."""
+
+
+def seconds(read: Callable[[str], object], text: str) -> float:
+    begun = time.process_time()
+    read(text)
+    return time.process_time() - begun
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_a_text_of_eight_times_the_length_takes_no_64_times_as_long(read):
+    for pump in PUMPS:
+        short, long = (f"a{pump * (size // len(pump))}b" for size in (SHORT, LONG))
+        # The least of several: a busy machine adds time, and takes none away.
+        took = min(seconds(read, long) for _ in range(3))
+        before = min(seconds(read, short) for _ in range(9))
+        assert took < max(MOST * before, 0.01), f"{pump!r}: {before:.6f} s, {took:.6f} s"
