@@ -101,6 +101,8 @@ class Drift:
     not_judged: str | None = None
     """Why it was not judged, in words ("the question is not English (German)"); what follows a colon is
     about this question alone."""
+    shortened: int = 0
+    """How many texts of the two histories were so long that they were read without their middle."""
 
     @property
     def invalid(self) -> bool:

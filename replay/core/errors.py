@@ -10,7 +10,7 @@ Every exception this project raises on purpose, by who can mend it.
     │   └── PluginNotFoundError
     ├── CodeNotRunError               nobody: what a scenario or a run names is not run to look at it
     ├── ResolverError                 the coreference resolver or its worker process
-    ├── ReadingError                  a model as resolver; its question is not judged, never stops a run
+    ├── ReadingError                  a question that got no reading; it is not judged, never stops a run
     ├── RewriteError                  a rewriter; becomes an edit "rewrite-failed", never stops a run
     ├── RunStoppedError               whoever keeps an endpoint: it refuses our key, or fails again and again
     └── AdapterError                  the system under test; becomes a record's outcome, never stops a run
@@ -114,7 +114,7 @@ class ResolverError(ReplayError):
 
 
 class ReadingError(ReplayError):
-    """A model gave no reading of a question; it is not judged, with the reason in its record."""
+    """A model or a worker gave no reading of a question; it is not judged, with the reason in its record."""
 
 
 class RewriteError(ReplayError):

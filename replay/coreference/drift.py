@@ -124,20 +124,23 @@ class DriftDetector:
         # Not even where both histories are the same: over those alone, no share would be invalid.
         if (unread := self.not_judged(conversation, depth)) is not None:
             return Assessment(drift=unread)
-        if self.mode == "evalconvqa":
-            return await self._assess_as_published(conversation, depth, played)
+        assess = self._assess_as_published if self.mode == "evalconvqa" else self._assess
+        try:
+            return await assess(conversation, depth, played)
+        except ReadingError as error:
+            return Assessment(drift=self._without_verdict(str(error)))
+
+    async def _assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
         gold_document = predicted_document = self._recorded_document(conversation, depth)
         if not self._answered_as_recorded(conversation, depth, played):
             question = conversation.turns[depth - 1].question
             predicted_document = self._own_document(conversation, question, played)
-        try:
-            drift = await self.service.drift(
-                gold_document, predicted_document, mode=self.mode, threshold=self.threshold
-            )
-        except ReadingError as error:
-            return Assessment(drift=self._without_verdict(str(error)))
+        assert self.mode != "evalconvqa"
+        drift = await self.service.drift(
+            gold_document, predicted_document, mode=self.mode, threshold=self.threshold
+        )
         drift = await self._with_semantics(drift, gold_document, predicted_document, played)
-        return Assessment(drift=drift)
+        return Assessment(drift=_with_shortened(drift, gold_document, predicted_document))
 
     async def _assess_as_published(
         self, conversation: Conversation, depth: int, played: Sequence[Played]
@@ -157,8 +160,9 @@ class DriftDetector:
             match=self.match,
             skip_entity=self.skip_entity,
         )
+        drift = await self._with_semantics(drift, gold_document, predicted_document, played)
         return Assessment(
-            drift=await self._with_semantics(drift, gold_document, predicted_document, played),
+            drift=_with_shortened(drift, gold_document, predicted_document),
             published=drift_evalconvqa.rewrite_from_clusters(gold_document, gold),
         )
 
@@ -199,3 +203,8 @@ class DriftDetector:
 
     def _document(self, conversation: Conversation, question: str, turns: tuple[Exchange, ...]) -> Document:
         return document_of(conversation, question, turns, window=self.window, background=self.background)
+
+
+def _with_shortened(drift: Drift, gold: Document, predicted: Document) -> Drift:
+    shortened = gold.shortened + predicted.shortened
+    return replace(drift, shortened=shortened) if shortened else drift

@@ -22,6 +22,7 @@ from functools import lru_cache
 
 from replay.core.conversation import Conversation
 from replay.coreference.language_words import ENGLISH_WORDS, FOREIGN_WORDS
+from replay.coreference.resolver import LONGEST_TEXT
 
 ENGLISH_ONLY = frozenset({"en"})
 """What a resolver reads that says nothing of it."""
@@ -91,9 +92,13 @@ def not_readable(question: str, conversation: Conversation, languages: frozenset
     """
     Why a resolver of *languages* can't read *question*, in words; None where it can.
 
+    No resolver reads one that is longer than ``LONGEST_TEXT``.
+
     *languages* are codes as of ``language_of``; None is any. A question whose language can't be told
     can be read.
     """
+    if len(question) > LONGEST_TEXT:
+        return f"the question is longer than {LONGEST_TEXT:,} characters"
     if languages is None:
         return None
     found = language_of(question, conversation)

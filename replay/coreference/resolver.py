@@ -20,6 +20,13 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 
+LONGEST_TEXT = 20_000
+"""In characters. Of a longer title, background, question or answer a resolver reads the first and the last
+half of so many, and a question that is longer itself is not judged: what a system answers must not decide how
+long the reading of it takes."""
+_LEFT_OUT = "\n…\n"
+"""Stands where the middle was; no name reaches over it."""
+
 QUESTION_MARK = "<Q>"
 """Stands before the question in a document's text, as in the published program (Li et al., 2022)."""
 
@@ -34,6 +41,8 @@ class Document:
     title: str = ""
     section: str = ""
     background: str = ""
+    shortened: int = 0
+    """How many of these texts stand here without their middle."""
 
     def text(self) -> str:
         """``[title. section. background] question answer ... <Q> question``, joined by single spaces."""
@@ -78,15 +87,39 @@ def document_of(
     window: int,
     background: BackgroundUse,
 ) -> Document:
-    """*question* after the last *window* of *turns* and what *background* says of the conversation."""
+    """
+    *question* after the last *window* of *turns* and what *background* says of the conversation.
+
+    Texts around the question that are longer than ``LONGEST_TEXT`` are shortened to that.
+    """
     titled = background is True
+    heading = (
+        conversation.title if titled else "",
+        conversation.section if titled else "",
+        conversation.background if background else "",
+    )
+    read = tuple(turns[max(0, len(turns) - window) :])
+    texts = [*heading, *(text for turn in read for text in (turn.question, turn.answer))]
+    if shortened := sum(len(text) > LONGEST_TEXT for text in texts):
+        heading = (_shortened(heading[0]), _shortened(heading[1]), _shortened(heading[2]))
+        read = tuple(
+            Exchange(question=_shortened(turn.question), answer=_shortened(turn.answer)) for turn in read
+        )
     return Document(
         question=question,
-        turns=tuple(turns[max(0, len(turns) - window) :]),
-        title=conversation.title if titled else "",
-        section=conversation.section if titled else "",
-        background=conversation.background if background else "",
+        turns=read,
+        title=heading[0],
+        section=heading[1],
+        background=heading[2],
+        shortened=shortened,
     )
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    half = LONGEST_TEXT // 2
+    return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

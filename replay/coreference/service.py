@@ -25,7 +25,7 @@ from loky.backend import get_context
 from loky.process_executor import ProcessPoolExecutor as LokyPool
 
 from replay.core.drift_evidence import Drift, Reading, SemanticSimilarity
-from replay.core.errors import ReplayError, ResolverError
+from replay.core.errors import ReadingError, ReplayError, ResolverError
 from replay.core.logs import tell
 from replay.coreference.llm import LlmResolver, asked_resolver
 from replay.coreference.resolver import Cluster, Document, Resolver
@@ -48,8 +48,11 @@ __all__ = ["CoreferenceService", "ResolverChoice"]
 
 S = TypeVar("S", bound=Hashable)
 R = TypeVar("R")
+T = TypeVar("T")
 
 LARGEST_BATCH = 64
+TIMEOUT_S = 300.0
+"""For a batch. A large model is loaded, and perhaps downloaded, with the first one."""
 REMEMBERED = 4096
 """Results of each kind kept, oldest use dropped first: the same answers come under several policies, and of
 several systems."""
@@ -104,10 +107,16 @@ class CoreferenceService:
     """
 
     def __init__(
-        self, choice: ResolverChoice, *, workers: int = 1, encoder: SemanticEncoder | None = None
+        self,
+        choice: ResolverChoice,
+        *,
+        workers: int = 1,
+        encoder: SemanticEncoder | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         """
-        *encoder* is for ``semantic``, which is not to be called without one.
+        *encoder* is for ``semantic``, which is not to be called without one. A worker process that takes
+        longer than *timeout_s* for a batch is ended and replaced; a thread can't be.
 
         Raises:
             PluginError, ResolverError, ScenarioError: the resolver can't be built.
@@ -118,6 +127,7 @@ class CoreferenceService:
             choice = ResolverChoice(settings={}, folder=choice.folder)
         self._choice = choice
         self._workers = workers
+        self._timeout_s = timeout_s
         self.encoder = encoder
         self._local = Worker(choice, encoder)
         self._readings: _Lane[DocumentAsked, tuple[Reading, ...]] = _Lane("readings", READINGS.unpack)
@@ -153,7 +163,6 @@ class CoreferenceService:
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
-        assert self._pool is not None
         _end(self._pool)
         if self.asked is not None:
             await self.asked.__aexit__(kind, error, trace)
@@ -167,7 +176,8 @@ class CoreferenceService:
 
         Raises:
             ResolverError: the resolver failed on the batch that this document was in.
-            ReadingError, RunStoppedError: as for ``LlmResolver.read``, where a model is asked.
+            ReadingError: two workers died of that batch or gave no answer to it in time; with
+                RunStoppedError also as for ``LlmResolver.read``, where a model is asked.
         """
         if self.asked is not None:
             return await self.asked.read(document)
@@ -179,6 +189,7 @@ class CoreferenceService:
 
         Raises:
             ResolverError: the resolver failed on the batch that this document was in, or is a model.
+            ReadingError: as for ``read``.
         """
         if self.asked is not None:
             raise ResolverError("a model gives no clusters, so the published rule can't be had of it")
@@ -200,8 +211,8 @@ class CoreferenceService:
 
         Raises:
             ResolverError: the resolver failed on the batch that this pair was in.
-            ReadingError, RunStoppedError: as for ``LlmResolver.compare``, where a model is asked; its verdict
-                goes by no other rule.
+            ReadingError, RunStoppedError: as for ``read`` and ``LlmResolver.compare``; the verdict of
+                a model, where one is asked, goes by no other rule.
         """
         if self.asked is not None:
             return await self.asked.compare(gold, predicted)
@@ -219,6 +230,7 @@ class CoreferenceService:
 
         Raises:
             ResolverError: the sentence encoder can't be loaded, or failed.
+            ReadingError: as for ``read``.
         """
         question = gold.question
         pairs = [answers or ("", ""), (question, history_text(gold)), (question, history_text(predicted))]
@@ -275,34 +287,57 @@ class CoreferenceService:
             self.resolved += resolved
 
     async def _compute(self, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
-        loop = asyncio.get_running_loop()
-        function = partial(work, task) if self._workers else partial(answered, self._local, task)
-        pool = self._pool
-        assert pool is not None
-        try:
-            # Shielded, since loky's thread fails over futures that are cancelled where it kills its workers.
-            return await asyncio.shield(loop.run_in_executor(pool, function, batch))
-        except BrokenProcessPool:
-            # A worker died (out of memory, a signal): one new pool, one more try.
-            if self._pool is pool:
+        """
+        Raises:
+            ReadingError: two workers died of *batch*, or gave no answer to it in time.
+        """
+        if not self._workers:
+            return await _in_pool(self._pool, partial(answered, self._local, task), batch)
+        failures = 0
+        while True:
+            pool = self._pool
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    return await _in_pool(pool, partial(work, task), batch)
+            except (BrokenProcessPool, TimeoutError) as error:
+                if self._pool is not pool:
+                    continue  # another batch's worker took ours with it
+                # Died (out of memory, a signal), stopped or stuck: a new pool, and one more try.
                 tell(logging.WARNING, "worker restarted", what="coreference", asked=len(batch))
                 _end(pool)
                 self._pool = self._new_pool()
-            return await asyncio.shield(loop.run_in_executor(self._pool, function, batch))
+                failures += 1
+                if failures == 2:
+                    raise ReadingError(self._without_answer(error)) from error
+
+    def _without_answer(self, failure: Exception) -> str:
+        if isinstance(failure, TimeoutError):
+            return (
+                f"no coreference worker answered within {self._timeout_s:g} s, twice: a larger "
+                "drift.timeout_s gives them more time"
+            )
+        return (
+            "the coreference worker died twice on it: it may have run out of memory (fewer drift.nlp_workers "
+            "need less)"
+        )
 
 
-def _end(pool: Executor) -> None:
+async def _in_pool(pool: Executor | None, function: Callable[..., T], batch: Sequence[Any]) -> T:
+    assert pool is not None
+    future = asyncio.get_running_loop().run_in_executor(pool, function, batch)
+    # Nobody waits for what comes of it after a deadline or the end of the run.
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    # Shielded, since loky's thread fails over futures that are cancelled where it kills its workers.
+    return await asyncio.shield(future)
+
+
+def _end(pool: Executor | None) -> None:
     """Nobody waits for what still runs there."""
     if isinstance(pool, LokyPool):
         pool.shutdown(wait=True, kill_workers=True)
-    else:
+    elif pool is not None:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _failure(error: Exception) -> ResolverError:
-    if isinstance(error, BrokenProcessPool):
-        return ResolverError(
-            "the coreference worker died twice on the same questions; it may have run out of memory "
-            "(fewer nlp_workers need less)"
-        )
     return ResolverError(f"the coreference resolver failed: {type(error).__name__}: {error}")

@@ -24,6 +24,7 @@ def notes(report: Report) -> list[str]:
         _not_found,
         _rewrite_failed,
         _not_judged,
+        _shortened,
         _unreached,
         _unscored,
         _without_interval,
@@ -73,6 +74,12 @@ def _not_judged(group: GroupTable) -> Iterable[str]:
     if count := group.total.not_judged:
         reasons = {why.removeprefix("the question is "): n for why, n in group.total.unjudged.items()}
         yield f"{count:,} question{'' if count == 1 else 's'} not judged: {_listed(reasons)}."
+
+
+def _shortened(group: GroupTable) -> Iterable[str]:
+    if count := group.total.shortened:
+        questions = f"{count:,} question{'' if count == 1 else 's'}"
+        yield f"{questions} judged after texts too long to be read whole; beginnings and ends were read."
 
 
 def _unreached(group: GroupTable) -> Iterable[str]:

@@ -204,7 +204,9 @@ class PartBuilder:
             except ReplayError as error:
                 self.fault("drift.semantic", str(error))
         try:
-            return CoreferenceService(choice, workers=drift.nlp_workers, encoder=encoder)
+            return CoreferenceService(
+                choice, workers=drift.nlp_workers, encoder=encoder, timeout_s=drift.timeout_s
+            )
         except ScenarioError as error:
             self.faults += error.faults
         except CodeNotRunError as error:

@@ -83,6 +83,8 @@ class DriftSection(Section):
     semantic: SemanticSection | None = None
     nlp_workers: Annotated[int, Field(ge=0), Processes] = 1
     """Worker processes; 0 resolves in the main process, which disturbs the latencies."""
+    timeout_s: float = Field(default=300.0, gt=0)
+    """For a batch of questions; a worker process that takes longer is replaced."""
 
 
 class PlaySection(Section):

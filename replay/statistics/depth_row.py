@@ -67,6 +67,8 @@ class DepthRow:
     latency_p95_s: float | None
     """Percentiles over the answered turns; None if there are none."""
     scores: Mapping[str, Estimate]
+    shortened: int = 0
+    """Turns whose histories hold texts that were too long to be read whole."""
 
     @property
     def failed(self) -> int:
@@ -123,4 +125,5 @@ def depth_row(
         latency_p50_s=None if p50 is None else float(p50),
         latency_p95_s=None if p95 is None else float(p95),
         scores=scores,
+        shortened=sum(drift.shortened > 0 for drift in drifts),
     )

@@ -5,11 +5,13 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
+from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Drift
+from replay.core.errors import ReadingError
 from replay.core.history import Played
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.drift import DriftDetector
-from replay.coreference.resolver import recorded_document
+from replay.coreference.resolver import LONGEST_TEXT, recorded_document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
 from tests.samples import SINGER, conversation, detector
@@ -207,3 +209,56 @@ async def test_equal_histories_are_resolved_once(mode):
     async with detector(mode=mode) as drift:
         assert (await drift.assess(SINGER, 1, [])).drift.valid
         assert drift.service.resolved == 1
+
+
+LONG = "Ann Lee sang it. " * 10_000
+
+
+def talk(*answers: str, question: str = "When did she leave it?") -> Conversation:
+    asked = [*("Who sang it?" for _ in answers), question]
+    turns = tuple(
+        Turn(id=f"q{n}", question=q, gold_answers=(answer,))
+        for n, (q, answer) in enumerate(zip(asked, [*answers, "In 1984."], strict=True))
+    )
+    return Conversation(id="long", turns=turns)
+
+
+def test_of_a_text_that_is_too_long_the_beginning_and_the_end_are_read():
+    answer = f"{'a' * 30_000}{'b' * 30_000}"
+    document = recorded_document(talk(answer, answer[:LONGEST_TEXT]), 3, window=2, background=True)
+
+    first, second = (turn.answer for turn in document.turns)
+    assert first == "a" * 10_000 + "\n…\n" + "b" * 10_000
+    assert second == answer[:LONGEST_TEXT]
+    assert document.shortened == 1
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard", "evalconvqa"])
+async def test_the_evidence_says_how_many_texts_were_read_in_part(mode):
+    conversation = talk("Ann Lee.")
+    for answer, shortened in [("Bob Ray.", 0), (LONG, 1)]:
+        own = [Played(turn=conversation.turns[0], asked="Who sang it?", answer=answer)]
+        async with detector(mode=mode) as drift:
+            assert (await drift.assess(conversation, 2, own)).drift.shortened == shortened
+
+
+async def test_a_question_that_is_too_long_is_not_judged():
+    conversation = talk("Ann Lee.", question="Who " * 5_001)
+    own = [Played(turn=conversation.turns[0], asked="Who sang it?", answer="Bob.")]
+    async with detector() as drift:
+        found = (await drift.assess(conversation, 2, own)).drift
+
+    assert (found.valid, found.not_judged) == (None, "the question is longer than 20,000 characters")
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard", "evalconvqa"])
+async def test_a_question_whose_workers_gave_no_answer_is_not_judged(mode, monkeypatch):
+    async def lost(self, task, batch):
+        raise ReadingError("no coreference worker answered within 1 s, twice: more time")
+
+    monkeypatch.setattr(CoreferenceService, "_compute", lost)
+    async with detector(mode=mode) as drift:
+        found = (await drift.assess(SINGER, 2, played("Nobody knows."))).drift
+
+    assert (found.valid, found.mode) == (None, mode)
+    assert found.kind_not_judged == "no coreference worker answered within 1 s, twice"

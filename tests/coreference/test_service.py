@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.core.errors import PluginNotFoundError, ResolverError, ScenarioError
+from replay.core.errors import PluginNotFoundError, ReadingError, ResolverError, ScenarioError
 from replay.core.history import Exchange
 from replay.coreference import drift_hard, drift_strict
 from replay.coreference.resolver import Document
@@ -34,7 +35,7 @@ def resolvers(tmp_path):
     (tmp_path / "mine.py").write_text(
         textwrap.dedent(
             """
-            import os
+            import os, signal
             from pathlib import Path
 
             class Noting:
@@ -46,6 +47,8 @@ def resolvers(tmp_path):
                         file.write(f"{len(documents)}\\n")
                     if any("fail" in d.question for d in documents):
                         raise ValueError("no such luck")
+                    if any("stop" in d.question for d in documents):
+                        os.kill(os.getpid(), signal.SIGSTOP)
                     deadly = self.folder / "deadly"
                     if deadly.exists():
                         times = int(deadly.read_text()) - 1
@@ -58,9 +61,9 @@ def resolvers(tmp_path):
     return tmp_path
 
 
-def service(folder, workers=0) -> CoreferenceService:
+def service(folder, workers=0, **settings) -> CoreferenceService:
     choice = ResolverChoice(name="mine.py:Noting", settings={}, folder=folder)
-    return CoreferenceService(choice, workers=workers)
+    return CoreferenceService(choice, workers=workers, **settings)
 
 
 def after(answer: str, question: str = "Did he like it?") -> Document:
@@ -111,9 +114,53 @@ async def test_a_worker_that_died_is_replaced_and_its_question_asked_again(resol
 async def test_a_question_that_kills_twice_is_an_error_that_says_so(resolvers):
     (resolvers / "deadly").write_text("2")
     async with service(resolvers, workers=1) as coreference:
-        with pytest.raises(ResolverError, match="died twice"):
+        with pytest.raises(ReadingError, match="died twice"):
             await coreference.read(document(1))
         assert await coreference.read(document(2)) == ()
+
+
+STOPS = pytest.mark.skipif(os.name != "posix", reason="stops processes by signal")
+SOON_S = 1.5
+"""Long enough for a worker that answers, and for the other that starts."""
+
+
+@STOPS
+async def test_a_question_that_stops_its_workers_is_not_read_and_the_next_one_is(resolvers):
+    async with service(resolvers, workers=1, timeout_s=SOON_S) as coreference:
+        with pytest.raises(
+            ReadingError, match=r"no coreference worker answered within 1\.5 s, twice: a larger"
+        ):
+            await coreference.read(Document(question="stop"))
+        assert await coreference.read(document(2)) == ()
+    assert batches(resolvers) == [1, 1, 1]
+
+
+@STOPS
+async def test_a_stopped_worker_is_replaced_and_nothing_is_lost(resolvers):
+    async with service(resolvers, workers=1, timeout_s=SOON_S) as coreference:
+        await coreference.read(document(1))
+        os.kill(_only_worker(), signal.SIGSTOP)
+        assert await coreference.read(document(2)) == ()
+
+
+@STOPS
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+async def test_the_end_waits_for_no_worker_that_is_stopped_or_dead(resolvers, number):
+    async with service(resolvers, workers=1) as coreference, asyncio.timeout(PATIENCE_S):
+        await coreference.read(document(1))
+        worker = _only_worker()
+        os.kill(worker, number)
+        reading = asyncio.create_task(coreference.read(document(2)))
+        await asyncio.sleep(0)
+        reading.cancel()
+    assert not _runs(worker)
+
+
+def _only_worker() -> int:
+    """The process id of the coreference worker of this process."""
+    (worker,) = (child.pid for child in multiprocessing.active_children() if "Loky" in child.name)
+    assert worker is not None
+    return worker
 
 
 async def test_both_sides_of_all_pairs_are_resolved_together_and_each_document_once(resolvers):
@@ -181,7 +228,7 @@ async def test_a_verdict_is_that_of_the_rule_on_both_readings(workers, mode):
 async def test_a_failure_is_no_verdict_and_is_not_remembered(resolvers):
     (resolvers / "deadly").write_text("2")
     async with service(resolvers, workers=1) as coreference:
-        with pytest.raises(ResolverError, match="died twice"):
+        with pytest.raises(ReadingError, match="died twice"):
             await coreference.drift(document(1), after("Ann."))
         assert (await coreference.drift(document(1), after("Ann."))).valid
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from replay.core.drift_evidence import Drift
 from replay.report.notes import notes
 from replay.scorers.exact_match import em
 from replay.scorers.token_f1 import f1
@@ -76,6 +77,14 @@ def test_questions_that_a_model_gave_no_reading_of_are_counted_together():
 
     assert said([*enough(), *unread]) == [
         "pred: 3 questions not judged: 2 the model gave no usable reading, 1 not English (German)."
+    ]
+
+
+def test_questions_after_texts_that_were_too_long_are_counted():
+    cut = enough(drift=Drift(valid=True, mentions=(), mode="strict", shortened=2))[:1]
+
+    assert said([*cut, *enough()[1:]]) == [
+        "pred: 1 question judged after texts too long to be read whole; beginnings and ends were read."
     ]
 
 
