@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import jmespath
 from jmespath.exceptions import JMESPathError
+from jmespath.visitor import TreeInterpreter
 
 from replay import AdapterReplyError, Passage
 from replay_adapters.passages import passages_of
@@ -30,6 +31,53 @@ class Received(Protocol):
     def excerpt(self) -> str:
         """Its beginning, fit to be shown."""
         ...
+
+
+LARGEST_RESULT = 64 * 1024 * 1024
+"""In characters, what stands several times in it counted as often: four times the longest reply. Whatever is
+no text counts as ``OTHER_VALUE`` of them."""
+OTHER_VALUE = 8
+
+
+class _TooLarge(JMESPathError):
+    """Says so in its message."""
+
+
+class _Measured(TreeInterpreter):
+    """
+    Evaluates one path, as far as nothing it makes is larger than ``LARGEST_RESULT``.
+
+    ``[@, @]`` doubles what is there at no cost, so that writing a few dozen of them out would take for ever.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sizes: dict[int, tuple[int, Any]] = {}
+        """By identity, with what it belongs to, so that nothing else gets that identity."""
+
+    def visit_multi_select_list(self, node: Any, value: Any) -> Any:
+        return self._measured(super().visit_multi_select_list(node, value))
+
+    def visit_multi_select_dict(self, node: Any, value: Any) -> Any:
+        return self._measured(super().visit_multi_select_dict(node, value))
+
+    def visit_flatten(self, node: Any, value: Any) -> Any:
+        return self._measured(super().visit_flatten(node, value))
+
+    def _measured(self, made: Any) -> Any:
+        if self._size(made) > LARGEST_RESULT:
+            raise _TooLarge(f"it makes more than {LARGEST_RESULT:,} characters of the reply")
+        return made
+
+    def _size(self, value: Any) -> int:
+        if isinstance(value, str):
+            return len(value) + 2
+        if not isinstance(value, list | dict):
+            return OTHER_VALUE
+        if id(value) not in self._sizes:
+            parts = value if isinstance(value, list) else [*value, *value.values()]
+            self._sizes[id(value)] = OTHER_VALUE + sum(map(self._size, parts)), value
+        return self._sizes[id(value)][0]
 
 
 class ReplyPath:
@@ -60,14 +108,16 @@ class ReplyPath:
         if self._compiled is None:
             return None
         try:
-            return self._compiled.search(value)
+            return _Measured().visit(self._compiled.parsed, value)
+        except JMESPathError as error:
+            raise self.unusable(reply, f"can't be evaluated ({' '.join(str(error).split())})") from error
         except STUMBLES as error:  # also those of its functions: the ceiling of an infinite number
             raise self.unusable(reply, f"can't be evaluated ({stumbled(error)})") from error
 
     def search(self, value: Any) -> Any:
         """As ``find``, but None where *value* is of another shape than the path was made for."""
         try:
-            return None if self._compiled is None else self._compiled.search(value)
+            return None if self._compiled is None else _Measured().visit(self._compiled.parsed, value)
         except STUMBLES:
             return None
 
