@@ -100,6 +100,7 @@ def test_validate_runs_no_code_of_a_scenario(folder, more, arguments, code):
     if code == 0:
         assert "unread" in done.stdout
         assert "data.format: is code; the data is not read" in done.stdout
+        assert "  data " not in done.stdout
 
 
 def test_a_run_does_run_it(folder):
