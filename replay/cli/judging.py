@@ -102,12 +102,7 @@ def show_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
 
 
 def show_estimate(
-    folder: Path,
-    names: Sequence[str],
-    *,
-    repeats: int | None,
-    cache: bool,
-    as_json: bool,
+    folder: Path, names: Sequence[str], *, repeats: int | None, cache: bool, as_json: bool
 ) -> None:
     """Print how many asks the judges *names* would send about the run in *folder*, and what they cost."""
     # Whoever is allowed to judge was asked before.

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from replay.core.errors import RunError
+from replay.core.errors import RunError, ScenarioError
 from replay.runs.launch import resume, run as play
 from replay.runs.rerun import rerun
 from replay.runs.run import Run, score
@@ -145,6 +145,21 @@ for arguments in json.loads(sys.argv[1]):
 def page_text(address: str) -> str:
     with urlopen(address, timeout=PATIENCE_S) as answer:
         return answer.read().decode()
+
+
+def test_a_scenario_with_faults_is_read_and_its_parts_are_not_made(sent):
+    text = """\
+name: sent
+policies: [gold]
+systems:
+- name: s
+  adapter: openai
+  settings: {base_url: "https://evil.example/v1", model: m, api_key_env: NOT_LOOKED_UP}
+"""
+    change(sent, scenario={**facts(sent)["scenario"], "text": text})
+    with pytest.raises(ScenarioError) as told:
+        Run(sent).scenario()
+    assert [fault.path for fault in told.value.faults] == ["data"]
 
 
 GOING_ON = (["resume"], ["rerun", "--only", "depth=1"], ["score"], ["score", "--scorer", "evil.py:Scorer"])
