@@ -133,7 +133,7 @@ def _made(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
 
 def _subsets(every: Sequence[Any]) -> list[Sequence[Any]]:
     rng = Random(0)
-    sizes = [size for size in (1, 2, 3, 5, len(every) // 2) if 0 < size <= len(every)]
+    sizes = [size for size in (1, 2, 3, 5, min(len(every) // 2, 10_000)) if 0 < size <= len(every)]
     return [rng.sample(every, sizes[number % len(sizes)]) for number in range(_DRAWN if sizes else 0)]
 
 

@@ -41,7 +41,7 @@ METHOD_NAMES: dict[IntervalMethod, str] = {
 
 FEW = Undefined(reason="fewer than two conversations")
 NO_RESAMPLES = Undefined(reason="no resamples")
-NOT_DRAWN = Undefined(reason="no resample holds such a turn")
+NOT_DRAWN = Undefined(reason="no resample has a value")
 
 # Resampled values come from matrix products, the estimate from an exact sum: equal values differ in
 # their last digits, and a value counted as below that is equal moves z0.

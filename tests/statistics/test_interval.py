@@ -183,7 +183,7 @@ def test_two_conversations_are_enough_and_bca_needs_what_was_left_out():
         reason="the score has no value over these turns"
     )
     assert interval(np.array([np.nan]), method="percentile", **settings) == Undefined(
-        reason="no resample holds such a turn"
+        reason="no resample has a value"
     )
 
 
