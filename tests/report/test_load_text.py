@@ -16,6 +16,7 @@ from replay.runs.run import Run
 from replay.scorers.token_f1 import f1
 from replay.statistics.load.load_summary import LoadSummary
 from replay.store.stored import StoredScore, StoredTally
+from tests.runs.scorer_entries import scorer_entry
 from tests.statistics.load_runs import ask, level, summary_of, write_run
 
 SCENARIO = """
@@ -66,7 +67,7 @@ def sweep(folder, *, policies=("pred",), error="no answer within 3 s"):
     ]
     facts = {
         "scenario": {"text": SCENARIO, "source": "load.yaml", "folder": str(folder.parent)},
-        "scorers": [{"label": "f1", "name": "f1", "settings": {}}],
+        "scorers": [scorer_entry("f1")],
         "policies": dict.fromkeys(policies, "pred"),
         "version": __version__,
         "finished": True,

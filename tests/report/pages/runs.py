@@ -12,6 +12,7 @@ from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
+from tests.runs.scorer_entries import scorer_entry
 
 SCENARIO = """\
 name: made
@@ -99,7 +100,7 @@ def finish(store: RunStore, scores: Scores) -> None:
             for (p, c, d), v in values.items()
         ]
         store.add_scores(name, rows)
-    store.set_fact("scorers", [{"label": name, "name": name, "settings": {}} for name in scores])
+    store.set_fact("scorers", [scorer_entry(name) for name in scores])
     store.set_fact("finished", True)
     store.add_event("scored", {})
 
