@@ -65,7 +65,8 @@ def export(
         elif table == "conversations":
             _export_conversations(found.conversations(), out)
         else:
-            export_turns(*found.scored(), out or binary_output(text=chosen != "parquet"), chosen)
+            with found.scored_one_by_one() as (records, scores):
+                export_turns(records, scores, out or binary_output(text=chosen != "parquet"), chosen)
 
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:

@@ -179,13 +179,28 @@ class Run:
             records = list(store.records())
             return records, stored_columns(store, records, scorers)
 
+    @contextmanager
+    def scored_one_by_one(self) -> Iterator[tuple[Iterator[TurnRecord], dict[str, ScoreColumn]]]:
+        """As ``scored``, for who needs no two records at a time: read as they are asked for."""
+        scorers = self.scorers()
+        with self._opened() as store, store.snapshot():
+            columns = stored_columns(store, list(store.outlines()), scorers)
+            yield store.records(), columns
+
+    def _outlined(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
+        """As ``scored``, without texts: what tables count, in a fraction of the memory."""
+        scorers = self.scorers()
+        with self._opened() as store:
+            records = list(store.outlines())
+            return records, stored_columns(store, records, scorers)
+
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.runs.run_notes import run_notes
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
 
-        records, columns = self.scored()
+        records, columns = self._outlined()
         judged = self.judged()
         lags = self.state().lags
         with self._opened() as store:
@@ -231,7 +246,7 @@ class Run:
 
     def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> pd.DataFrame:
         """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
-        return self._table(*self.scored(), resamples, method).to_frame()
+        return self._table(*self._outlined(), resamples, method).to_frame()
 
     def turns(self) -> pd.DataFrame:
         """One row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""

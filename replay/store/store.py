@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from replay.store import database, remaking, schema
 from replay.store.completeness import OPEN, Mark, Missing, missing, read_mark
 from replay.store.conversations import insert_conversation
 from replay.store.lock import hold, let_go
+from replay.store.outlines import SELECT_OUTLINES, outline_record
 from replay.store.raw_replies import SELECT_RAW, insert_raw, raw_reply
 from replay.store.stored import StoredScore, StoredTally, StoredVerdict, stored_score, stored_verdict
 from replay.store.superseding import SELECT_SUPERSEDED, Span, Superseded, supersede, superseded
@@ -32,6 +33,10 @@ from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
 DATABASE = "run.db"
+_IN_ORDER = (
+    " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
+    " ORDER BY c.position, t.source IS NOT NULL, t.conversation, t.system, t.policy, t.depth"
+)
 _LOST = "turns-lost"
 _JUDGED_IN = (("scorer", "score"), ("judge", "verdict"))
 
@@ -217,13 +222,24 @@ class RunStore:
         for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):
             yield data
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within goes together, whatever another process writes meanwhile."""
+        with self._reading:
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with self._reading:
+                self._connection.execute("COMMIT")
+
     def records(self) -> Iterator[TurnRecord]:
         """All records by conversation, system, policy and depth."""
-        order = (
-            " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
-            " ORDER BY c.position, t.source IS NOT NULL, t.conversation, t.system, t.policy, t.depth"
-        )
-        return map(schema.row_record, self.rows(schema.SELECT_RECORDS + order))
+        return map(schema.row_record, self.rows(schema.SELECT_RECORDS + _IN_ORDER))
+
+    def outlines(self) -> Iterator[TurnRecord]:
+        """All records in the same order, without their texts: what a table counts."""
+        return map(outline_record, self.rows(SELECT_OUTLINES + _IN_ORDER))
 
     def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
         """One conversation as played by one system under one policy, by depth."""
