@@ -35,7 +35,10 @@ def installed(python: Path, what: Path) -> None:
 @pytest.fixture(scope="module")
 def command(wheel, tmp_path_factory) -> Path:
     """``replay`` of a fresh environment that holds nothing but the wheel; what it needs is lent to it."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    return fresh(tmp_path_factory.mktemp("fresh") / "venv", wheel)
+
+
+def fresh(folder: Path, wheel: Path) -> Path:
     venv.create(folder, with_pip=False)
     installed(folder / "bin" / "python", wheel)
     (own,) = folder.glob("lib/python*/site-packages")
@@ -91,6 +94,37 @@ def test_the_quickstart_runs_away_from_the_checkout(command, tmp_path):
     assert (
         str(command.parents[1]) in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True).stdout
     )
+
+
+OTHERS = {
+    "replay/__init__.py": "__version__ = '0.21'\n",
+    "replay/models/__init__.py": "",
+    "replay_rec-0.21.dist-info/METADATA": "Metadata-Version: 2.1\nName: replay-rec\nVersion: 0.21\n",
+    "replay_rec-0.21.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    "replay_rec-0.21.dist-info/RECORD": "",
+}
+"""A made-up distribution of the name that also has a package ``replay``."""
+
+
+@pytest.mark.parametrize("last", ["ours", "theirs"])
+def test_another_package_of_that_name_is_told_of_in_one_sentence(last, wheel, tmp_path):
+    other = tmp_path / "replay_rec-0.21-py3-none-any.whl"
+    with ZipFile(other, "w") as archive:
+        for name, text in OTHERS.items():
+            archive.writestr(name, text)
+    command = fresh(tmp_path / "venv", other if last == "ours" else wheel)
+    installed(command.with_name("python"), wheel if last == "ours" else other)
+    done = subprocess.run([command, "--version"], cwd=tmp_path, capture_output=True, text=True)
+    imported = [command.with_name("python"), "-c", "import replay; print(replay.__version__)"]
+    program = subprocess.run(imported, cwd=tmp_path, capture_output=True, text=True)
+
+    assert done.stderr.count("replay-rec is installed here too") == 1
+    assert "Traceback" not in done.stderr
+    if last == "ours":
+        assert (done.returncode, done.stdout) == (0, f"convreplay {replay.__version__}\n")
+        assert (program.stderr.count("replay-rec"), program.stdout) == (1, f"{replay.__version__}\n")
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
 
 
 NAMED = """\

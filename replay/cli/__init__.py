@@ -17,6 +17,8 @@ from typing import Annotated
 
 import typer
 
+import replay
+from replay.clash import SENTENCE, is_ours
 from replay.cli.agree import agree
 from replay.cli.compare import compare
 from replay.cli.ending import always_end
@@ -92,9 +94,7 @@ def _about(
 ) -> None:
     """Replay conversations against a chat system and score every turn by depth."""
     if version:
-        from replay import __version__
-
-        echo(f"convreplay {__version__}")
+        echo(f"convreplay {replay.__version__}")
         raise typer.Exit
     from replay.core.logs import log_to
 
@@ -110,6 +110,9 @@ def main() -> None:
 def heed_command_line() -> None:
     """What ``sys.argv`` asks for; an error of ours ends as one message, never as a traceback."""
     guard_streams()
+    if not is_ours(replay):
+        echo(SENTENCE, err=True)
+        sys.exit(2)
     try:
         try:
             app(prog_name="replay")

@@ -58,7 +58,8 @@ def test_the_readme_has_the_figures_of_the_page_on_performance():
     assert f"{turns_per_s:g} turns a second" in README
     assert f"{cpu_us / 1000:.1f} ms each" in README
     assert f"a million turns run in {table['1,000,000'][1]} MiB" in README
-    assert f"the report of 100,000 turns takes {table['100,000'][2]} MiB" in README
+    report, export, _ = table["100,000"]
+    assert f"with drift and four scores takes {report} MiB, `replay export` {export}." in README
 
 
 def test_the_kills_add_up():
