@@ -33,7 +33,7 @@ import yaml
 from aiohttp import web
 
 from replay.runs.run import Run
-from replay.store.store import DATABASE
+from replay.store.reader import DATABASE
 
 WORDS = ["harbour", "viola", "aunt", "song", "album", "singer", "garden", "stone", "glass", "port"]
 Turn = tuple[str, str, int]

@@ -25,7 +25,8 @@ from replay.core.settings.choice import Choice
 from replay.runs.run import Run
 from replay.runs.scoring import score_into
 from replay.store import schema
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 
 CONVERSATIONS = 500
 DEPTHS = 10

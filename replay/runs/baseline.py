@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from replay.core.errors import InputError
-from replay.store.store import DATABASE
+from replay.store.reader import DATABASE
 
 
 def baseline_run(folder: Path) -> Path | None:

@@ -25,7 +25,8 @@ from replay.runs.stored_scorers import stored_scorers
 from replay.runs.versions import played_by, version_signatures
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 from replay.store.stored import StoredVerdict
 from replay.store.superseding import Superseded
 

@@ -40,7 +40,7 @@ def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
             connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
             rows = [(key, schema.to_json(value)) for key, value in {**facts, OPEN: True}.items()]
             connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
-        (path.parent / LOCK).touch()
+        (path.parent / LOCK).touch(0o600)
         # A program that is killed before this leaves no run, rather than half of one.
         unfinished.rename(path)
     except (sqlite3.Error, OSError) as error:

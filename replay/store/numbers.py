@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from replay.core.errors import RunError
 from replay.store import database, schema
-from replay.store.store import DATABASE
+from replay.store.reader import DATABASE
 
 BATCH = 10_000
 Rows = list[tuple[Any, ...]]

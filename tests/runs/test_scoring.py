@@ -20,7 +20,8 @@ from replay.scorers.bertscore import IdfBertScore, bertscore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.statistics import score_column
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 from replay.store.stored import StoredScore
 
 SCORERS = ("f1", "bleu4", "heq_d", "hit_rate", "mrr", "unanswerable_f1", "latency")

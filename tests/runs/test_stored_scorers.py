@@ -19,7 +19,8 @@ from replay.statistics.comparison import ComparisonSettings
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_comparison import comparison_report
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 from tests.cli.command import replay_cli
 
 SCORERS = """

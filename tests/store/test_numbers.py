@@ -11,7 +11,8 @@ from replay.core.errors import RunError
 from replay.core.record import Timing, Usage
 from replay.store import numbers
 from replay.store.numbers import NumberReader
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
 from tests.store.test_store import record
 

@@ -16,7 +16,8 @@ from replay.core.errors import RunError
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.store import schema
 from replay.store.database import connect
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
 from tests.scorers.turns import NOT_JUDGED
 

@@ -11,7 +11,8 @@ import pytest
 
 from replay.core.errors import RunError
 from replay.store import schema
-from replay.store.store import DATABASE, RunStore
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
 from replay.store.writer import CHECKPOINT_PAGES, Statement, Writer
 from tests.store.test_store import record
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from replay.core.errors import ReplayError
 from replay.report.pages.watched_run import WatchedRun
-from replay.store.store import DATABASE
+from replay.store.reader import DATABASE
 
 
 class RunIndex:

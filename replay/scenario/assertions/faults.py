@@ -13,7 +13,7 @@ from replay.scenario.assertions.operational_metrics import UNITS
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import SHARE, unit_of
-from replay.store.store import DATABASE
+from replay.store.reader import DATABASE
 
 
 def assertion_faults(

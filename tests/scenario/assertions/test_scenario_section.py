@@ -8,7 +8,7 @@ from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
 from replay.scenario.assertions.section import Assertion
 from replay.scenario.reading import parse_scenario, with_section
-from replay.store.store import DATABASE
+from replay.store.reader import DATABASE
 
 HEAD = """\
 name: try

@@ -1,0 +1,247 @@
+"""
+Reads a run's database: what happened, turn by turn, and what was found of it.
+
+A run that is being written can be read; who reads it sees what was committed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from replay.core.conversation import Conversation
+from replay.core.errors import RunError
+from replay.core.raw_reply import RawReply
+from replay.core.record import TurnRecord
+from replay.store import database, schema
+from replay.store.completeness import Mark, Missing, missing, read_mark
+from replay.store.outlines import SELECT_OUTLINES, outline_record
+from replay.store.raw_replies import SELECT_RAW, raw_reply
+from replay.store.stored import StoredScore, StoredTally, StoredVerdict, stored_score, stored_verdict
+from replay.store.superseding import SELECT_SUPERSEDED, Superseded, superseded
+
+DATABASE = "run.db"
+LOST = "turns-lost"
+"""The event of a run that was found to lack commits when it was opened for writing."""
+_IN_ORDER = (
+    " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
+    " ORDER BY c.position, t.source IS NOT NULL, t.conversation, t.system, t.policy, t.depth"
+)
+
+
+def database_in(folder: Path) -> Path:
+    """
+    The database of the run in *folder*.
+
+    Raises:
+        RunError: there is none.
+    """
+    path = folder / DATABASE
+    if not path.is_file():
+        raise RunError(f'there is no run in "{folder}" (no {DATABASE}); `replay run` makes one')
+    return path
+
+
+class RunReader:
+    """Reads a run's database. Close it when done."""
+
+    def __init__(self, folder: Path) -> None:
+        """
+        Open the run in *folder*.
+
+        Raises:
+            RunError: there is no run, or its version is not ours.
+        """
+        self.folder = folder
+        self.path = database_in(folder)
+        self._reading = threading.RLock()
+        self._connection = database.connect_checked(self.path)
+
+    def close(self) -> None:
+        """Let go of the run."""
+        self._connection.close()
+
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        """
+        Rows of a query, a thousand at a time, so that other threads get the connection between.
+
+        Raises:
+            RunError: the database can't be read.
+        """
+        try:
+            with self._reading:
+                cursor = self._connection.execute(sql, tuple(values))
+            while True:
+                with self._reading:
+                    rows = cursor.fetchmany(1000)
+                if not rows:
+                    return
+                yield from rows
+        except sqlite3.DatabaseError as error:
+            cause = f"{error}; it is damaged, or from another version of convreplay"
+            raise RunError(f'"{self.path}" can\'t be read: {cause}') from error
+
+    def fact(self, key: str) -> Any:
+        """What the run table says of *key*; None when nothing."""
+        for (value,) in self.rows("SELECT value FROM run WHERE key = ?", [key]):
+            return schema.from_json(value, schema.FACTS.get(key, object))
+        return None
+
+    def needed(self, key: str) -> Any:
+        """
+        What the run table says of *key*.
+
+        Raises:
+            RunError: nothing.
+        """
+        if (value := self.fact(key)) is None:
+            raise RunError(f'"{self.path}" says nothing of its {key}; it is damaged, or somebody changed it')
+        return value
+
+    def metadata(self, key: str) -> list[Any]:
+        """What stands under *key* in the metadata of the conversations that have it."""
+        path = f'$.metadata."{key}"'
+        rows = self.rows(
+            # Most conversations don't have it, and searching a text is quicker than parsing it.
+            "SELECT json_extract(data, ?) FROM conversation WHERE instr(data, ?) ORDER BY position",
+            [path, f'"{key}"'],
+        )
+        return [schema.from_json(value, object) for (value,) in rows if isinstance(value, str)]
+
+    def lost(self) -> list[Missing]:
+        """What was missing of the commits whenever the run was opened for writing, and what is now."""
+        now = self._lacks(read_mark(self.folder))
+        return [Missing(*one) for one in self.events(LOST)] + ([now] if now else [])
+
+    def _lacks(self, mark: Mark | None) -> Missing | None:
+        try:
+            with self._reading:
+                return missing(mark, self._connection, self.path)
+        except sqlite3.DatabaseError as error:
+            raise RunError(f'"{self.path}" can\'t be read: {error}') from error
+
+    def conversation_lengths(self) -> dict[str, int]:
+        """Turns of each conversation, in the order of the data."""
+        return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
+
+    def contents(self) -> dict[str, str]:
+        """The hash of each conversation's content by its id, in the order of the data."""
+        return dict(self.rows("SELECT id, content FROM conversation ORDER BY position"))
+
+    def conversation(self, id: str) -> Conversation:
+        """
+        Raises:
+            KeyError: the run has none of that *id*.
+        """
+        where = "SELECT data FROM conversation WHERE id = CAST(? AS TEXT)"
+        for (data,) in self.rows(where, [schema.to_bytes(id)]):
+            return schema.from_json(data, Conversation)
+        raise KeyError(id)
+
+    def conversations(self) -> Iterator[Conversation]:
+        """The conversations, as the data set had them when the run met them, in order."""
+        return (schema.from_json(data, Conversation) for data in self.conversation_texts())
+
+    def conversation_texts(self) -> Iterator[str]:
+        """The same, as the JSON that is stored."""
+        for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):
+            yield data
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within goes together, whatever another process writes meanwhile."""
+        with self._reading:
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with self._reading:
+                self._connection.execute("COMMIT")
+
+    def records(self) -> Iterator[TurnRecord]:
+        """All records by conversation, system, policy and depth."""
+        return map(schema.row_record, self.rows(schema.SELECT_RECORDS + _IN_ORDER))
+
+    def outlines(self) -> Iterator[TurnRecord]:
+        """All records in the same order, without their texts: what a table counts."""
+        return map(outline_record, self.rows(SELECT_OUTLINES + _IN_ORDER))
+
+    def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
+        """One conversation as played by one system under one policy, by depth."""
+        where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
+        values = [schema.to_bytes(conversation), system, policy]
+        return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
+
+    def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
+        """Records whose turn was due from *from_s* until before *to_s*, seconds since the engine started."""
+        where = " WHERE t.scheduled_s >= ? AND t.scheduled_s < ?"
+        return map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
+
+    def outcomes(self) -> dict[str, int]:
+        """How many turns came to which outcome, tallied ones included."""
+        counts = Counter(dict(self.rows("SELECT outcome, count(*) FROM turn GROUP BY outcome")))
+        for tally in self.tallies():
+            counts.update(tally.data["outcomes"])
+        return dict(sorted(counts.items()))
+
+    def failures(self) -> Iterator[Any]:
+        """
+        System, outcome, error, how many turns, and the first one's policy, conversation and depth, for each
+        text of an error; in the order in which they were met.
+        """
+        # SQLite takes bare columns from the row that has the minimum.
+        sql = (
+            "SELECT system, outcome, error, count(*), policy, conversation, depth, min(rowid) AS first"
+            " FROM turn WHERE outcome NOT IN ('answered', 'skipped')"
+            " GROUP BY system, outcome, error ORDER BY first"
+        )
+        return (row[:-1] for row in self.rows(sql))
+
+    def count_records(self) -> int:
+        (count,) = next(self.rows("SELECT count(*) FROM turn"))
+        return int(count)
+
+    def superseded(self) -> Iterator[Superseded]:
+        """Turns as they were before they were asked again, in the order in which they gave way."""
+        return map(superseded, self.rows(SELECT_SUPERSEDED))
+
+    def count_superseded(self) -> tuple[int, int]:
+        """How many turns were asked again, and how many earlier answers and failures are kept."""
+        again = "SELECT 1 FROM superseded GROUP BY conversation, system, policy, depth"
+        ((turns, attempts),) = self.rows(f"SELECT (SELECT count(*) FROM ({again})), count(*) FROM superseded")
+        return turns, attempts
+
+    def raw_replies(self) -> Iterator[RawReply]:
+        """Replies as they came, as far as they were kept, in the order of the asks."""
+        return map(raw_reply, self.rows(SELECT_RAW))
+
+    def scores(self, scorer: str) -> Iterator[StoredScore]:
+        """All observations of one scorer."""
+        sql = f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
+        return map(stored_score, self.rows(sql, [scorer]))
+
+    def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
+        """All verdicts of one judge, by conversation, system, policy and depth."""
+        columns = ", ".join(f"v.{name}" for name in StoredVerdict._fields)
+        order = (
+            " FROM verdict v JOIN turn t USING (conversation, system, policy, depth)"
+            " JOIN conversation c ON c.id = coalesce(t.source, t.conversation) WHERE v.judge = ?"
+            " ORDER BY c.position, t.source IS NOT NULL, v.conversation, v.system, v.policy, v.depth"
+        )
+        return map(stored_verdict, self.rows(f"SELECT {columns}{order}", [judge]))
+
+    def tallies(self) -> Iterator[StoredTally]:
+        """What a load run counted without keeping it turn by turn."""
+        columns = ", ".join(StoredTally._fields)
+        rows = self.rows(f"SELECT {columns} FROM tally ORDER BY level, system, policy, depth")
+        return (StoredTally._make([*key, schema.from_json(data, object)]) for *key, data in rows)
+
+    def events(self, kind: str) -> list[Any]:
+        """The data of all events of one kind, oldest first."""
+        rows = self.rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
+        return [schema.from_json(data, object) for (data,) in rows]
