@@ -52,6 +52,8 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection that any one thread at a time may use."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
     connection.text_factory = schema.to_text
+    # What a folder that somebody sent has beside tables (views, triggers) may call no function of ours.
+    connection.execute("PRAGMA trusted_schema=OFF")
     # Called by SQLite, so that the writer's thread compresses and not the event loop's.
     connection.create_function("deflated", 1, zlib.compress, deterministic=True)
     return connection

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from replay.core.errors import RunError
 from replay.runs.run import newest_run
+from replay.store.database import connect, make
+from replay.store.reader import RunReader
 from replay.store.store import RunStore
 from tests.samples import conversation
 
@@ -84,3 +87,16 @@ def test_a_run_is_its_owners_alone_whatever_is_usual_here(tmp_path):
 
 def modes(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+def test_what_is_planted_beside_the_tables_calls_no_function(tmp_path):
+    """A view in a folder that somebody sent is read in the place of the table of its name."""
+    path = tmp_path / "run" / "run.db"
+    make(path, {}, has_turn_key=True)
+    with closing(connect(path)) as connection:
+        connection.executescript(
+            "DROP TABLE event;"
+            "CREATE VIEW event AS SELECT 1 AS id, 'k' AS kind, deflated(zeroblob(9)) AS data"
+        )
+    with pytest.raises(RunError, match="unsafe use of deflated"):
+        RunReader(path.parent).events("k")

@@ -1,9 +1,10 @@
 """
 Whether code that a scenario or a run names may run: ``file.py:attribute`` and ``module:attribute``.
 
-Looking never runs anything. So the gate is closed, and whoever plays or scores opens it for as long as
-that takes; see docs/security.md. What is installed under an entry point's name is no such code, nor is
-what this process has been given as an object.
+Looking never runs anything. So the gate is closed for whatever is built by name, and whoever plays or scores
+opens it for as long as that takes; see docs/security.md. What is installed under an entry point's name is no
+such code, nor is what this process has been given as an object. A program that makes an adapter itself says
+itself what is to run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from contextvars import ContextVar
 
 from replay.core.errors import CodeNotRunError
 
-_open: ContextVar[bool] = ContextVar("code_gate_open", default=False)
+_open: ContextVar[bool | None] = ContextVar("code_gate_open", default=None)
+"""None outside of whatever is built by name."""
 
 
 @contextmanager
@@ -27,17 +29,27 @@ def code_may_run() -> Iterator[None]:
         _open.reset(before)
 
 
+@contextmanager
+def closed_unless_opened() -> Iterator[None]:
+    """Within the block something is built by name; only ``code_may_run`` around it lets that run code."""
+    before = _open.set(code_runs())
+    try:
+        yield
+    finally:
+        _open.reset(before)
+
+
 def pass_gate(target: str) -> None:
     """
     Make sure that the code called *target* may run here.
 
     Raises:
-        CodeNotRunError: it may not: nothing is being played or scored.
+        CodeNotRunError: it may not: it is named by something that is neither played nor scored.
     """
-    if not _open.get():
+    if _open.get() is False:
         raise CodeNotRunError(target)
 
 
 def code_runs() -> bool:
     """Whether the gate is open here."""
-    return _open.get()
+    return bool(_open.get())

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
-from replay.core.settings.code_gate import pass_gate
+from replay.core.settings.code_gate import closed_unless_opened, pass_gate
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.in_memory import factory_of, is_in_memory, recalled
 from replay.core.settings.plugin_bugs import raised
@@ -59,7 +59,8 @@ def load(kind: Kind, name: str, folder: Path) -> Factory:
     if is_in_memory(name):
         return typing.cast(Factory, factory_of(recalled(name)))
     if ":" in name:
-        return typing.cast(Factory, load_object(name, folder))
+        with closed_unless_opened():
+            return typing.cast(Factory, load_object(name, folder))
     entry = available(kind).get(name)
     if entry is None:
         known = ", ".join(available(kind)) or "none are installed"
@@ -250,7 +251,8 @@ def build(
     values = {name: folder / v if isinstance(v, Path) else v for name, v in values.items()}
     values |= {name: value for name, value in provided.items() if name in wanted}
     try:
-        return factory(**values)
+        with closed_unless_opened():
+            return factory(**values)
     except ScenarioError as error:  # of a plug-in that this one is made with
         faults = [Fault(path=f"{key_path}.{f.path}", message=f.message) for f in error.faults]
         raise ScenarioError("settings", faults) from error

@@ -27,8 +27,6 @@ from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.local.python import PythonAdapter
 from tests.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.usefixtures("code_runs")
-
 RELEASED = threading.Event()
 """Set at the end of each test, so that no thread hangs on."""
 
@@ -267,6 +265,7 @@ async def test_an_object_that_can_not_be_asked_is_a_refusal(body: dict[str, Any]
         await _ask(type("System", (), body))
 
 
+@pytest.mark.usefixtures("code_runs")
 async def test_a_file_beside_the_scenario_holds_the_function(tmp_path: Path) -> None:
     (tmp_path / "system.py").write_text("def answer(question):\n    return question.upper()\n")
     adapter = build(PythonAdapter, {"target": "system.py:answer"}, folder=tmp_path)
