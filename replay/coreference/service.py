@@ -297,9 +297,11 @@ class CoreferenceService:
         while True:
             pool = self._pool
             try:
-                async with asyncio.timeout(self._timeout_s):
+                async with asyncio.timeout(self._timeout_s) as deadline:
                     return await _in_pool(pool, partial(work, task), batch)
             except (BrokenProcessPool, TimeoutError) as error:
+                if isinstance(error, TimeoutError) and not deadline.expired():
+                    raise  # the resolver's own
                 if self._pool is not pool:
                     continue  # another batch's worker took ours with it
                 # Died (out of memory, a signal), stopped or stuck: a new pool, and one more try.
