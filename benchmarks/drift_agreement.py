@@ -25,6 +25,7 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import Played
 from replay.core.record import TurnRecord
+from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.words import comparable_words
@@ -50,7 +51,9 @@ async def judged_again(run: Run, choice: ResolverChoice) -> list[Pair]:
     drift = run.scenario().scenario.drift
     conversations = {one.id: one for one in run.conversations()}
     slots = asyncio.Semaphore(AT_A_TIME)
-    async with CoreferenceService(choice, workers=0) as service:
+    with code_may_run():
+        made = CoreferenceService(choice, workers=0)
+    async with made as service:
         detector = DriftDetector(service=service, window=drift.window, background=drift.background)
 
         async def pair(record: TurnRecord, played: Sequence[Played]) -> Pair:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.output import echo
+from replay.cli.output import echo, open_console
 
 AllowOption = Annotated[
     bool,
@@ -30,7 +30,7 @@ def ask_leave(folder: Path, doings: Sequence[str], *, allow_code: bool) -> None:
     """
     from replay.runs.leave import check_leave, foreign
 
-    if not doings or allow_code or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not doings or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
         check_leave(folder, doings, allow_code=allow_code, say="--allow-code")
         return
     echo(*foreign(folder, doings).split("\n"), err=True)

@@ -25,6 +25,7 @@ from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
 from replay.scorers.judges.reading import read_match, read_rating, read_yes_no
 from replay.store import schema
+from replay.store.conversations import insert_conversation
 from tests.fuzz.inputs import as_json
 
 ROOT = Path(__file__).parents[2]
@@ -201,7 +202,7 @@ def _check_nothing_is_lost(name: str, content: bytes, read: int, reported: int) 
 
 
 def _check_round_trip(conversation: Conversation) -> None:
-    row = schema.conversation_row(0, conversation)
+    row = insert_conversation(0, conversation).values
     assert schema.from_json(row[-1], Conversation) == conversation, "the database changes it"
     try:
         line = native_line(conversation)

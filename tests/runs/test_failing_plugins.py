@@ -93,7 +93,7 @@ def test_what_fails_while_a_run_goes_on_is_named_with_its_line(folder, section, 
         f'{who} fails at turn 1 of conversation "c": IndexError: tuple index out of range '
         f"(broken.py, line {line})"
     )
-    assert advice.startswith("what was answered ")
+    assert advice.startswith("  what was answered ")
     assert next_step in advice
 
 
@@ -132,7 +132,7 @@ def test_what_a_run_alone_can_show_is_told_after_it_and_nothing_is_lost(folder):
         "ZeroDivisionError: division by zero (rare.py, line 11)"
     )
     assert next_step == (
-        f"what was answered is kept; once that is mended: replay score {run.relative_to(folder)}"
+        f"  what was answered is kept; once that is mended: replay score {run.relative_to(folder)}"
     )
     (folder / "rare.py").write_text(RARE.replace("10 / len", "10 + 0 * len"))
     mended = replay_process("score", *next_step.split()[-1:], cwd=folder)  # this one keeps what it imported

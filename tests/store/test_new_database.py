@@ -95,8 +95,7 @@ def test_what_is_planted_beside_the_tables_calls_no_function(tmp_path):
     make(path, {}, has_turn_key=True)
     with closing(connect(path)) as connection:
         connection.executescript(
-            "DROP TABLE event;"
-            "CREATE VIEW event AS SELECT 1 AS id, 'k' AS kind, deflated(zeroblob(9)) AS data"
+            "DROP TABLE event;CREATE VIEW event AS SELECT 1 AS id, 'k' AS kind, deflated(zeroblob(9)) AS data"
         )
     with pytest.raises(RunError, match="unsafe use of deflated"):
         RunReader(path.parent).events("k")

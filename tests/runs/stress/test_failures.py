@@ -111,18 +111,22 @@ async def test_usage_that_comes_late_takes_no_time_of_a_token(tmp_path):
 
 
 async def test_failures_are_counted_by_kind_with_the_first_of_each(tmp_path):
-    async def differently(body: Body, writer: asyncio.StreamWriter) -> None:
+    # Each over a connection of its own: a used one that ends is no failure of the system.
+    closed = "Connection: close\r\n"
+
+    async def differently(_: Body, writer: asyncio.StreamWriter) -> None:
         match len(server.asked) % 5:
             case 0:
-                writer.write(http(b"{}", status="500 Internal Server Error"))
+                writer.write(http(b"{}", status="500 Internal Server Error", headers=closed))
             case 1:
-                writer.write(http(b"{}", status="429 Too Many Requests", headers="Retry-After: 1\r\n"))
+                limited = f"{closed}Retry-After: 1\r\n"
+                writer.write(http(b"{}", status="429 Too Many Requests", headers=limited))
             case 2:
-                writer.write(http(b"no JSON", headers="Content-Type: application/json\r\n"))
+                writer.write(http(b"no JSON", headers=f"{closed}Content-Type: application/json\r\n"))
             case 3:
                 raise ConnectionError
             case _:
-                await reply(body, writer)
+                writer.write(http(json.dumps(completion("There.")).encode(), headers=closed))
         await writer.drain()
 
     server = Server(differently)
