@@ -16,7 +16,8 @@ from replay.cli.output import echo, echo_json, open_console
 from replay.cli.progress import Progress
 from replay.core.asking.estimate import Estimate
 from replay.core.errors import Fault, InputError, ScenarioError
-from replay.runs.judging import estimate_run, judge_run, run_panels
+from replay.runs.chosen_panels import run_panels
+from replay.runs.judging import estimate_run, judge_run
 from replay.runs.run import Run
 from replay.scorers.judges.panel import Panel
 
@@ -51,7 +52,7 @@ def written_panels(
         ScenarioError: one can't be read or has faults, or two have one name.
     """
     from replay.core.settings.prices import NO_PRICES, read_price_table
-    from replay.runs.judging import built_panels
+    from replay.runs.chosen_panels import built_panels
     from replay.scenario.part_builder import PartBuilder
     from replay.scenario.reading import read_choices
 

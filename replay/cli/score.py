@@ -50,7 +50,7 @@ def score(
 ) -> None:
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
     from replay.core.errors import InputError
-    from replay.runs.judging import chosen_judges, run_panels
+    from replay.runs.chosen_panels import chosen_judges, run_panels
     from replay.runs.leave import foreign_doings
     from replay.runs.run import Run, score as score_run
     from replay.scenario.reading import read_choices

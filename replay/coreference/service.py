@@ -13,13 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from loky.backend import get_context
 from loky.process_executor import ProcessPoolExecutor as LokyPool
@@ -27,6 +26,7 @@ from loky.process_executor import ProcessPoolExecutor as LokyPool
 from replay.core.drift_evidence import Drift, Reading, SemanticSimilarity
 from replay.core.errors import ReadingError, ReplayError, ResolverError
 from replay.core.logs import tell
+from replay.coreference.lane import Lane
 from replay.coreference.llm import LlmResolver, asked_resolver
 from replay.coreference.resolver import Cluster, Document, Resolver
 from replay.coreference.semantic import SemanticEncoder, history_text
@@ -53,49 +53,6 @@ T = TypeVar("T")
 LARGEST_BATCH = 64
 TIMEOUT_S = 300.0
 """For a batch. A large model is loaded, and perhaps downloaded, with the first one."""
-REMEMBERED = 4096
-"""Results of each kind kept, oldest use dropped first: the same answers come under several policies, and of
-several systems."""
-
-
-class _Lane(Generic[S, R]):
-    """One kind of question to the workers: what waits for it, and what is already known."""
-
-    def __init__(self, task: str, unpack: Callable[[Any], R]) -> None:
-        self.task = task
-        """The worker's method."""
-        self.unpack = unpack
-        """Makes the result of what the worker answers."""
-        self.waiting: deque[S] = deque()
-        self._pending: dict[S, asyncio.Future[R]] = {}
-        # As the worker packed them: thousands of readings would be looked through by every collection.
-        self._known: OrderedDict[S, Any] = OrderedDict()
-
-    def ask(self, sent: S) -> asyncio.Future[R] | R:
-        """What the workers answer to *sent*, or the future of it."""
-        if sent in self._known:
-            self._known.move_to_end(sent)
-            return self.unpack(self._known[sent])
-        future = self._pending.get(sent)
-        if future is None:
-            future = self._pending[sent] = asyncio.get_running_loop().create_future()
-            self.waiting.append(sent)
-        return future
-
-    def answer(self, batch: Sequence[S], answers: Sequence[Any]) -> None:
-        """Give the workers' *answers* to *batch* to whoever waits for them."""
-        for sent, result in zip(batch, [self.unpack(answer) for answer in answers], strict=True):
-            self._pending.pop(sent).set_result(result)
-        self._known |= zip(batch, answers, strict=True)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-
-    def fail(self, batch: Sequence[S], error: Exception) -> None:
-        """Let *error* be the answer, for now: who asks again is not told of it."""
-        for sent in batch:
-            future = self._pending.pop(sent)
-            future.set_exception(error)
-            future.exception()  # whoever still waits gets it; nobody waiting is no news
 
 
 class CoreferenceService:
@@ -130,10 +87,10 @@ class CoreferenceService:
         self._timeout_s = timeout_s
         self.encoder = encoder
         self._local = Worker(choice, encoder)
-        self._readings: _Lane[DocumentAsked, tuple[Reading, ...]] = _Lane("readings", READINGS.unpack)
-        self._clusters: _Lane[DocumentAsked, list[Cluster]] = _Lane("clusters", CLUSTERS.unpack)
-        self._drifts: _Lane[DriftAsked, Drift] = _Lane("drifts", DRIFTS.unpack)
-        self._similarities: _Lane[tuple[str, str], float] = _Lane("similarities", float)
+        self._readings: Lane[DocumentAsked, tuple[Reading, ...]] = Lane("readings", READINGS.unpack)
+        self._clusters: Lane[DocumentAsked, list[Cluster]] = Lane("clusters", CLUSTERS.unpack)
+        self._drifts: Lane[DriftAsked, Drift] = Lane("drifts", DRIFTS.unpack)
+        self._similarities: Lane[tuple[str, str], float] = Lane("similarities", float)
         self._pool: Executor | None = None
         self._serving: set[asyncio.Task[None]] = set()
         """At most one for each worker."""
@@ -242,7 +199,7 @@ class CoreferenceService:
             return None
         return await self._ask(self._similarities, (first, second))
 
-    async def _ask(self, lane: _Lane[S, R], sent: S) -> R:
+    async def _ask(self, lane: Lane[S, R], sent: S) -> R:
         answer = lane.ask(sent)
         if not isinstance(answer, asyncio.Future):
             return answer
@@ -266,7 +223,7 @@ class CoreferenceService:
 
     async def _serve_all(self) -> None:
         """Keep a worker busy until nothing waits."""
-        lanes: list[_Lane[Any, Any]] = [self._drifts, self._readings, self._clusters, self._similarities]
+        lanes: list[Lane[Any, Any]] = [self._drifts, self._readings, self._clusters, self._similarities]
         try:
             while any(lane.waiting for lane in lanes):
                 for lane in lanes:
@@ -276,7 +233,7 @@ class CoreferenceService:
             # Here, not when the task is done: while it counts, whoever asks begins no other one.
             self._serving -= {asyncio.current_task()}
 
-    async def _serve(self, lane: _Lane[Any, Any]) -> None:
+    async def _serve(self, lane: Lane[Any, Any]) -> None:
         batch = [lane.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(lane.waiting)))]
         try:
             answers, resolved = await self._compute(lane.task, batch)

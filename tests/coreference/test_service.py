@@ -199,7 +199,7 @@ async def test_equal_histories_are_read_once(resolvers):
 
 
 async def test_the_pair_asked_longest_ago_is_forgotten(resolvers, monkeypatch):
-    monkeypatch.setattr("replay.coreference.service.REMEMBERED", 2)
+    monkeypatch.setattr("replay.coreference.lane.REMEMBERED", 2)
     resolved = []
     async with service(resolvers) as coreference:
         for n in (0, 1, 0, 2, 0, 1):

@@ -13,7 +13,8 @@ from replay.cli import app
 from replay.core.errors import RunStoppedError
 from replay.core.settings.choice import Choice
 from replay.report.json import report_json
-from replay.runs.judging import estimate_run, judge_run, run_panels
+from replay.runs.chosen_panels import run_panels
+from replay.runs.judging import estimate_run, judge_run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, score
 from replay.scorers.judges.correctness import SAYS_BOTH
