@@ -11,12 +11,15 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
+from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.secret_hiding import hidden_in_pieces
 from replay.store.schema import to_bytes
 from replay.store.writer import Statement
 
 COLUMNS = "asked_at, conversation, system, policy, depth, attempt, outcome, size_bytes, cut_bytes"
+LARGEST_BYTES = 500_000_000
+"""Of a reply that is kept: more than a scenario can ask for."""
 SELECT_RAW = f"SELECT {COLUMNS}, data FROM raw ORDER BY rowid"
 _INSERT = f"INSERT INTO raw ({COLUMNS}, data) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, deflated(?))"
 
@@ -41,7 +44,28 @@ def raw_reply(row: tuple[Any, ...]) -> RawReply:
         depth=depth,
         attempt=attempt,
         outcome=outcome,
-        data=zlib.decompress(data),
+        data=_inflated(data),
         cut_bytes=cut,
         asked_at=at,
     )
+
+
+def _inflated(data: Any) -> bytes:
+    """
+    What ``deflated`` made *data* of.
+
+    Raises:
+        RunError: of nothing that it makes; a few bytes that somebody put there can be gigabytes.
+    """
+    inflating = zlib.decompressobj()
+    try:
+        reply = inflating.decompress(data, LARGEST_BYTES + 1)
+    except (zlib.error, TypeError) as error:
+        raise RunError(
+            f"a reply that the run keeps can't be read: {error}; the database is damaged"
+        ) from error
+    if not inflating.eof or len(reply) > LARGEST_BYTES:
+        raise RunError(
+            "a reply that the run keeps is cut, or larger than any can be; the database is damaged"
+        )
+    return reply
