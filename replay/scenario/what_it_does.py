@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from replay.core.errors import DatasetError
 from replay.core.secret_signs import name_tells
 from replay.core.settings.in_memory import is_in_memory
+from replay.core.terminal import visible
 from replay.datasets.loading import expand
 from replay.play.load.host_consent import addresses_in
 from replay.scenario.assembly import Assembly
@@ -71,12 +72,7 @@ class WhatItDoes:
             ("reads", _listed(self.reads), "no file outside its folder"),
         ):
             for number, text in enumerate(texts or [nothing]):
-                yield ("" if number else label, _visible(text))
-
-
-def _visible(text: str) -> str:
-    """*text* on one line, whatever is in it: no name may look like a line of its own, or take one away."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+                yield ("" if number else label, visible(text))
 
 
 def _listed(by_what: Mapping[str, Sequence[str]]) -> list[str]:
