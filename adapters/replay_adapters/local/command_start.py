@@ -17,7 +17,8 @@ from replay_adapters.http.redaction import Secrets
 from replay_adapters.local.command_process import CommandProcess, Line
 
 _WATCHED = """\
-( ( trap "" HUP INT TERM; exec 3</dev/fd/$0 || exit; read -r _ <&3; kill -9 0 ) </dev/null >/dev/null 2>&1 & )
+( ( trap "" HUP INT TERM; exec 3</dev/fd/$0 || exit
+    exec sh -c 'read -r _ <&3; kill -9 0' ) </dev/null >/dev/null 2>&1 & )
 exec "$@"
 """
 """
@@ -25,7 +26,8 @@ A program that is ended when we are gone, however we went, with what it started.
 
 Beside it, in its process group, a shell reads from a pipe that only we hold the other end of; when we are
 killed, the system closes that. The watcher is there before the program is, is nobody's child (a program may
-wait for all of its own), and lets go of the program's pipes. Linux's PR_SET_PDEATHSIG would end the program
+wait for all of its own), lets go of the program's pipes, and has arguments of its own, since variables may
+stand in the program's. Linux's PR_SET_PDEATHSIG would end the program
 alone, when the *thread* that started it ends, and has to be set from within.
 """
 _SHELL_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
