@@ -21,7 +21,6 @@ import replay
 from replay.clash import SENTENCE, is_ours
 from replay.cli.agree import agree
 from replay.cli.compare import compare
-from replay.cli.ending import always_end
 from replay.cli.export import export
 from replay.cli.init import init
 from replay.cli.judge_file import judge_file
@@ -36,6 +35,7 @@ from replay.cli.run import run
 from replay.cli.score import score
 from replay.cli.score_file import score_file
 from replay.cli.serve import serve
+from replay.cli.signals import always_end
 from replay.cli.stress import stress
 from replay.cli.validate import validate
 from replay.cli.view import view

@@ -1,5 +1,5 @@
 """
-The process that ends ``replay`` where it can't do so itself; see ``ending``, which starts it.
+The process that ends ``replay`` where it can't do so itself; see ``signals``, which starts it.
 
 It reads its standard input: the stack that faulthandler writes at each signal, a zero byte once the event
 loop has heard of it, and the end of all, which is that of the program. Run by its path, without the package.

@@ -11,9 +11,9 @@ import msgspec
 import typer
 from rich.table import Table
 
-from replay.cli.ending import INTERRUPTED, until_told_to_end
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.progress import Progress
+from replay.cli.signals import INTERRUPTED, until_told_to_end
 from replay.core.asking.estimate import Estimate
 from replay.core.errors import Fault, InputError, ScenarioError
 from replay.runs.chosen_panels import run_panels

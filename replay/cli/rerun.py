@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
-from replay.cli.leave import AllowOption, ask_leave
+from replay.cli.consent import AllowOption, ask_consent
 from replay.cli.output import echo
 
 
@@ -39,7 +39,7 @@ def rerun(
     Scores and verdicts are made anew at the end. After an interruption, go on with `replay resume`.
     """
     from replay.cli.playing import play_and_report, show_whole
-    from replay.runs.leave import foreign_doings
+    from replay.runs.consent import foreign_doings
     from replay.runs.rerun import count_chosen, rerun_async
     from replay.runs.run import Run
 
@@ -51,7 +51,7 @@ def rerun(
         show_whole(Run(folder), as_json=as_json, junit=junit)
         return
     echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
-    ask_leave(folder, foreign_doings(folder), allow_code=allow_code)
+    ask_consent(folder, foreign_doings(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: rerun_async(folder, conditions, observer=progress, allow_code=True),
         runs,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.arguments import RUNS, JsonOption, JunitOption, RunArgument, RunsOption, run_folder
-from replay.cli.leave import AllowOption, ask_leave
+from replay.cli.consent import AllowOption, ask_consent
 
 
 def resume(
@@ -33,11 +33,11 @@ def resume(
     Ends with 100 if something that the scenario asserts does not hold.
     """
     from replay.cli.playing import play_and_report
+    from replay.runs.consent import foreign_doings
     from replay.runs.launch import resume_async
-    from replay.runs.leave import foreign_doings
 
     folder = run_folder(run, runs)
-    ask_leave(folder, foreign_doings(folder), allow_code=allow_code)
+    ask_consent(folder, foreign_doings(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: resume_async(
             folder, observer=progress, with_new_data=with_new_data, allow_code=True

@@ -15,7 +15,7 @@ from replay.cli.arguments import (
     RunsOption,
     run_folder,
 )
-from replay.cli.leave import AllowOption, ask_leave
+from replay.cli.consent import AllowOption, ask_consent
 
 
 def score(
@@ -51,7 +51,7 @@ def score(
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
     from replay.core.errors import InputError
     from replay.runs.chosen_panels import chosen_judges, run_panels
-    from replay.runs.leave import foreign_doings
+    from replay.runs.consent import foreign_doings
     from replay.runs.run import Run, score as score_run
     from replay.scenario.reading import read_choices
 
@@ -60,7 +60,7 @@ def score(
     judges = chosen_judges(found, judge or (["all"] if dry_run else []))
     chosen = read_choices(scorer, "--scorer") if scorer else found.scenario().scenario.scorers
     scorers = chosen if scorer or not (judges or dry_run) else []
-    ask_leave(folder, foreign_doings(folder, scorers=scorers, judges=judges), allow_code=allow_code)
+    ask_consent(folder, foreign_doings(folder, scorers=scorers, judges=judges), allow_code=allow_code)
     if dry_run:
         from replay.cli.judging import show_estimate
 

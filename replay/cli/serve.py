@@ -49,9 +49,9 @@ def serve(
     import asyncio
     import socket
 
-    from replay.cli.ending import INTERRUPTED, until_told_to_end
     from replay.cli.serving.server import MEBIBYTE, make_app, serve as serve_app
     from replay.cli.settings import made_plugin
+    from replay.cli.signals import INTERRUPTED, until_told_to_end
     from replay.core.adapter import Adapter
 
     made = made_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]

@@ -31,7 +31,7 @@ def view(
     """
     import asyncio
 
-    from replay.cli.ending import INTERRUPTED, until_told_to_end
+    from replay.cli.signals import INTERRUPTED, until_told_to_end
     from replay.report.pages.server import serve_pages
 
     token = chosen_token(

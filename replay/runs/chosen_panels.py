@@ -10,7 +10,7 @@ from replay.core.settings.choice import Choice
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.faults import nearest
 from replay.core.settings.prices import NO_PRICES, read_price_table
-from replay.runs.leave import check_leave, foreign_doings
+from replay.runs.consent import check_consent, foreign_doings
 from replay.runs.run import Run
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
@@ -36,7 +36,7 @@ def run_panels(
         RunError: *allow_code* is missing.
     """
     file, choices = run.scenario(), chosen_judges(run, names)
-    check_leave(run.folder, foreign_doings(run.folder, judges=choices), allow_code=allow_code)
+    check_consent(run.folder, foreign_doings(run.folder, judges=choices), allow_code=allow_code)
     table = file.scenario.prices
     prices = read_price_table(file.folder / table) if table else NO_PRICES
     return built_panels(PartBuilder(file.folder, prices), choices, repeats=repeats, cache=cache)

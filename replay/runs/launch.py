@@ -18,8 +18,8 @@ from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
 from replay.play.engine import Observer, play_all
 from replay.policies.rewriter import opened
+from replay.runs.consent import check_consent, foreign_doings
 from replay.runs.ending import ending
-from replay.runs.leave import check_leave, foreign_doings
 from replay.runs.new_run import new_store
 from replay.runs.plays_left import plays_left
 from replay.runs.rerun_plan import Rerun
@@ -160,7 +160,7 @@ async def resume_async(
     """
     try:
         with code_may_run():
-            check_leave(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
+            check_consent(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
             return await _resume(Path(folder), scenario, observer, with_new_data)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it

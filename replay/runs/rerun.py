@@ -14,8 +14,8 @@ from pathlib import Path
 from replay.core.logs import run_logged
 from replay.core.settings.code_gate import code_may_run
 from replay.play.engine import Observer
+from replay.runs.consent import check_consent, foreign_doings
 from replay.runs.launch import play_and_score
-from replay.runs.leave import check_leave, foreign_doings
 from replay.runs.rerun_plan import begin, plan_for
 from replay.runs.run import Run
 from replay.runs.turn_conditions import read_conditions
@@ -58,7 +58,7 @@ async def rerun_async(
             user's and *allow_code* is missing.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
-    check_leave(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
+    check_consent(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
     with code_may_run():
         return await _rerun(Path(folder), only, observer)
 

@@ -291,12 +291,12 @@ def score(folder: str | Path, choices: Sequence[Choice] | None = None, *, allow_
         RunError: there is no such run, another process is writing it, or *allow_code* is missing.
         PluginError, ScenarioError: a scorer can't be built.
     """
-    from replay.runs.leave import check_leave, foreign_doings
+    from replay.runs.consent import check_consent, foreign_doings
 
     run = Run(folder)
     if choices is None:
         choices = run.scenario().scenario.scorers
-    check_leave(run.folder, foreign_doings(run.folder, scorers=choices), allow_code=allow_code)
+    check_consent(run.folder, foreign_doings(run.folder, scorers=choices), allow_code=allow_code)
     store = RunStore(run.folder, write=True)
     try:
         with code_may_run():

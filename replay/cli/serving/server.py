@@ -6,8 +6,8 @@ Any adapter as a server: what a system answers in a replay, other programs can a
     GET  /v1/models, /health, /stats
 
 Two things are meant by it: trying the ``openai`` and ``http`` adapters against a live endpoint, and
-putting a system that only has an adapter before tools that want an endpoint. ``door.py`` says who is let in.
-Nobody keeps others waiting: bodies are limited and read in time, large ones apart from the event loop.
+putting a system that only has an adapter before tools that want an endpoint. ``access.py`` says who
+may ask. Nobody keeps others waiting: bodies are limited and read in time, large ones apart from the event loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from replay.cli.serving.door import HEALTH, check, check_is_json
+from replay.cli.serving.access import HEALTH, check, check_is_json
 from replay.cli.serving.reply import completion, completion_events, passages
 from replay.cli.serving.request import BadRequest, read_completion, read_question
 from replay.cli.serving.sessions import ChatSessions, IdleSessions

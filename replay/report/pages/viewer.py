@@ -14,7 +14,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from replay.core.errors import ReplayError
-from replay.report.pages import assets, door
+from replay.report.pages import access, assets
 from replay.report.pages.background import Background
 from replay.report.pages.checks import Gate
 from replay.report.pages.compare_view import CompareView
@@ -77,7 +77,7 @@ class Viewer:
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """To whom the runs may be shown, and with the headers that keep everything else out."""
         try:
-            response: web.StreamResponse | None = door.refused(request, self._token)
+            response: web.StreamResponse | None = access.refused(request, self._token)
             response = response or await handler(request)
         except web.HTTPException as error:
             if error.status < 400:

@@ -1,5 +1,5 @@
 """
-Leave to go on with a run that somebody else began: it names code, hosts and variables, as a scenario does.
+Consent to go on with a run that somebody else began: it names code, hosts and variables, as a scenario does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def foreign_doings(
     return [f"{label:9} {text}" for label, text in does.lines()]
 
 
-def check_leave(
+def check_consent(
     folder: Path, doings: Sequence[str], *, allow_code: bool, say: str = "allow_code=True"
 ) -> None:
     """

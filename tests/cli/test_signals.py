@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and
 
 IMPATIENT = (
     "-c",
-    "import replay.cli.ending as ending\nending.REACTION_S = 0.2\nfrom replay.cli import main\nmain()",
+    "import replay.cli.signals as signals\nsignals.REACTION_S = 0.2\nfrom replay.cli import main\nmain()",
 )
 """``replay`` that waits for no reaction, so that a test needn't."""
 ANSWERED = 3

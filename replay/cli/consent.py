@@ -20,7 +20,7 @@ AllowOption = Annotated[
 ]
 
 
-def ask_leave(folder: Path, doings: Sequence[str], *, allow_code: bool) -> None:
+def ask_consent(folder: Path, doings: Sequence[str], *, allow_code: bool) -> None:
     """
     Go on if the user says so, on a terminal, or said so by ``--allow-code``.
 
@@ -28,10 +28,10 @@ def ask_leave(folder: Path, doings: Sequence[str], *, allow_code: bool) -> None:
         RunError: there is nobody to ask.
         typer.Exit: the user says no.
     """
-    from replay.runs.leave import check_leave, foreign
+    from replay.runs.consent import check_consent, foreign
 
     if not doings or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
-        check_leave(folder, doings, allow_code=allow_code, say="--allow-code")
+        check_consent(folder, doings, allow_code=allow_code, say="--allow-code")
         return
     echo(*foreign(folder, doings).split("\n"), err=True)
     if not typer.confirm("Do you trust where it came from?", default=False, err=True):
