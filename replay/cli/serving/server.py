@@ -7,7 +7,8 @@ Any adapter as a server: what a system answers in a replay, other programs can a
 
 Two things are meant by it: trying the ``openai`` and ``http`` adapters against a live endpoint, and
 putting a system that only has an adapter before tools that want an endpoint. ``access.py`` says who
-may ask. Nobody keeps others waiting: bodies are limited and read in time, large ones apart from the event loop.
+may ask. Nobody keeps others waiting: bodies are limited and read in time, large ones apart from the event
+loop.
 """
 
 from __future__ import annotations
