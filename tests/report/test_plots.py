@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from xml.etree import ElementTree
 
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.font_manager import findfont
+from matplotlib.text import Text
 from msgspec.structs import replace
 
 from replay.core.errors import InputError, PluginError
@@ -276,6 +278,18 @@ def test_letters_without_a_glyph_are_said(tmp_path):
     assert save(figure, tmp_path / "a.png") == [
         "some characters of the names have no glyph in DejaVu Sans and are drawn as boxes"
     ]
+
+
+def test_what_libraries_say_of_each_other_is_no_readers_business(tmp_path):
+    class Deprecated(Text):
+        def draw(self, renderer):
+            warnings.warn("parseString is deprecated", DeprecationWarning, stacklevel=2)
+            super().draw(renderer)
+
+    figure = depth_figure(chosen(), ["f1"], "page")
+    figure.add_artist(Deprecated(0.5, 0.5, "x"))
+
+    assert save(figure, tmp_path / "a.png") == []
 
 
 def test_files_of_other_kinds_and_places_are_input_errors(tmp_path):

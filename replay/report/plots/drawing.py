@@ -113,6 +113,7 @@ def save(figure: Figure, path: Path) -> list[str]:
     }
     with warnings.catch_warnings(record=True) as caught, style(), writing(path):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, format=kind, dpi=300, metadata=metadata[kind])
     said = dict.fromkeys(str(one.message) for one in caught)
