@@ -1,11 +1,12 @@
-"""What all tests share: the folder of real data sets, which lies beside a checkout and never in it."""
+"""What all tests share: real data sets that lie beside a checkout and never in it, and a real browser."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("any-machine", deadline=None, max_examples=50)
 settings.register_profile("long", deadline=None, max_examples=1000)
 
+CHROMIUM = Path("/usr/bin/chromium")
+DRIVER = Path("/usr/bin/chromedriver")
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -110,3 +113,59 @@ def code_runs() -> Iterator[None]:
 def no_secret_is_known(monkeypatch) -> None:
     """What a test makes known as a secret is none for the next."""
     monkeypatch.setattr(secret_hiding, "_known", secret_hiding.Words(()))
+
+
+@pytest.fixture(scope="session")
+def new_browser(tmp_path_factory) -> Callable[..., object]:
+    """Starts headless Chromium; the test skips where it or its driver is missing."""
+    for path in (CHROMIUM, DRIVER):
+        if not path.is_file():
+            pytest.skip(f"no {path}; on Debian: apt-get install chromium chromium-driver")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    from selenium.webdriver.chrome.service import Service
+
+    @contextmanager
+    def start(*, width: int = 1280, height: int = 1000):
+        folder = tmp_path_factory.mktemp("chromium")
+        downloads = folder / "downloads"
+        downloads.mkdir()
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for flag in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            f"--user-data-dir={folder / 'profile'}",
+            f"--window-size={width},{height}",
+        ):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+        # The driver is named, so that selenium looks for none on the net.
+        driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+        try:
+            driver.downloads = downloads
+            yield driver
+        finally:
+            driver.quit()
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def shared_browser(new_browser):
+    with new_browser() as driver:
+        yield driver
+
+
+@pytest.fixture
+def browser(shared_browser):
+    """A browser whose console must hold no error when the test is over."""
+    shared_browser.get_log("browser")
+    yield shared_browser
+    said = [entry for entry in shared_browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    assert said == []

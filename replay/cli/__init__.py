@@ -37,6 +37,7 @@ from replay.cli.score_file import score_file
 from replay.cli.serve import serve
 from replay.cli.signals import always_end
 from replay.cli.stress import stress
+from replay.cli.study import study
 from replay.cli.validate import validate
 from replay.cli.view import view
 from replay.core.errors import InputError, PluginError, ReplayError
@@ -73,6 +74,7 @@ for verb in (
     plugins,
 ):
     app.command(verb.__name__.replace("_", "-"))(verb)
+app.add_typer(study)
 
 
 @app.callback(invoke_without_command=True)

@@ -25,29 +25,34 @@ def render(template: str, /, **content: Any) -> str:
 
 @cache
 def environment() -> Environment:
-    """Where the templates are; each value is escaped unless a template says otherwise, and none does."""
+    """What renders the pages of runs."""
+    made = make_environment(Path(__file__).resolve().parent / "templates")
+    made.filters.update(
+        attribution_sentence=attribution_sentence,
+        count="{:,}".format,
+        duration=numbers.duration,
+        evidence=evidence_text,
+        judged=judged,
+        number=numbers.number,
+        p=numbers.p_value,
+        part=part_text,
+        unit=numbers.unit_name,
+        verdict_sentence=verdict_sentence,
+    )
+    return made
+
+
+def make_environment(templates: Path) -> Environment:
+    """What renders a folder of *templates*; a value is escaped unless one says otherwise, and none does."""
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).resolve().parent / "templates"),
+        loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
-        attribution_sentence=attribution_sentence,
-        count="{:,}".format,
-        duration=numbers.duration,
-        evidence=evidence_text,
-        json=_json,
-        judged=judged,
-        number=numbers.number,
-        p=numbers.p_value,
-        part=part_text,
-        path=_path,
-        unit=numbers.unit_name,
-        verdict_sentence=verdict_sentence,
-    )
+    made.filters.update(json=_json, path=_path)
     made.globals.update(version=__version__)
     return made
 

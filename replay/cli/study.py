@@ -1,0 +1,65 @@
+"""``replay study``: people talk to systems, and judge them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replay.cli.output import echo
+
+study = typer.Typer(
+    name="study",
+    help="Let people talk to a system, judge it, and compare their judgements with scores.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")]
+DbOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--db", metavar="FILE", help="The study's database; left out, study.db beside the study file."
+    ),
+]
+
+
+@study.command()
+def serve(
+    path: StudyArgument,
+    db: DbOption = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8770,
+    host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
+) -> None:
+    """
+    Serve a study to its raters; begins it if it hasn't begun, goes on with it if it has.
+    """
+    import asyncio
+
+    from replay.cli.signals import INTERRUPTED, until_told_to_end
+    from replay.study.conduct.beginning import begin_study, check_unchanged, open_study
+    from replay.study.conduct.flow import Flow
+    from replay.study.conduct.study_file import read_study
+    from replay.study.pages.server import StudyPages, serve_study
+    from replay.study.store import DATABASE
+
+    file = read_study(path)
+    database = db or path.resolve().parent / DATABASE
+    if not database.exists():
+        begin_study(file, database)
+    kept, store = open_study(database, write=True)
+    try:
+        check_unchanged(file, store)
+        pages = StudyPages(Flow(kept, store))
+
+        def ready(address: str) -> None:
+            echo(f"owner: {address}/owner?token={pages.access.owner_token}")
+            for rater in store.raters():
+                echo(f"{rater.name}: {address}/rate?token={pages.access.rater_token(rater.id)}")
+
+        asyncio.run(until_told_to_end(serve_study(pages, host=host, port=port, ready=ready)))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        store.close()

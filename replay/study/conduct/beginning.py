@@ -1,0 +1,86 @@
+"""Begins a study: its tasks are made once, and all that they show is kept in its database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from replay import __version__
+from replay.core.errors import Fault, InputError, RunError, ScenarioError
+from replay.datasets.loading import read_conversations
+from replay.runs.run import Run
+from replay.scenario.part_builder import PartBuilder
+from replay.scenario.reading import located
+from replay.study.conduct.study_file import StudyFile, parse_study
+from replay.study.preset import Material
+from replay.study.store import StudyStore
+
+
+def begin_study(file: StudyFile, path: Path) -> None:
+    """
+    Make the database of a new study at *path*.
+
+    Raises:
+        ScenarioError: what the file names can't be read; all faults at once.
+        InputError: there is nothing to do, or the database can't be made.
+    """
+    study = file.study
+    builder = PartBuilder(file.folder)
+    conversations = []
+    if study.data is not None:
+        reader, paths = builder.reader(study.data), builder.paths(study.data)
+        if not builder.faults:
+            conversations = list(
+                read_conversations(paths, reader=reader, on_bad=None, limit=study.data.limit)
+            )
+    runs = {}
+    for index, folder in enumerate(study.runs):
+        try:
+            runs[folder.name] = Run(file.folder / folder)
+        except RunError as error:
+            builder.faults.append(Fault(path=f"runs[{index}]", message=str(error)))
+    if builder.faults:
+        raise ScenarioError(file.source, located(builder.faults, file.lines))
+    raters = list(range(1, len(study.rater_names) + 1))
+    tasks = file.preset.tasks(
+        Material(
+            conversations=conversations,
+            systems=[system.name for system in study.systems],
+            runs=runs,
+            raters=raters,
+            seed=study.seed,
+        )
+    )
+    facts = {
+        "name": study.name,
+        "version": __version__,
+        "file": {"text": file.text, "source": file.source, "folder": str(file.folder)},
+    }
+    StudyStore.make(path, facts, study.rater_names, tasks)
+
+
+def open_study(path: Path, *, write: bool = False) -> tuple[StudyFile, StudyStore]:
+    """
+    The study whose database is at *path*, as it was when it began.
+
+    Raises:
+        InputError: there is none, or another process writes it.
+    """
+    store = StudyStore(path, write=write)
+    kept = store.fact("file")
+    try:
+        return parse_study(kept["text"], source=kept["source"], folder=Path(kept["folder"])), store
+    except BaseException:
+        store.close()
+        raise
+
+
+def check_unchanged(file: StudyFile, store: StudyStore) -> None:
+    """
+    Raises:
+        InputError: *file* is not what the study in *store* began with.
+    """
+    if store.fact("file")["text"] != file.text:
+        raise InputError(
+            f'"{file.source}" has changed since its study began; people would be judging two things. Put it '
+            f"back as it was, or begin another study with --db FILE ({store.path} stays as it is)"
+        )

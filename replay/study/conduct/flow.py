@@ -1,0 +1,224 @@
+"""
+What a rater sees next, and what their clicks do.
+
+Consent, instructions, practice, and then task after task. All of it follows from what the database holds, so
+that a page that is loaded anew, in another browser or after the server was killed, goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.study.assignment import next_task
+from replay.study.conduct.study_file import StudyFile
+from replay.study.steps import Answer, Step, read_answer
+from replay.study.store import StudyStore
+from replay.study.tasks import Assignment, Judgement, Rater, TalkPlan, TalkTurn, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a rater is."""
+
+    done: int
+    """Tasks that are done."""
+    left: int | None
+    """Tasks that they will be given, the open one among them, as far as that is known."""
+    minutes_left: int | None
+    """By their own median time for a task; None before there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainScreen:
+    """A screen without a task."""
+
+    kind: Literal["consent", "instructions", "practice-over", "wait", "done", "failed", "left"]
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkScreen:
+    """The talk of a task goes on."""
+
+    assignment: Assignment
+    plan: TalkPlan
+    turns: Sequence[TalkTurn]
+    progress: Progress
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer is on its way."""
+        return bool(self.turns) and self.turns[-1].outcome is None
+
+    @property
+    def failed(self) -> TalkTurn | None:
+        """The last question, if no answer came to it."""
+        last = self.turns[-1] if self.turns else None
+        return last if last is not None and last.outcome not in (None, "answered") else None
+
+    @property
+    def may_ask(self) -> bool:
+        return not self.waiting and self.failed is None and len(self.turns) < self.plan.most
+
+    @property
+    def may_end(self) -> bool:
+        return not self.waiting and self.failed is None and len(self.turns) >= self.plan.fewest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepScreen:
+    """A screen of a task."""
+
+    assignment: Assignment
+    step: Step
+    number: int
+    """From 1."""
+    steps: Sequence[Step]
+    """All that are known of this task."""
+    given: Judgement | None
+    """What was answered here before."""
+    practice: bool
+    progress: Progress
+
+
+Screen = PlainScreen | TalkScreen | StepScreen
+
+
+class Flow:
+    """A study's way through its database; its methods may be called from any thread."""
+
+    def __init__(self, file: StudyFile, store: StudyStore) -> None:
+        self.file = file
+        self.store = store
+
+    # What is shown -----------------------------------------------------------------------------------
+
+    def screen(self, rater: Rater, step_id: str | None = None) -> Screen:
+        """
+        What *rater* sees now; *step_id* asks for a screen of the open task that was answered before.
+
+        A task is given, durably, by looking.
+        """
+        plain = self._before_work(rater)
+        if plain is not None:
+            return plain
+        assignment = self._open(rater) or self._give(rater)
+        if assignment is None:
+            return self._nothing_to_do(rater)
+        task = self.store.task(assignment.task)
+        turns = self.store.talks(assignment.id).get(assignment.id, [])
+        plan = self.file.preset.talk(task)
+        if plan is not None and not assignment.talk_ended:
+            return TalkScreen(assignment=assignment, plan=plan, turns=turns, progress=self.progress(rater))
+        given = self.store.judgements(assignment.id).get(assignment.id, {})
+        steps = self._steps(task, turns, given)
+        index = self._index(steps, given, step_id)
+        step = steps[index]
+        self.store.show(assignment.id, step.id)
+        return StepScreen(
+            assignment=assignment,
+            step=step,
+            number=index + 1,
+            steps=steps,
+            given=given.get(step.id),
+            practice=task.practice is not None,
+            progress=self.progress(rater),
+        )
+
+    def _before_work(self, rater: Rater) -> PlainScreen | None:
+        """What comes before there is a task; None where all that is behind them."""
+        study = self.file.study
+        if rater.left_at or rater.withdrawn_at:
+            return PlainScreen(kind="left")
+        if study.consent is not None and rater.consent_version != study.consent.version:
+            return PlainScreen(kind="consent")
+        if rater.instructed_at is None:
+            return PlainScreen(kind="instructions")
+        if rater.failed_at:
+            return PlainScreen(kind="failed")
+        return None
+
+    def _open(self, rater: Rater) -> Assignment | None:
+        return next((one for one in self.store.assignments(rater.id) if one.state == "open"), None)
+
+    def _give(self, rater: Rater) -> Assignment | None:
+        with self.store.writing():
+            assignments = self.store.assignments()
+            most = self.file.study.limits.tasks_per_rater
+            own = [one for one in assignments if one.rater == rater.id and one.state in ("open", "done")]
+            if most is not None and len(own) >= most:
+                return None
+            task = next_task(self.store.tasks(), assignments, rater.id, seed=self.file.study.seed)
+            return None if task is None else self.store.give(task.id, rater.id)
+
+    def _nothing_to_do(self, rater: Rater) -> PlainScreen:
+        """Done, or waiting for what others do."""
+        return PlainScreen(kind="done", progress=self.progress(rater))
+
+    def _steps(self, task: Task, turns: Sequence[TalkTurn], given: Mapping[str, Judgement]) -> Sequence[Step]:
+        answers: dict[str, Answer] = {step: one.answer for step, one in given.items()}
+        return self.file.preset.steps(task, turns, answers)
+
+    @staticmethod
+    def _index(steps: Sequence[Step], given: Mapping[str, Judgement], step_id: str | None) -> int:
+        """Of the step that is asked for, if it may be seen; else of the first without an answer."""
+        first = next((index for index, step in enumerate(steps) if step.id not in given), len(steps) - 1)
+        asked = next((index for index, step in enumerate(steps) if step.id == step_id), None)
+        return asked if asked is not None and asked <= first else first
+
+    def progress(self, rater: Rater) -> Progress:
+        """How far *rater* is."""
+        done = [one for one in self.store.assignments(rater.id) if one.state == "done"]
+        return Progress(done=len(done), left=None, minutes_left=None)
+
+    # What clicks do ----------------------------------------------------------------------------------
+
+    def consent(self, rater: Rater) -> None:
+        consent = self.file.study.consent
+        if consent is not None:
+            self.store.mark_rater(
+                rater.id,
+                consent_version=consent.version,
+                consent_text=consent.text,
+                consented_at=self.store.now(),
+            )
+
+    def begin(self, rater: Rater) -> None:
+        """The instructions were read."""
+        self.store.mark_rater(rater.id, instructed_at=self.store.now())
+
+    def answer(
+        self, rater: Rater, assignment_id: int, step_id: str, form: Mapping[str, str], click: str
+    ) -> dict[str, str]:
+        """
+        Keep what *form* answers to a screen; returns by field what is wrong with it, and then keeps nothing.
+
+        With the last screen the task is done, and what comes of it is made in the same transaction. A screen
+        of a task that is no longer the rater's open one is left as it is.
+        """
+        with self.store.writing():
+            assignment = self._open(rater)
+            if assignment is None or assignment.id != assignment_id:
+                return {}
+            task = self.store.task(assignment.task)
+            turns = self.store.talks(assignment.id).get(assignment.id, [])
+            given = self.store.judgements(assignment.id).get(assignment.id, {})
+            step = next((one for one in self._steps(task, turns, given) if one.id == step_id), None)
+            if step is None:
+                return {}
+            answer, faults = read_answer(step, form)
+            if faults:
+                return faults
+            comment = form.get("comment", "").strip()[:2_000] if self.file.study.comments else ""
+            self.store.keep_judgement(click, assignment.id, step.id, answer, comment)
+            given = self.store.judgements(assignment.id)[assignment.id]
+            if all(one.id in given for one in self._steps(task, turns, given)):
+                self._finish(assignment, task)
+        return {}
+
+    def _finish(self, assignment: Assignment, task: Task) -> None:
+        self.store.end(assignment.id, "done")
+        if task.practice is None:
+            self.store.add_tasks(self.file.preset.follow_ups(self.store.state(), assignment))

@@ -1,0 +1,44 @@
+"""The study's pages from templates, in the house's style; everything that goes in is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+
+from replay.report.pages import assets
+from replay.report.pages.pages import make_environment
+
+FOLDER = Path(__file__).resolve().parent
+FILES = {
+    "page.css": assets.FOLDER / "page.css",
+    "theme.js": assets.FOLDER / "theme.js",
+    "study.css": FOLDER / "static" / "study.css",
+    "study.js": FOLDER / "static" / "study.js",
+}
+"""All that a page loads."""
+
+
+def render(template: str, /, **content: Any) -> str:
+    return _environment().get_template(template).render(stamp=stamp(), **content)
+
+
+@cache
+def _environment() -> Environment:
+    return make_environment(FOLDER / "templates")
+
+
+@cache
+def stamp() -> str:
+    """Changes with every file of ours, so that a browser keeps none too long."""
+    return sha256(b"".join(path.read_bytes() for path in FILES.values())).hexdigest()[:12]
+
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""The pages' Content-Security-Policy: their own files, nothing inline."""

@@ -1,0 +1,207 @@
+"""The study's web server: pages for raters and one for the study's owner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+from uuid import uuid4
+
+from aiohttp import web
+
+from replay.core.errors import InputError, ReplayError
+from replay.study.conduct.flow import Flow, PlainScreen, Screen, StepScreen, TalkScreen
+from replay.study.pages.access import Access
+from replay.study.pages.render import FILES, POLICY, render
+from replay.study.tasks import Rater
+
+_log = logging.getLogger(__name__)
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class StudyPages:
+    """The web application of one study; all its addresses are below *root*."""
+
+    def __init__(self, flow: Flow, *, root: str = "", names: Collection[str] = ()) -> None:
+        self._flow = flow
+        self._root = root
+        self.access = Access(flow.store, names)
+
+    def app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guarded], client_max_size=256 * 1024)
+        get, post, root = app.router.add_get, app.router.add_post, self._root
+        get(f"{root}/static/{{stamp}}/{{name}}", self._asset)
+        get(f"{root}/rate", self._rate)
+        post(f"{root}/rate/consent", self._does(lambda rater, form: self._flow.consent(rater)))
+        post(f"{root}/rate/begin", self._does(lambda rater, form: self._flow.begin(rater)))
+        post(f"{root}/rate/answer", self._answer)
+        get(f"{root}/owner", self._owner)
+        return app
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        response: web.StreamResponse
+        try:
+            self.access.check_came_here(request)
+            response = await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            response = self._error(error.status, error.reason)
+        except ReplayError as error:
+            response = self._error(500, str(error))
+        except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
+            _log.exception("%s failed", request.path)
+            response = self._error(500, "a fault of the server; its log says more, and nothing is lost")
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers["Content-Security-Policy"] = POLICY
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        return response
+
+    def _error(self, status: int, message: str) -> web.Response:
+        return _html(self._page("error.html", status=status, message=message), status=status)
+
+    def _page(self, template: str, **content: Any) -> str:
+        return render(template, root=self._root, name=self._flow.file.study.name, **content)
+
+    async def _asset(self, request: web.Request) -> web.Response:
+        path = FILES.get(request.match_info["name"])
+        if path is None:
+            raise web.HTTPNotFound(reason="there is no such file")
+        kind = "text/css" if path.suffix == ".css" else "text/javascript"
+        return web.Response(
+            body=path.read_bytes(),
+            content_type=kind,
+            charset="utf-8",
+            headers={"Cache-Control": "public, max-age=31536000, immutable"},
+        )
+
+    # Raters ------------------------------------------------------------------------------------------
+
+    def _taken_in(self, request: web.Request) -> web.Response | None:
+        """The link's token goes into a cookie, and out of the address; None where there is none."""
+        token = request.query.get("token")
+        if token is None:
+            return None
+        is_owner = request.path.endswith("/owner")
+        if not (self.access.is_owner(token) if is_owner else self.access.rater_of(token)):
+            raise web.HTTPUnauthorized(reason="this link is not valid; ask for a new one")
+        response = web.Response(status=303, headers={"Location": request.path})
+        self.access.keep_token(request, response, token)
+        return response
+
+    def _rater(self, request: web.Request) -> Rater:
+        """
+        Raises:
+            web.HTTPException: nobody with a link of this study's.
+        """
+        rater = self.access.rater_of(self.access.given_token(request))
+        if rater is None:
+            raise web.HTTPUnauthorized(reason="open the personal link that you were given")
+        return rater
+
+    async def _rate(self, request: web.Request) -> web.Response:
+        if response := self._taken_in(request):
+            return response
+        rater = self._rater(request)
+        screen = await asyncio.to_thread(self._flow.screen, rater, request.query.get("step"))
+        return _html(self._screen(request, screen))
+
+    def _screen(
+        self,
+        request: web.Request,
+        screen: Screen,
+        faults: dict[str, str] | None = None,
+        form: dict[str, str] | None = None,
+    ) -> str:
+        template = {PlainScreen: "plain.html", TalkScreen: "talk.html", StepScreen: "step.html"}[type(screen)]
+        return self._page(
+            template,
+            screen=screen,
+            study=self._flow.file.study,
+            preset=self._flow.file.preset,
+            faults=faults or {},
+            form=form or {},
+            form_token=self.access.form_token(request),
+            click=uuid4().hex,
+        )
+
+    async def _form(self, request: web.Request) -> dict[str, str]:
+        """
+        Raises:
+            web.HTTPForbidden: the form is not one of our pages'.
+        """
+        form = {key: value for key, value in (await request.post()).items() if isinstance(value, str)}
+        if form.get("form_token") != self.access.form_token(request):
+            raise web.HTTPForbidden(reason="this form is not from this page any more; load the page anew")
+        return form
+
+    def _does(self, what: Callable[[Rater, dict[str, str]], object]) -> Handler:
+        """A click that does *what* and then shows what comes next."""
+
+        async def handler(request: web.Request) -> web.Response:
+            rater, form = self._rater(request), await self._form(request)
+            await asyncio.to_thread(what, rater, form)
+            raise web.HTTPSeeOther(f"{self._root}/rate")
+
+        return handler
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        rater, form = self._rater(request), await self._form(request)
+        step = form.get("step", "")
+        number = form.get("assignment", "")
+        faults = await asyncio.to_thread(
+            self._flow.answer,
+            rater,
+            int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0,
+            step,
+            form,
+            form.get("click", ""),
+        )
+        if faults:
+            screen = await asyncio.to_thread(self._flow.screen, rater, step)
+            return _html(self._screen(request, screen, faults, form), status=422)
+        raise web.HTTPSeeOther(f"{self._root}/rate")
+
+    # Owner -------------------------------------------------------------------------------------------
+
+    async def _owner(self, request: web.Request) -> web.Response:
+        if response := self._taken_in(request):
+            return response
+        if not self.access.is_owner(self.access.given_token(request)):
+            raise web.HTTPUnauthorized(reason="open the owner's link that replay study serve printed")
+        raters = await asyncio.to_thread(self._flow.store.raters)
+        links = {rater.id: f"{self._root}/rate?token={self.access.rater_token(rater.id)}" for rater in raters}
+        return _html(self._page("owner.html", raters=raters, links=links))
+
+
+def _html(text: str, status: int = 200) -> web.Response:
+    return web.Response(body=text.encode(), status=status, content_type="text/html", charset="utf-8")
+
+
+async def serve_study(
+    pages: StudyPages, *, host: str, port: int, ready: Callable[[str], None] | None = None
+) -> None:
+    """
+    Serve *pages* until cancelled; *ready* is told the address.
+
+    Raises:
+        InputError: nobody can listen there.
+    """
+    runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2.0)
+    try:
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
+        if ready is not None:
+            ready(f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}")
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,84 @@
+"""
+What makes a kind of study: which tasks there are, what their screens show and ask, what comes out.
+
+A preset is built from its settings in the study file, as plug-ins are from theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from replay.core.conversation import Conversation
+from replay.runs.run import Run
+from replay.study.results import Results
+from replay.study.steps import Answer, Step
+from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a study is made of when it begins."""
+
+    conversations: Sequence[Conversation]
+    """Of its data."""
+    systems: Sequence[str]
+    """Names of the systems that people talk with."""
+    runs: Mapping[str, Run]
+    """Runs whose answers are judged, by the name of their folder."""
+    raters: Sequence[int]
+    """The ids of those who take part from the beginning."""
+    seed: int
+
+
+class Preset(Protocol):
+    """A kind of study."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Keys of the study file that it can't do without: ``data`` and ``systems``, or ``runs``."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """What people are told, paragraph by paragraph, where the study file says nothing else."""
+        ...
+
+    def tasks(self, material: Material) -> Sequence[NewTask]:
+        """
+        The tasks that a study begins with.
+
+        Raises:
+            InputError: there are none in *material*.
+        """
+        ...
+
+    def practice(self, items: Sequence[Mapping[str, Any]]) -> Sequence[NewTask]:
+        """
+        Practice tasks, from the lines of the study's practice file.
+
+        Raises:
+            InputError: an item lacks something.
+        """
+        ...
+
+    def talk(self, task: Task) -> TalkPlan | None:
+        """The talk that *task* begins with."""
+        ...
+
+    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+        """
+        The screens of *task*, after its talk, as far as the *answers* so far decide which they are.
+
+        An answer may open further screens behind it (why an answer is wrong), never before it.
+        """
+        ...
+
+    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
+        """The tasks that come of *ended*, an assignment that is done: a validation, another round."""
+        ...
+
+    def results(self, state: StudyState) -> Results:
+        """What people said, as records and scores of turns, and as tables of the preset's own."""
+        ...

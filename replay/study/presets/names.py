@@ -1,0 +1,11 @@
+"""The presets by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from replay.study.presets.rating import Rating
+
+PRESETS: Mapping[str, Callable[..., Any]] = {"rating": Rating}
+"""What makes each of its settings."""

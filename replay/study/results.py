@@ -1,0 +1,67 @@
+"""What comes out of a study, before numbers are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from replay.core.conversation import Conversation
+from replay.core.record import TurnRecord
+
+
+class TurnKey(NamedTuple):
+    """Which turn."""
+
+    system: str
+    policy: str
+    conversation: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanScore:
+    """One person's number for one turn."""
+
+    name: str
+    """The column's: ``human_correct``."""
+    turn: TurnKey
+    rater: str
+    value: float | None
+    """None where the person said that it can't be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number with its interval, as far as there is one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+    """Why there is no value, or no interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table to show, on the owner's page, on the terminal and in reports."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | int | float | Number | None]]
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What people said."""
+
+    records: Sequence[TurnRecord]
+    """The turns that were judged, or talked; a talk's conversation has an id of its own."""
+    conversations: Sequence[Conversation]
+    """Those that the records are of."""
+    scores: Sequence[HumanScore] = ()
+    tables: Sequence[Table] = ()
+    """What this preset alone has."""
+    data_set: Sequence[Conversation] = field(default_factory=tuple)
+    """Live conversations that can be replayed against other systems, with gold answers from validation."""

@@ -1,0 +1,143 @@
+"""The tables of a study's database, and how what is in them becomes rows and comes back."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from replay.store.schema import to_json
+from replay.study.tasks import Assignment, NewTask, TalkTurn, Task
+
+VERSION = 1
+"""Kept in ``PRAGMA user_version``; raised with every change of a table."""
+
+TABLES = """
+CREATE TABLE study (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL              -- JSON
+) STRICT;
+CREATE TABLE rater (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    consent_version TEXT,
+    consent_text TEXT,               -- as it was shown
+    consented_at TEXT,               -- all times UTC, ISO 8601
+    instructed_at TEXT,
+    qualified_at TEXT,
+    failed_at TEXT,                  -- practice failed for good
+    left_at TEXT,
+    withdrawn_at TEXT
+) STRICT;
+CREATE TABLE task (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    content TEXT NOT NULL,           -- JSON
+    conversation TEXT NOT NULL,
+    system TEXT,
+    raters INTEGER,                  -- NULL: everyone
+    only TEXT,                       -- JSON list of raters; NULL: all
+    never TEXT NOT NULL,             -- JSON list of raters
+    round INTEGER NOT NULL,
+    practice TEXT                    -- JSON, the right answers; NULL: real work
+) STRICT;
+CREATE TABLE assignment (
+    id INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL,
+    rater INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    given_at TEXT NOT NULL,
+    ended_at TEXT,
+    reason TEXT,
+    talk_ended INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX assignment_open ON assignment (rater) WHERE state = 'open';
+CREATE TABLE judgement (
+    id INTEGER PRIMARY KEY,
+    click TEXT NOT NULL UNIQUE,
+    assignment INTEGER NOT NULL,
+    step TEXT NOT NULL,
+    answer TEXT NOT NULL,            -- JSON, by field
+    comment TEXT NOT NULL,
+    at TEXT NOT NULL,
+    seconds REAL                     -- since the screen was last shown
+) STRICT;
+CREATE TABLE shown (
+    assignment INTEGER NOT NULL,
+    step TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (assignment, step)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE talk_turn (
+    assignment INTEGER NOT NULL,
+    depth INTEGER NOT NULL,
+    click TEXT NOT NULL UNIQUE,
+    question TEXT NOT NULL,
+    asked_at TEXT NOT NULL,
+    outcome TEXT,                    -- NULL as long as an answer is waited for
+    answer TEXT,
+    passages TEXT NOT NULL,          -- JSON list, as retrieved
+    error TEXT,
+    attempts INTEGER NOT NULL,
+    latency_s REAL,
+    PRIMARY KEY (assignment, depth)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    data TEXT NOT NULL               -- JSON
+) STRICT;
+"""
+
+INSERT_TASK = (
+    "INSERT INTO task (kind, content, conversation, system, raters, only, never, round, practice)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA journal_mode=WAL")
+    # A click is confirmed once it would survive a loss of power.
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def sound(text: str) -> str:
+    """*text* without lone surrogates, which a server can send and SQLite doesn't take."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def task_row(task: NewTask) -> tuple[Any, ...]:
+    """The values for ``INSERT_TASK``."""
+    return (
+        task.kind,
+        sound(to_json(task.content)),
+        task.conversation,
+        task.system,
+        task.raters,
+        None if task.only is None else to_json(task.only),
+        to_json(task.never),
+        task.round,
+        None if task.practice is None else to_json(task.practice),
+    )
+
+
+def task_of(row: sqlite3.Row) -> Task:
+    nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never")}
+    for key in ("only", "practice"):
+        nested[key] = None if row[key] is None else msgspec.json.decode(row[key])
+    return msgspec.convert({**dict(row), **nested}, Task)
+
+
+def assignment_of(row: sqlite3.Row) -> Assignment:
+    return Assignment(**{**dict(row), "talk_ended": bool(row["talk_ended"])})
+
+
+def talk_turn_of(row: sqlite3.Row) -> TalkTurn:
+    return msgspec.convert({**dict(row), "passages": msgspec.json.decode(row["passages"])}, TalkTurn)

@@ -1,0 +1,111 @@
+"""
+One screen of judging: what a person is shown and what they are asked. Plain data, which presets make and
+pages show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replay.core.conversation import Passage
+from replay.core.history import Exchange
+
+Value = str | int
+Answer = Mapping[str, Value]
+"""By the field's name; a field that was left empty is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One way to answer a field."""
+
+    value: Value
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One thing that is asked: one of *options*, or a text where there are none."""
+
+    name: str
+    label: str
+    options: tuple[Option, ...] = ()
+    within: str | None = None
+    """A text in which the answer has to occur, word for word."""
+    required: bool = True
+    help: str = ""
+    longest: int = 2_000
+    """Characters that a text may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text to read, under a heading of its own."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """Questions and answers so far, oldest first."""
+
+    heading: str
+    exchanges: tuple[Exchange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passages:
+    """Passages, best first where they are *ranked*."""
+
+    heading: str
+    passages: tuple[Passage, ...]
+    ranked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """All passages of the study, which the page lets one search."""
+
+    heading: str
+
+
+Block = Text | Transcript | Passages | Index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One screen: *blocks* to read, and then *fields* to fill in."""
+
+    id: str
+    """Unlike that of every other step of its task; answers are kept under it."""
+    heading: str
+    blocks: tuple[Block, ...]
+    fields: tuple[Field, ...]
+
+
+def read_answer(step: Step, form: Mapping[str, str]) -> tuple[dict[str, Value], dict[str, str]]:
+    """
+    What *form*, as it was sent, answers to the fields of *step*; and by field what is wrong with it.
+    """
+    answer: dict[str, Value] = {}
+    faults: dict[str, str] = {}
+    for field in step.fields:
+        given = form.get(field.name, "").replace("\r\n", "\n").strip()
+        if not given:
+            if field.required:
+                faults[field.name] = "choose one" if field.options else "write something"
+        elif field.options:
+            chosen = next((option for option in field.options if str(option.value) == given), None)
+            if chosen is None:
+                faults[field.name] = "choose one of those shown"
+            else:
+                answer[field.name] = chosen.value
+        elif len(given) > field.longest:
+            faults[field.name] = f"{len(given):,} characters; {field.longest:,} are allowed"
+        elif field.within is not None and given not in field.within:
+            faults[field.name] = "this doesn't stand in the passage, word for word; copy it from there"
+        else:
+            answer[field.name] = given
+    return answer, faults

@@ -1,0 +1,352 @@
+"""
+A study's database: written before anything is confirmed on a screen, by one server, read while that goes on.
+
+Each click carries an id of its own. A click that comes again, since its confirmation was lost on the way,
+finds what it did the first time and does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from replay.core.errors import InputError
+from replay.store.schema import to_json
+from replay.study import schema
+from replay.study.schema import assignment_of, connect, sound, talk_turn_of, task_of, task_row
+from replay.study.steps import Answer
+from replay.study.tasks import (
+    Assignment,
+    AssignmentState,
+    Judgement,
+    NewTask,
+    Rater,
+    StudyState,
+    TalkTurn,
+    Task,
+)
+
+DATABASE = "study.db"
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class StudyStore:
+    """The database of one study; any thread may use it, one at a time."""
+
+    def __init__(self, path: Path, *, write: bool = False, clock: Callable[[], datetime] = utc_now) -> None:
+        """
+        Open the study at *path*, to *write* it or only to read.
+
+        Raises:
+            InputError: there is none, it is of another version, or another process writes it.
+        """
+        if not path.is_file():
+            raise InputError(f'there is no study at "{path}"; `replay study serve STUDY.yaml` begins one')
+        self.path = path
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._held = _hold(path) if write else None
+        self._connection = connect(path)
+        try:
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise InputError(f'"{path}" is not a study\'s database: {error}') from error
+        if version != schema.VERSION:
+            self.close()
+            raise InputError(f'"{path}" has version {version}, this program reads version {schema.VERSION}')
+
+    @classmethod
+    def make(
+        cls, path: Path, facts: Mapping[str, Any], raters: Sequence[str], tasks: Sequence[NewTask]
+    ) -> None:
+        """
+        Make the database of a new study at *path*, with *facts*, *raters* (ids from 1) and *tasks*.
+
+        Raises:
+            InputError: it can't be made.
+        """
+        unfinished = path.with_name(f"{path.name}.unfinished")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.unlink(missing_ok=True)
+            unfinished.touch(0o600)
+            with closing(connect(unfinished)) as connection:
+                connection.executescript(
+                    f"BEGIN; {schema.TABLES} PRAGMA user_version={schema.VERSION}; COMMIT;"
+                )
+                kept = {**facts, "secret": secrets.token_hex(32)}
+                connection.executemany(
+                    "INSERT INTO study VALUES (?, ?)", [(key, to_json(value)) for key, value in kept.items()]
+                )
+                connection.executemany("INSERT INTO rater (name) VALUES (?)", [(name,) for name in raters])
+                connection.execute("BEGIN")
+                connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
+                connection.execute("COMMIT")
+            # A program that is killed before this leaves no study, rather than half of one.
+            unfinished.rename(path)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"the study's database \"{path}\" can't be made: {error}") from error
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._held is not None:
+            self._held.close()
+
+    def now(self) -> str:
+        """UTC, ISO 8601, to the millisecond."""
+        return self._clock().isoformat(timespec="milliseconds")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """All that is written in the block is durable when it ends, or none of it; blocks may be nested."""
+        with self._lock:
+            if self._connection.in_transaction:
+                yield
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._connection.commit()
+
+    def _rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._connection.execute(statement, values).fetchall()
+
+    def _write(self, statement: str, *values: Any) -> int:
+        """Returns the new row's id, or how many rows were changed."""
+        with self.writing():
+            done = self._connection.execute(statement, values)
+            return done.lastrowid or 0 if statement.startswith("INSERT") else done.rowcount
+
+    # What the study is -------------------------------------------------------------------------------
+
+    def fact(self, key: str) -> Any:
+        """What the study says of itself under *key*; None if nothing."""
+        found = self._rows("SELECT value FROM study WHERE key = ?", key)
+        return msgspec.json.decode(found[0]["value"]) if found else None
+
+    def keep_fact(self, key: str, value: Any) -> None:
+        self._write("INSERT OR REPLACE INTO study VALUES (?, ?)", key, to_json(value))
+
+    def add_event(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._write("INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", self.now(), kind, to_json(data))
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """Those of one kind, oldest first, each with its moment under ``at``."""
+        rows = self._rows("SELECT at, data FROM event WHERE kind = ? ORDER BY id", kind)
+        return [{"at": row["at"], **msgspec.json.decode(row["data"])} for row in rows]
+
+    # Raters ------------------------------------------------------------------------------------------
+
+    def raters(self) -> list[Rater]:
+        """All, in the order in which they came."""
+        names = [field.name for field in fields(Rater)]
+        return [Rater(**dict(row)) for row in self._rows(f"SELECT {', '.join(names)} FROM rater ORDER BY id")]
+
+    def rater(self, id: int) -> Rater | None:
+        return next((one for one in self.raters() if one.id == id), None)
+
+    def add_rater(self, name: str) -> Rater:
+        """
+        Raises:
+            InputError: somebody is called so already.
+        """
+        try:
+            id = self._write("INSERT INTO rater (name) VALUES (?)", name)
+        except sqlite3.IntegrityError as error:
+            raise InputError(f'a rater is called "{name}" already; choose another name') from error
+        return Rater(id=id, name=name)
+
+    def mark_rater(self, id: int, **changes: str | None) -> None:
+        """Set columns of a rater: ``consented_at=store.now()``."""
+        columns = ", ".join(f"{name} = ?" for name in changes)
+        self._write(f"UPDATE rater SET {columns} WHERE id = ?", *changes.values(), id)
+
+    # Tasks -------------------------------------------------------------------------------------------
+
+    def add_tasks(self, tasks: Sequence[NewTask]) -> None:
+        with self.writing():
+            self._connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
+
+    def tasks(self) -> dict[int, Task]:
+        """By id, in the order in which they were made."""
+        return {row["id"]: task_of(row) for row in self._rows("SELECT * FROM task ORDER BY id")}
+
+    def task(self, id: int) -> Task:
+        return task_of(self._rows("SELECT * FROM task WHERE id = ?", id)[0])
+
+    # Assignments -------------------------------------------------------------------------------------
+
+    def assignments(self, rater: int | None = None) -> list[Assignment]:
+        """All, or those of one *rater*, in the order in which they were given."""
+        where, values = ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
+        return [
+            assignment_of(row) for row in self._rows(f"SELECT * FROM assignment{where} ORDER BY id", *values)
+        ]
+
+    def give(self, task: int, rater: int) -> Assignment:
+        """
+        Put *task* into the hands of *rater*.
+
+        Raises:
+            ValueError: the rater has another one open.
+        """
+        at = self.now()
+        try:
+            id = self._write(
+                "INSERT INTO assignment (task, rater, state, given_at) VALUES (?, ?, 'open', ?)",
+                task,
+                rater,
+                at,
+            )
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"rater {rater} has a task already") from error
+        return Assignment(id=id, task=task, rater=rater, state="open", given_at=at, ended_at=None)
+
+    def end(self, assignment: int, state: AssignmentState, reason: str | None = None) -> None:
+        """Take it out of its rater's hands, if it is still open."""
+        self._write(
+            "UPDATE assignment SET state = ?, ended_at = ?, reason = ? WHERE id = ? AND state = 'open'",
+            state,
+            self.now(),
+            reason,
+            assignment,
+        )
+
+    def end_talk(self, assignment: int) -> None:
+        self._write("UPDATE assignment SET talk_ended = 1 WHERE id = ?", assignment)
+
+    # Judgements --------------------------------------------------------------------------------------
+
+    def show(self, assignment: int, step: str) -> None:
+        """Note that the screen is shown now."""
+        self._write("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", assignment, step, self.now())
+
+    def keep_judgement(self, click: str, assignment: int, step: str, answer: Answer, comment: str) -> bool:
+        """Keep what was answered on a screen; returns False where the same *click* was kept before."""
+        at = self.now()
+        with self.writing():
+            shown = self._rows("SELECT at FROM shown WHERE assignment = ? AND step = ?", assignment, step)
+            seconds = _seconds(shown[0]["at"], at) if shown else None
+            return bool(
+                self._write(
+                    "INSERT OR IGNORE INTO judgement (click, assignment, step, answer, comment, at, seconds)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    click,
+                    assignment,
+                    step,
+                    sound(to_json(answer)),
+                    sound(comment),
+                    at,
+                    seconds,
+                )
+            )
+
+    def judgements(self, assignment: int | None = None) -> dict[int, dict[str, Judgement]]:
+        """By assignment and step, the last of each; of one *assignment* or all."""
+        where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
+        found: dict[int, dict[str, Judgement]] = {}
+        for row in self._rows(f"SELECT * FROM judgement{where} ORDER BY id", *values):
+            found.setdefault(row["assignment"], {})[row["step"]] = Judgement(
+                assignment=row["assignment"],
+                step=row["step"],
+                answer=msgspec.json.decode(row["answer"]),
+                comment=row["comment"],
+                at=row["at"],
+                seconds=row["seconds"],
+            )
+        return found
+
+    # Talks -------------------------------------------------------------------------------------------
+
+    def ask(self, click: str, assignment: int, depth: int, question: str) -> bool:
+        """
+        Keep a question before it is asked; returns False where the same *click* was kept before.
+
+        Raises:
+            sqlite3.IntegrityError: another question stands at *depth*.
+        """
+        with self.writing():
+            if self._rows("SELECT 1 FROM talk_turn WHERE click = ?", click):
+                return False
+            self._write(
+                "INSERT INTO talk_turn (assignment, depth, click, question, asked_at, passages, attempts)"
+                " VALUES (?, ?, ?, ?, ?, '[]', 0)",
+                assignment,
+                depth,
+                click,
+                sound(question),
+                self.now(),
+            )
+            return True
+
+    def keep_turn(self, turn: TalkTurn) -> None:
+        """Keep what came of a question; or, without an outcome, that it is asked again."""
+        self._write(
+            "UPDATE talk_turn SET outcome = ?, answer = ?, passages = ?, error = ?, attempts = ?,"
+            " latency_s = ? WHERE assignment = ? AND depth = ?",
+            turn.outcome,
+            None if turn.answer is None else sound(turn.answer),
+            sound(to_json(turn.passages)),
+            None if turn.error is None else sound(turn.error),
+            turn.attempts,
+            turn.latency_s,
+            turn.assignment,
+            turn.depth,
+        )
+
+    def talks(self, assignment: int | None = None) -> dict[int, list[TalkTurn]]:
+        """By assignment, in order of depth; of one *assignment* or all."""
+        where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
+        found: dict[int, list[TalkTurn]] = {}
+        for row in self._rows(f"SELECT * FROM talk_turn{where} ORDER BY assignment, depth", *values):
+            found.setdefault(row["assignment"], []).append(talk_turn_of(row))
+        return found
+
+    # All of it ---------------------------------------------------------------------------------------
+
+    def state(self) -> StudyState:
+        """All that results are made of, as it is now."""
+        with self._lock:
+            return StudyState(
+                raters=self.raters(),
+                tasks=self.tasks(),
+                assignments=self.assignments(),
+                answers=self.judgements(),
+                talks=self.talks(),
+            )
+
+
+def _hold(path: Path) -> IO[bytes]:
+    """Hold the study at *path* for this process; the system lets go of it if we die."""
+    handle = os.fdopen(os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        handle.close()
+        raise InputError(f'another process serves the study "{path}"; end that one first') from error
+    return handle
+
+
+def _seconds(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()

@@ -1,0 +1,163 @@
+"""
+What people do in a study: tasks, who was given which, and what was said and judged in them.
+
+A task is worked on by one person at a time, once for each assignment. Where it begins with a talk, the person
+converses with a system first; then come its steps, one screen each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from replay.core.conversation import Conversation, Passage
+from replay.core.record import Outcome
+from replay.study.steps import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """Work for one or several people."""
+
+    kind: str
+    """What sort of work it is, in its preset's words: ``rate``, ``talk``, ``validate``."""
+    content: Mapping[str, Any]
+    """All that its screens show, as JSON: the files that it came from may change."""
+    conversation: str
+    """Id of what it is about. What is resampled, and what nobody is given twice where that can be avoided."""
+    system: str | None = None
+    """Whose answers it is about, for quotas; never shown."""
+    raters: int | None = 1
+    """How many people do it; None for everyone."""
+    only: tuple[int, ...] | None = None
+    """The ids of the raters who may be given it; None for all."""
+    never: tuple[int, ...] = ()
+    """Those who may not: nobody validates a conversation of their own."""
+    round: int = 1
+    """Nobody is given a task before what is open to them of earlier rounds."""
+    practice: Mapping[str, Answer] | None = None
+    """Of a practice item: the right answers by step. None for real work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(NewTask):
+    """A task of a study."""
+
+    id: int
+
+
+AssignmentState = Literal["open", "done", "set-aside", "given-back"]
+"""``set-aside``: its system failed, or keeps a history that was lost; counted, and not judged.
+``given-back``: whoever had it left, and somebody else gets it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """A task in the hands of a rater."""
+
+    id: int
+    task: int
+    rater: int
+    state: AssignmentState
+    given_at: str
+    """UTC, ISO 8601."""
+    ended_at: str | None
+    reason: str | None = None
+    """Why it was set aside or given back."""
+    talk_ended: bool = False
+    """The person has said that the talk is over; of a task with a talk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a rater answered on one screen; the last one of each counts."""
+
+    assignment: int
+    step: str
+    answer: Answer
+    comment: str
+    at: str
+    """UTC, ISO 8601."""
+    seconds: float | None
+    """Since the screen was last shown; None where that isn't known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkTurn:
+    """A question that a person asked a system, and what came of it."""
+
+    assignment: int
+    depth: int
+    """1 for the first."""
+    question: str
+    asked_at: str
+    """UTC, ISO 8601."""
+    outcome: Outcome | None
+    """None as long as an answer is waited for."""
+    answer: str | None = None
+    passages: tuple[Passage, ...] = ()
+    """What the system says it retrieved, best first."""
+    error: str | None = None
+    attempts: int = 0
+    latency_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rater:
+    """A person who takes part."""
+
+    id: int
+    name: str
+    """What the study's owner calls them."""
+    consent_version: str | None = None
+    consented_at: str | None = None
+    instructed_at: str | None = None
+    qualified_at: str | None = None
+    """When practice was passed, or found not to be needed."""
+    failed_at: str | None = None
+    """When practice was failed for good."""
+    left_at: str | None = None
+    """When they left the study, or were taken out of it; what they had open goes to others."""
+    withdrawn_at: str | None = None
+    """When their data was erased at their request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkPlan:
+    """How a task's talk goes."""
+
+    system: str
+    about: Conversation
+    """What the session is opened for: an id, title, background and passages; no turns."""
+    shown: tuple[str, ...] = ()
+    """Paragraphs above the talk: what the person knows of the subject."""
+    opening: str | None = None
+    """A supplied first question."""
+    opening_fixed: bool = False
+    """The first question has to be asked as it is."""
+    fewest: int = 8
+    most: int = 10
+    hint: str = ""
+    """What the person is encouraged to ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyState:
+    """All of a study that its results are made of; of withdrawn raters nothing is left in it."""
+
+    raters: Sequence[Rater]
+    tasks: Mapping[int, Task]
+    assignments: Sequence[Assignment]
+    """In the order in which they were given; practice as well."""
+    answers: Mapping[int, Mapping[str, Judgement]] = field(default_factory=dict)
+    """By assignment and step: the last judgement of each."""
+    talks: Mapping[int, Sequence[TalkTurn]] = field(default_factory=dict)
+    """By assignment, in order of depth."""
+
+    @property
+    def done(self) -> list[Assignment]:
+        """What counts: finished work, without practice."""
+        return [
+            one for one in self.assignments if one.state == "done" and self.tasks[one.task].practice is None
+        ]

@@ -1,0 +1,97 @@
+"""Studies served over a real socket, and a rater's browser without a browser: links, cookies and forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from html import unescape
+from pathlib import Path
+
+from aiohttp import ClientSession, CookieJar, web
+
+from replay.core.settings.code_gate import code_may_run
+from replay.study.conduct.beginning import begin_study, open_study
+from replay.study.conduct.flow import Flow
+from replay.study.conduct.study_file import parse_study
+from replay.study.pages.server import StudyPages
+
+
+def begun(text: str, folder: Path, database: str = "study.db") -> Path:
+    """The database of a study that begins with the file *text* in *folder*."""
+    begin_study(parse_study(text, source="study.yaml", folder=folder), folder / database)
+    return folder / database
+
+
+@asynccontextmanager
+async def served(database: Path) -> AsyncIterator[Served]:
+    """The study in *database*, on a free port of this machine."""
+    file, store = open_study(database, write=True)
+    pages = StudyPages(Flow(file, store))
+    runner = web.AppRunner(pages.app(), access_log=None)
+    await runner.setup()
+    try:
+        with code_may_run():
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            yield Served(pages, store, f"http://127.0.0.1:{runner.addresses[0][1]}")
+    finally:
+        await runner.cleanup()
+        store.close()
+
+
+class Served:
+    """A study that is served."""
+
+    def __init__(self, pages, store, address):
+        self.pages = pages
+        self.store = store
+        self.address = address
+
+    def rater_link(self, rater: int) -> str:
+        return f"{self.address}/rate?token={self.pages.access.rater_token(rater)}"
+
+    @property
+    def owner_link(self) -> str:
+        return f"{self.address}/owner?token={self.pages.access.owner_token}"
+
+    @asynccontextmanager
+    async def browser(self, link: str) -> AsyncIterator[Browser]:
+        """Somebody who has opened *link*."""
+        async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as client:
+            browser = Browser(client, self.address)
+            await browser.open(link)
+            yield browser
+
+
+class Browser:
+    """What a person's browser does: it keeps cookies, shows a page, and sends the forms in it."""
+
+    def __init__(self, client: ClientSession, address: str) -> None:
+        self.client = client
+        self.address = address
+        self.html = ""
+        self.status = 0
+
+    async def open(self, link: str) -> None:
+        async with self.client.get(link if "://" in link else self.address + link) as response:
+            self.html, self.status = await response.text(), response.status
+
+    @property
+    def heading(self) -> str:
+        return unescape(re.findall(r"<h2>(.*?)</h2>", self.html, re.DOTALL)[0])
+
+    def form(self, action: str) -> dict[str, str]:
+        """The hidden fields of the page's form that goes to the address that ends in *action*."""
+        (form,) = re.findall(rf'<form[^>]*action="[^"]*{action}"(.*?)</form>', self.html, re.DOTALL)
+        return {
+            name: unescape(value)
+            for name, value in re.findall(r'<input type="hidden" name="(.*?)" value="(.*?)"', form)
+        }
+
+    async def send(self, action: str, fields: Mapping[str, str] | None = None) -> None:
+        """Fill in *fields* of the form that goes to *action*, send it, and look at what comes."""
+        await self.post(action, {**self.form(action), **(fields or {})})
+
+    async def post(self, action: str, form: Mapping[str, str]) -> None:
+        async with self.client.post(self.address + action, data=form) as response:
+            self.html, self.status = await response.text(), response.status
