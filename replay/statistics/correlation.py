@@ -12,43 +12,18 @@ passage, a conversation or a context, all items of it together.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import cluster_weights
-from replay.statistics.interval import Interval, IntervalMethod, ends_of, interval
-from replay.statistics.undefined import Undefined, defined
+from replay.statistics.interval import IntervalMethod, interval
+from replay.statistics.number import Number, no_number
+from replay.statistics.undefined import Undefined
 
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correlation:
-    """One coefficient in [-1, 1], or why there is none."""
-
-    name: CorrelationName
-    value: float | Undefined
-    interval: Interval | Undefined
-    items: int
-    clusters: int
-    """What was resampled: items, or groups of them."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        ends = ends_of(self.interval)
-        return {
-            "value": defined(self.value),
-            "low": ends["low"],
-            "high": ends["high"],
-            "items": self.items,
-            "clusters": self.clusters,
-            "undefined": self.value.reason if isinstance(self.value, Undefined) else None,
-            "no_interval": ends["no_interval"],
-        }
 
 
 def correlations(
@@ -60,7 +35,7 @@ def correlations(
     seed: int = 0,
     confidence: float = 0.95,
     method: IntervalMethod = "t",
-) -> dict[CorrelationName, Correlation]:
+) -> dict[CorrelationName, Number]:
     """
     The three coefficients of *x* and *y*, item by item; all three see the same resamples.
 
@@ -78,10 +53,7 @@ def correlations(
     members = _members(range(len(first)) if clusters is None else clusters)
     why = _why_undefined(first, second)
     if why is not None:
-        return {
-            name: Correlation(name=name, value=why, interval=why, items=len(first), clusters=len(members))
-            for name in COEFFICIENTS
-        }
+        return dict.fromkeys(COEFFICIENTS, no_number(why, len(first), len(members)))
     samples = [
         np.concatenate([np.repeat(items, times) for items, times in zip(members, weights, strict=True)])
         for weights in cluster_weights(len(members), resamples=resamples, seed=seed).astype(int)
@@ -101,9 +73,7 @@ def correlations(
         )
         if isinstance(ends, Undefined) and len(members) < 2:
             ends = Undefined(reason="fewer than two independent items")
-        found[name] = Correlation(
-            name=name, value=value, interval=ends, items=len(first), clusters=len(members)
-        )
+        found[name] = Number(value=value, interval=ends, items=len(first), clusters=len(members))
     return found
 
 

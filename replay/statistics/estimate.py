@@ -79,10 +79,28 @@ def resampling(
     method: IntervalMethod = "t",
 ) -> Resampling:
     """Of the conversations of the data that *records* are of, in alphabetical order."""
-    ids = sorted({record.recorded_conversation for record in records})
+    return resampling_of(
+        [record.recorded_conversation for record in records],
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        method=method,
+    )
+
+
+def resampling_of(
+    conversations: Sequence[str],
+    *,
+    resamples: int,
+    seed: int,
+    confidence: float = 0.95,
+    method: IntervalMethod = "t",
+) -> Resampling:
+    """Of *conversations*, which name each item's, in alphabetical order."""
+    ids = sorted(set(conversations))
     place = {conversation: position for position, conversation in enumerate(ids)}
     return Resampling(
-        clusters=[place[record.recorded_conversation] for record in records],
+        clusters=[place[conversation] for conversation in conversations],
         weights=WeightBlocks(len(ids), resamples=resamples, seed=seed),
         confidence=confidence,
         method=method,

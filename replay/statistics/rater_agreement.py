@@ -7,26 +7,49 @@ for ordered scales, 1968), Fleiss one habit for all (Fleiss, *Measuring nominal 
 many raters*, 1971), so that raters may change from item to item, and Krippendorff the same corrected
 for few items, with missing ratings and any scale (Krippendorff, *Content Analysis*, 2004, chapter 11).
 
-The kappas are statsmodels', alpha is that of the package ``krippendorff``. Where no disagreement is to
+Each is a formula of sums over items, so that an interval costs one product of matrices and no thousand
+calls; tests hold them against statsmodels and the package ``krippendorff``. Where no disagreement is to
 be expected, because everybody always gives the same rating, all three are 0/0 and undefined: such data
 can't tell careful raters from absent ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from replay.statistics.number import Formula
 from replay.statistics.undefined import Undefined
 
 Rating = float | str | None
 """None is a missing rating."""
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = Literal["linear", "quadratic"]
+Matrix = NDArray[np.float64]
 
 ALL_EQUAL = Undefined(reason="all ratings are equal")
+NOT_BOTH = Undefined(reason="no item that both rated")
+NOT_TWO = Undefined(reason="no item with two ratings")
+NO_PAIR = Undefined(reason="no pair of raters has a kappa")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A measure of some items: its formula, and what it sums up."""
+
+    features: Matrix
+    """Shape (items, features)."""
+    formula: Formula
+
+    def value(self) -> float | Undefined:
+        """Of all the items together, of which there is at least one."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = float(self.formula(self.features.sum(axis=0, keepdims=True))[0])
+        return ALL_EQUAL if np.isnan(value) else value
 
 
 def cohen_kappa(
@@ -41,20 +64,7 @@ def cohen_kappa(
         ValueError: the lengths differ, or ratings that are texts are to be weighted.
     """
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    if not pairs:
-        return Undefined(reason="no item that both rated")
-    categories = _categories([rating for pair in pairs for rating in pair])
-    if len(categories) < 2:
-        return ALL_EQUAL
-    if weights and any(isinstance(category, str) for category in categories):
-        raise ValueError("ratings that are texts have no difference to weight by")
-    from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
-
-    table = np.zeros((len(categories), len(categories)))
-    for a, b in pairs:
-        table[categories.index(a), categories.index(b)] += 1
-    values = np.array(categories) if weights else None
-    return float(cohens_kappa(table, weights=values, wt=weights, return_results=False))
+    return cohen(pairs, weights).value() if pairs else NOT_BOTH
 
 
 def mean_cohen_kappa(raters: Sequence[Sequence[Rating]], weights: Weights | None = None) -> float | Undefined:
@@ -70,7 +80,7 @@ def mean_cohen_kappa(raters: Sequence[Sequence[Rating]], weights: Weights | None
         for other in raters[place + 1 :]
         if not isinstance(kappa := cohen_kappa(one, other, weights), Undefined)
     ]
-    return sum(kappas) / len(kappas) if kappas else Undefined(reason="no pair of raters has a kappa")
+    return sum(kappas) / len(kappas) if kappas else NO_PAIR
 
 
 def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | Undefined:
@@ -81,15 +91,7 @@ def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | Undefined:
     measure is for a fixed number; ``complete_items`` says how many remain.
     """
     complete = complete_items(items)
-    if not complete:
-        return Undefined(reason="no item with two ratings")
-    categories = _categories([rating for item in complete for rating in item])
-    if len(categories) < 2:
-        return ALL_EQUAL
-    from statsmodels.stats.inter_rater import fleiss_kappa as fleiss
-
-    table = np.array([[item.count(category) for category in categories] for item in complete])
-    return float(fleiss(table, method="fleiss"))
+    return fleiss(complete).value() if complete else NOT_TWO
 
 
 def complete_items(items: Sequence[Sequence[Rating]]) -> list[list[Rating]]:
@@ -114,20 +116,116 @@ def krippendorff_alpha(items: Sequence[Sequence[Rating]], level: Level = "ordina
     """
     rated = [[rating for rating in item if rating is not None] for item in items]
     rated = [item for item in rated if len(item) > 1]
-    if not rated:
-        return Undefined(reason="no item with two ratings")
-    categories = _categories([rating for item in rated for rating in item])
-    if len(categories) < 2:
-        return ALL_EQUAL
+    return alpha(rated, level).value() if rated else NOT_TWO
+
+
+def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
+    """The mean share of pairs of ratings of one item that are equal; of items with two ratings or more."""
+    counts, _ = _counts(items)
+    return Measure(
+        features=np.column_stack([_agreeing(counts), np.ones(len(counts))]),
+        formula=lambda sums: sums[:, 0] / sums[:, 1],
+    )
+
+
+def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None) -> Measure:
+    """Cohen's kappa of *pairs* of ratings of one item by two raters."""
+    categories = _categories([rating for pair in pairs for rating in pair])
+    if weights and any(isinstance(category, str) for category in categories):
+        raise ValueError("ratings that are texts have no difference to weight by")
+    size = len(categories)
+    if weights:
+        values = np.array(list(categories), dtype=float)
+        distances = np.abs(values[:, None] - values) ** (1 if weights == "linear" else 2)
+    else:
+        distances = 1 - np.eye(size)
+    first, second = (np.array([categories[pair[side]] for pair in pairs]) for side in (0, 1))
+
+    def formula(sums: Matrix) -> Matrix:
+        observed, ones, others = sums[:, 0], sums[:, 1 : size + 1], sums[:, size + 1 :]
+        of = ones.sum(axis=1)
+        return _beyond_chance(observed / of, ((ones @ distances) * others).sum(axis=1) / of**2)
+
+    habits = np.eye(size)
+    return Measure(
+        features=np.column_stack([distances[first, second], habits[first], habits[second]]), formula=formula
+    )
+
+
+def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
+    """Fleiss' kappa of items with the same number of ratings each, at least two."""
+    counts, _ = _counts(items)
+
+    def formula(sums: Matrix) -> Matrix:
+        given = sums[:, 2:]
+        shares = given / given.sum(axis=1, keepdims=True)
+        return _beyond_chance(1 - sums[:, 0] / sums[:, 1], 1 - (shares**2).sum(axis=1))
+
+    return Measure(
+        features=np.column_stack([_agreeing(counts), np.ones(len(counts)), counts]), formula=formula
+    )
+
+
+def alpha(items: Sequence[Sequence[Rating]], level: Level) -> Measure:
+    """Krippendorff's alpha of items with two ratings or more."""
+    counts, categories = _counts(items)
     if level != "nominal" and any(isinstance(category, str) for category in categories):
         raise ValueError(f"ratings that are texts have no {level} scale")
-    import krippendorff
+    # Only different ratings that meet in an item: a scale of hundreds has too many pairs for all of them.
+    together = (counts > 0).astype(float)
+    first, second = np.nonzero(np.triu(together.T @ together, 1))
+    size = len(first)
 
-    counts = np.array([[item.count(category) for category in categories] for item in rated])
-    domain = np.arange(len(categories)) if level == "nominal" else np.array(categories, dtype=float)
-    return float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
+    def formula(sums: Matrix) -> Matrix:
+        met, given = sums[:, :size], sums[:, size:]
+        of = given.sum(axis=1)
+        distances = _distances(given, categories, level)
+        observed = 2 * (met * distances[:, first, second]).sum(axis=1) / of
+        expected = ((given[:, None, :] @ distances)[:, 0] * given).sum(axis=1) / (of * (of - 1))
+        return _beyond_chance(observed, expected)
+
+    met = counts[:, first] * counts[:, second] / (counts.sum(axis=1, keepdims=True) - 1)
+    return Measure(features=np.column_stack([met, counts]), formula=formula)
 
 
-def _categories(ratings: Sequence[Any]) -> list[Any]:
-    """The ratings that occur, in order."""
-    return sorted(set(ratings), key=lambda rating: (isinstance(rating, str), rating))
+def _distances(given: Matrix, categories: Mapping[Any, int], level: Level) -> Matrix:
+    """How bad it is to take one category for another: shape (rows or 1, categories, categories)."""
+    if level == "nominal":
+        return (1 - np.eye(len(categories)))[None]
+    # Between two ranks lie the ratings that were given there, half of those at either end.
+    places = given.cumsum(axis=1) - given / 2 if level == "ordinal" else np.array([list(categories)], float)
+    differences = places[:, :, None] - places[:, None, :]
+    if level == "ratio":
+        both = places[:, :, None] + places[:, None, :]
+        differences = np.divide(differences, both, out=np.zeros_like(differences), where=both != 0)
+    squares: Matrix = differences**2
+    return squares
+
+
+def _beyond_chance(observed: Matrix, expected: Matrix) -> Matrix:
+    """1 - *observed*/*expected* disagreement; NaN where none is expected."""
+    # Counts are whole numbers and their sums exact, so that nothing expected is 0 and no rounding error.
+    return 1 - observed / expected
+
+
+def _agreeing(counts: Matrix) -> Matrix:
+    """The share of pairs of ratings that are equal, of each item."""
+    ratings = counts.sum(axis=1)
+    shares: Matrix = (counts * (counts - 1)).sum(axis=1) / (ratings * (ratings - 1))
+    return shares
+
+
+def _counts(items: Sequence[Sequence[Rating]]) -> tuple[Matrix, Mapping[Any, int]]:
+    """How often each item was given each rating: shape (items, ratings); and the ratings' columns."""
+    categories = _categories([rating for item in items for rating in item])
+    counts = np.zeros((len(items), len(categories)))
+    for row, item in zip(counts, items, strict=True):
+        for rating in item:
+            row[categories[rating]] += 1
+    return counts, categories
+
+
+def _categories(ratings: Sequence[Any]) -> dict[Any, int]:
+    """The places of the ratings that occur, in order."""
+    ordered = sorted(set(ratings), key=lambda rating: (isinstance(rating, str), rating))
+    return {rating: place for place, rating in enumerate(ordered)}

@@ -143,7 +143,7 @@ def test_only_these_files_import_what_the_extra_brings():
 
 HEAVY = (
     "aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score",
-    "statsmodels", "krippendorff", "matplotlib", "openpyxl", "jinja2", "plotly",
+    "statsmodels", "matplotlib", "openpyxl", "jinja2", "plotly",
 )  # fmt: skip
 
 

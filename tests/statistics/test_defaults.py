@@ -8,7 +8,7 @@ import pytest
 
 from replay.statistics.correlation import correlations
 from replay.statistics.depth_table import DepthTable, depth_table
-from replay.statistics.estimate import Estimate, Resampling, resampling
+from replay.statistics.estimate import Estimate, Resampling, resampling, resampling_of
 from replay.statistics.load.load_cell import LoadCell
 from replay.statistics.load.load_level import LevelPlayed
 from replay.statistics.load.load_summary import load_summary
@@ -16,6 +16,7 @@ from replay.statistics.load.percentiles import Percentiles
 from replay.statistics.model_agreement import pairwise_agreement
 from replay.statistics.paired import DifferenceRow, policy_gaps
 from replay.statistics.rater_agreement import cohen_kappa, krippendorff_alpha, mean_cohen_kappa
+from replay.statistics.rater_table import rater_agreement_of
 from replay.statistics.run_spread import run_spread
 
 INTERVAL = {"confidence": 0.95, "method": "t"}
@@ -29,6 +30,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
         (depth_table, {"only_last": False, **DRAWN}),
         (policy_gaps, {"baseline": "gold", **DRAWN}),
         (resampling, INTERVAL),
+        (resampling_of, INTERVAL),
         (Resampling, INTERVAL),
         (DepthTable, {"method": "t"}),
         (Estimate, {"no_interval": None}),
@@ -38,6 +40,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
         (cohen_kappa, {"weights": None}),
         (mean_cohen_kappa, {"weights": None}),
         (krippendorff_alpha, {"level": "ordinal"}),
+        (rater_agreement_of, {"level": "nominal", "same_raters": True, **DRAWN}),
         (Percentiles, {"exact": True}),
         (
             LevelPlayed,

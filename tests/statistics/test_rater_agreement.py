@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import krippendorff
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from statsmodels.stats import inter_rater
 
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
@@ -88,6 +91,39 @@ def test_several_raters_have_the_mean_of_their_pairs():
     raters = [[1, 2, 1, 2], [1, 2, 1, 2], [2, 1, 2, 1]]
 
     assert mean_cohen_kappa(raters) == pytest.approx((1 - 1 - 1) / 3)
+
+
+RATINGS = st.lists(st.tuples(*[st.integers(1, 4)] * 3), min_size=1, max_size=10)
+
+
+@given(RATINGS)
+def test_kappas_are_those_of_statsmodels(items):
+    first, second, _ = zip(*items, strict=True)
+    known = sorted({*first, *second})
+    table = np.zeros((len(known), len(known)))
+    for a, b in zip(first, second, strict=True):
+        table[known.index(a), known.index(b)] += 1
+    for weights in (None, "linear", "quadratic"):
+        found = cohen_kappa(first, second, weights)
+        if found != ALL_EQUAL:
+            values = np.array(known) if weights else None
+            kappa = inter_rater.cohens_kappa(table, weights=values, wt=weights, return_results=False)
+            assert found == pytest.approx(kappa)
+    if fleiss_kappa(items) != ALL_EQUAL:
+        counts = [[item.count(rating) for rating in range(1, 5)] for item in items]
+        assert fleiss_kappa(items) == pytest.approx(inter_rater.fleiss_kappa(np.array(counts)))
+
+
+@given(st.lists(st.lists(st.none() | st.integers(1, 4), max_size=4), min_size=1, max_size=10))
+def test_alpha_is_that_of_the_package_krippendorff(items):
+    counts = np.array([[item.count(rating) for rating in range(1, 5)] for item in items])
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        found = krippendorff_alpha(items, level)
+        if not isinstance(found, Undefined):
+            alpha = krippendorff.alpha(
+                value_counts=counts, value_domain=np.arange(1, 5.0), level_of_measurement=level
+            )
+            assert found == pytest.approx(alpha)
 
 
 @given(st.lists(st.tuples(*[st.integers(1, 3)] * 3), min_size=2, max_size=10), st.randoms())

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from replay.core.errors import InputError
 from replay.report.plots.drawing import COLOURS, WIDTHS_IN, Width, new_figure, plain
 from replay.report.plots.plotted import PlottedRun, chosen_metrics
-from replay.statistics.correlation import Correlation, CorrelationName, correlations
+from replay.statistics.correlation import CorrelationName, correlations
 from replay.statistics.group import group_of
 from replay.statistics.interval import Interval
+from replay.statistics.number import Number
 from replay.statistics.undefined import Undefined
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _scatter(run: PlottedRun, one: str, other: str, width: Width, resamples: int
 _LABELS: tuple[tuple[CorrelationName, str], ...] = (("pearson", "Pearson"), ("spearman", "Spearman"))
 
 
-def _said(one: Correlation, label: str) -> str:
+def _said(one: Number, label: str) -> str:
     if isinstance(one.value, Undefined):
         return f"{label}: none, {one.value.reason}"
     ends = one.interval

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any
 
-from replay.statistics.correlation import Correlation, CorrelationName, correlations
+from replay.statistics.correlation import CorrelationName, correlations
 from replay.statistics.interval import METHOD_NAMES, IntervalMethod
 from replay.statistics.model_agreement import (
     PairwiseAgreement,
@@ -15,14 +15,10 @@ from replay.statistics.model_agreement import (
     pairwise_agreement,
     ranking_agreement,
 )
-from replay.statistics.rater_agreement import (
-    Level,
-    complete_items,
-    fleiss_kappa,
-    krippendorff_alpha,
-    mean_cohen_kappa,
-)
-from replay.statistics.undefined import Undefined, defined
+from replay.statistics.number import Number
+from replay.statistics.rated_item import RatedItem as OneCriterion
+from replay.statistics.rater_agreement import Level
+from replay.statistics.rater_table import RaterAgreement, rater_agreement_of
 from replay.tables.agreement.items import ItemSet, RatedItem
 from replay.tables.agreement.matching import MEAN, OVERALL, Matched, criterion_pairs, match_items
 
@@ -55,7 +51,7 @@ class ScoreAgreement:
     """Of the items that have both; mapped onto the people's range if ranges were given."""
     ratings: tuple[float, ...]
     """The mean over the raters."""
-    correlations: Mapping[CorrelationName, Correlation]
+    correlations: Mapping[CorrelationName, Number]
     ranking: RankingAgreement | None
     """Where there are two systems or more."""
     pairwise: tuple[PairwiseAgreement, ...]
@@ -87,32 +83,6 @@ class ScoreAgreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaterAgreement:
-    """How far the people agree on one criterion."""
-
-    criterion: str
-    items: int
-    """Items with two ratings or more."""
-    complete: int
-    """Items that Fleiss' kappa is about: those with the usual number of ratings."""
-    fleiss: float | Undefined
-    alpha: float | Undefined
-    cohen: float | Undefined | None
-    """Mean over all pairs of raters; None where raters are not the same people throughout."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "criterion": self.criterion,
-            "items": self.items,
-            "complete": self.complete,
-            "fleiss_kappa": defined(self.fleiss),
-            "krippendorff_alpha": defined(self.alpha),
-            "cohen_kappa": None if self.cohen is None else defined(self.cohen),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementStudy:
     """Everything."""
 
@@ -120,8 +90,8 @@ class AgreementStudy:
     human: ItemSet
     matched: Matched
     agreements: tuple[ScoreAgreement, ...]
-    raters: tuple[RaterAgreement, ...]
-    """Empty where no item has two ratings."""
+    raters: Mapping[str, RaterAgreement]
+    """By criterion; those by which an item has two ratings."""
     settings: StudySettings
 
     def to_json(self) -> dict[str, Any]:
@@ -141,7 +111,10 @@ class AgreementStudy:
                 "confidence": self.settings.confidence,
             },
             "agreement": [one.to_json() for one in self.agreements],
-            "raters": {"scale": self.settings.scale, "criteria": [one.to_json() for one in self.raters]},
+            "raters": {
+                "scale": self.settings.scale,
+                "criteria": {name: one.to_json() for name, one in self.raters.items()},
+            },
             "notes": [*self.scores.notes, *self.human.notes],
         }
 
@@ -168,7 +141,7 @@ def agreement_study(
         human=human,
         matched=matched,
         agreements=tuple(_agreement(matched, one, other, means, settings) for one, other in names),
-        raters=tuple(_raters(human, settings)),
+        raters=_raters(human, settings),
         settings=settings,
     )
 
@@ -243,21 +216,27 @@ def _mapped(value: float, settings: StudySettings) -> float:
     return to_low + (value - low) * (to_high - to_low) / (high - low)
 
 
-def _raters(human: ItemSet, settings: StudySettings) -> list[RaterAgreement]:
-    found = []
+def _raters(human: ItemSet, settings: StudySettings) -> dict[str, RaterAgreement]:
     items = [item for item in human.items if item.level == settings.level]
-    for criterion in human.criteria:
-        ratings = [item.ratings[criterion] for item in items if criterion in item.ratings]
-        several = [one for one in ratings if sum(rating is not None for rating in one) > 1]
-        if several:
-            found.append(
-                RaterAgreement(
-                    criterion=criterion,
-                    items=len(several),
-                    complete=len(complete_items(ratings)),
-                    fleiss=fleiss_kappa(ratings),
-                    alpha=krippendorff_alpha(ratings, settings.scale),
-                    cohen=mean_cohen_kappa(list(zip(*ratings, strict=True))) if human.named_raters else None,
-                )
-            )
-    return found
+    found = {
+        criterion: rater_agreement_of(
+            [_by_rater(item, criterion, place) for place, item in enumerate(items)],
+            level=settings.scale,
+            same_raters=human.named_raters,
+            resamples=settings.resamples,
+            seed=settings.seed,
+            confidence=settings.confidence,
+            method=settings.method,
+        )
+        for criterion in human.criteria
+    }
+    return {criterion: one for criterion, one in found.items() if one.total.shared}
+
+
+def _by_rater(item: RatedItem, criterion: str, place: int) -> OneCriterion:
+    depth = item.keys.get("depth", "")
+    return OneCriterion(
+        conversation=f"item {place}" if item.group is None else f"group {item.group}",
+        depth=int(depth) if depth.isdecimal() else None,
+        ratings={str(rater): rating for rater, rating in enumerate(item.ratings.get(criterion, ()), 1)},
+    )

@@ -6,7 +6,7 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from statistics import mean
 
@@ -14,11 +14,13 @@ from rich.console import Console
 
 from replay.report.columns import NONE, TextColumn, column
 from replay.report.printing import heading, put_lines, put_table, section
-from replay.statistics.correlation import COEFFICIENTS, Correlation
+from replay.statistics.correlation import COEFFICIENTS, CorrelationName
 from replay.statistics.interval import METHOD_NAMES, Interval
 from replay.statistics.model_agreement import PairwiseAgreement
+from replay.statistics.number import Number
+from replay.statistics.rater_table import RaterAgreement
 from replay.statistics.undefined import Undefined
-from replay.tables.agreement.study import AgreementStudy, RaterAgreement, ScoreAgreement
+from replay.tables.agreement.study import AgreementStudy, ScoreAgreement
 
 LONGEST_ORDER = 30
 """Characters of systems in order; beyond that they are numbered."""
@@ -60,7 +62,7 @@ def notes(study: AgreementStudy) -> list[str]:
     for one in study.agreements:
         if missing := len(matched.pairs) - len(one.scores):
             said.append(f"{one.label}: {missing} items without a score or a rating; left out.")
-        said += [f"{one.label}: {text}" for text in _undefined(one.correlations.values())]
+        said += [f"{one.label}: {text}" for text in _undefined(one.correlations)]
     if settings.resamples:
         clusters = max((c.clusters for a in study.agreements for c in a.correlations.values()), default=0)
         said.append(
@@ -78,17 +80,20 @@ def notes(study: AgreementStudy) -> list[str]:
             "agreeing. --json has each pair with Wilson's interval."
         )
     if study.raters:
-        said.append(f"alpha is Krippendorff's for an {settings.scale} scale; kappa Fleiss'.")
+        said.append(
+            "equal: the mean share of pairs of ratings of one item that are equal; "
+            f"alpha is Krippendorff's for an {settings.scale} scale; kappa Fleiss'."
+        )
     return [*said, *study.scores.notes, *study.human.notes]
 
 
-def _undefined(found: Iterable[Correlation]) -> list[str]:
+def _undefined(found: Mapping[CorrelationName, Number]) -> list[str]:
     reasons: dict[str, None] = {}
-    for one in found:
+    for name, one in found.items():
         if isinstance(one.value, Undefined):
             reasons[f"no correlation: {one.value.reason}."] = None
         elif isinstance(one.interval, Undefined) and one.interval.reason != "no resamples":
-            reasons[f"no interval for {one.name}: {one.interval.reason}."] = None
+            reasons[f"no interval for {name}: {one.interval.reason}."] = None
     return list(reasons)
 
 
@@ -98,14 +103,14 @@ def _agreement_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]
         column("score / people", (one.label for one in agreements), left=True),
         column("items", (str(len(one.scores)) for one in agreements)),
         *(
-            column(name, [_correlation(one.correlations[name]) for one in agreements], left=True)
+            column(name, [_with_ends(one.correlations[name]) for one in agreements], left=True)
             for name in COEFFICIENTS
         ),
         column("|difference|", differences),
     ]
 
 
-def _correlation(one: Correlation) -> str:
+def _with_ends(one: Number) -> str:
     if isinstance(one.value, Undefined):
         return NONE
     if isinstance(one.interval, Interval):
@@ -148,24 +153,30 @@ def _pairwise_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]:
 
 
 def _share(pair: PairwiseAgreement) -> str:
-    if isinstance(pair.share, Undefined) or isinstance(pair.interval, Undefined):
-        return NONE
-    ends = f"[{100 * pair.interval.low:.0f}, {100 * pair.interval.high:.0f}]"
-    return f"{100 * pair.share:.0f} % {ends} of {pair.passages - pair.human_ties}"
+    share = _percent(pair.share, pair.interval)
+    return share if share == NONE else f"{share} of {pair.passages - pair.human_ties}"
 
 
-def _rater_columns(raters: Sequence[RaterAgreement]) -> list[TextColumn]:
+def _rater_columns(raters: Mapping[str, RaterAgreement]) -> list[TextColumn]:
+    totals = [one.total for one in raters.values()]
     columns = [
-        column("criterion", (one.criterion for one in raters), left=True),
-        column("items", (str(one.items) for one in raters)),
-        column("alpha", (_number(one.alpha) for one in raters)),
-        column("kappa", (_number(one.fleiss) for one in raters)),
-        column("kappa over", (str(one.complete) for one in raters)),
+        column("criterion", raters, left=True),
+        column("items", (str(one.shared) for one in totals)),
+        column("equal", (_percent(one.agreement.value, one.agreement.interval) for one in totals), left=True),
+        column("alpha", (_with_ends(one.alpha) for one in totals), left=True),
+        column("kappa", (_with_ends(one.fleiss) for one in totals), left=True),
+        column("kappa over", (str(one.complete) for one in totals)),
     ]
-    if any(one.cohen is not None for one in raters):
-        kappas = (NONE if one.cohen is None else _number(one.cohen) for one in raters)
-        columns.append(column("Cohen's kappa", kappas))
+    if any(one.pairs for one in raters.values()):
+        columns.append(column("Cohen's kappa", (_with_ends(one.cohen) for one in totals), left=True))
     return columns
+
+
+def _percent(share: float | Undefined, ends: Interval | Undefined) -> str:
+    if isinstance(share, Undefined):
+        return NONE
+    between = f" [{100 * ends.low:.0f}, {100 * ends.high:.0f}]" if isinstance(ends, Interval) else ""
+    return f"{100 * share:.0f} %{between}"
 
 
 def _number(value: float | Undefined) -> str:

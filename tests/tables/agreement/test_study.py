@@ -9,6 +9,7 @@ from rich.console import Console
 from scipy import stats
 
 from replay.core.errors import InputError
+from replay.statistics.rater_table import NO_NAMES
 from replay.tables.agreement.items import ItemSet, RatedItem
 from replay.tables.agreement.matching import criterion_pairs, match_items
 from replay.tables.agreement.reading import read_items
@@ -67,11 +68,12 @@ def test_a_study_by_hand():
 
 def test_raters_are_compared_with_each_other():
     study = agreement_study(SCORES, HUMAN, settings=StudySettings(resamples=0))
-    overall, naturalness = study.raters
+    overall, naturalness = (study.raters[name].total for name in ("overall", "naturalness"))
 
-    assert (overall.items, naturalness.items) == (3, 3)
-    assert naturalness.cohen == naturalness.fleiss == naturalness.alpha == 1
-    assert overall.cohen == pytest.approx((1 / 3 - 1 / 9) / (1 - 1 / 9))
+    assert (overall.shared, naturalness.shared) == (3, 3)
+    assert naturalness.cohen.value == naturalness.fleiss.value == naturalness.alpha.value == 1
+    assert overall.cohen.value == pytest.approx((1 / 3 - 1 / 9) / (1 - 1 / 9))
+    assert overall.agreement.value == pytest.approx(1 / 3)
     assert "Cohen's kappa" in printed(study)
 
 
@@ -82,7 +84,8 @@ def test_raters_who_change_from_item_to_item_have_no_cohens_kappa():
         settings=StudySettings(resamples=0),
     )
 
-    assert {one.cohen for one in study.raters} == {None}
+    assert {one.total.cohen.value for one in study.raters.values()} == {NO_NAMES}
+    assert not any(one.pairs for one in study.raters.values())
     assert "Cohen" not in printed(study)
 
 

@@ -1,0 +1,232 @@
+"""
+How far raters agree, with intervals: over all items, at each turn depth, and rater by rater.
+
+The share of equal ratings says what was seen; the kappas and alpha, what is left of it beyond chance
+(``rater_agreement.py``). The turns of a conversation are rated by the same people, who are tired or strict
+in all of it, so whole conversations are resampled and never single items. Who rates is taken as given: the
+intervals speak of other conversations, not of other raters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from replay.statistics.estimate import Resampling, resampling_of
+from replay.statistics.interval import IntervalMethod
+from replay.statistics.number import Matrix, Number, by_depth, no_number, number, resampled
+from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import (
+    ALL_EQUAL,
+    NO_PAIR,
+    NOT_TWO,
+    Level,
+    Measure,
+    Rating,
+    alpha,
+    cohen,
+    complete_items,
+    fleiss,
+    percent_agreement,
+)
+from replay.statistics.t_interval import Scale
+from replay.statistics.undefined import Undefined
+
+NO_NAMES = Undefined(reason="raters change from item to item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementRow:
+    """Agreement at one depth, or over all."""
+
+    depth: int | None
+    """None for all items together."""
+    items: int
+    """Those with a rating."""
+    shared: int
+    """Those of them with two ratings or more, which alone say something of agreement."""
+    complete: int
+    """Those that Fleiss' kappa is about: with the usual number of ratings, if that is two or more."""
+    raters: int
+    agreement: Number
+    """The mean share of pairs of ratings of one item that are equal, in [0, 1]."""
+    cohen: Number
+    """Cohen's kappa, of more than two raters the mean over all pairs that have one (Light, 1971)."""
+    fleiss: Number
+    alpha: Number
+    """Krippendorff's."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; of all items together, depth is null."""
+        return {
+            "depth": self.depth,
+            "items": self.items,
+            "shared": self.shared,
+            "complete": self.complete,
+            "raters": self.raters,
+            "agreement": self.agreement.to_json(),
+            "cohen_kappa": self.cohen.to_json(),
+            "fleiss_kappa": self.fleiss.to_json(),
+            "krippendorff_alpha": self.alpha.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterPair:
+    """Two raters who share an item."""
+
+    first: str
+    second: str
+    agreement: Number
+    """The share of items that both gave the same rating."""
+    cohen: Number
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "agreement": self.agreement.to_json(),
+            "cohen_kappa": self.cohen.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterAgreement:
+    """How far raters agree."""
+
+    depths: tuple[AgreementRow, ...]
+    """The depths that items have, depth 1 first."""
+    total: AgreementRow
+    pairs: tuple[RaterPair, ...]
+    """In alphabetical order; none where raters change from item to item."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; the row of all items has depth null."""
+        return {
+            "rows": [row.to_json() for row in (*self.depths, self.total)],
+            "pairs": [pair.to_json() for pair in self.pairs],
+        }
+
+
+def rater_agreement_of(
+    items: Sequence[RatedItem],
+    *,
+    level: Level = "nominal",
+    same_raters: bool = True,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    method: IntervalMethod = "t",
+) -> RaterAgreement:
+    """
+    How far the raters of *items* agree; the same for any order of items and of raters.
+
+    *level* is the scale that alpha takes the ratings for; the kappas and the share of equal ratings take
+    them as names. Unless *same_raters*, a rater's name is no person's, as a crowd's columns are: then
+    nobody has habits of their own, and there is no Cohen's kappa. With ``resamples=0`` there are no
+    intervals.
+
+    Raises:
+        ValueError: a rating is a text and *level* is not ``nominal``.
+    """
+    drawn = resampling_of(
+        [item.conversation for item in items],
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        method=method,
+    )
+    cells = by_depth([item.depth for item in items])
+    *depths, total = (_row(items, depth, cell, drawn, level, same_raters) for depth, cell in cells.items())
+    return RaterAgreement(
+        depths=tuple(depths),
+        total=total,
+        pairs=tuple(_rater_pairs(items, drawn)) if same_raters else (),
+    )
+
+
+def _row(
+    items: Sequence[RatedItem],
+    depth: int | None,
+    cell: Sequence[int],
+    drawn: Resampling,
+    level: Level,
+    same_raters: bool,
+) -> AgreementRow:
+    given = {place: items[place].given for place in cell}
+    shared = [place for place in cell if len(given[place]) > 1]
+    usual = {len(ratings) for ratings in complete_items([given[place] for place in shared])}
+    complete = [place for place in shared if len(given[place]) in usual]
+    several = [given[place] for place in shared]
+    return AgreementRow(
+        depth=depth,
+        items=sum(map(bool, given.values())),
+        shared=len(shared),
+        complete=len(complete),
+        raters=len({rater for place in cell for rater in items[place].raters}),
+        agreement=_number(percent_agreement(several), shared, drawn, "share"),
+        cohen=_mean_cohen(items, shared, drawn) if same_raters else no_number(NO_NAMES),
+        fleiss=_number(fleiss([given[place] for place in complete]), complete, drawn),
+        alpha=_number(alpha(several, level), shared, drawn),
+    )
+
+
+def _number(
+    measure: Measure, cell: Sequence[int], drawn: Resampling, scale: Scale = "signed share"
+) -> Number:
+    if not cell:
+        return no_number(NOT_TWO)
+    values = resampled(measure.features, cell, drawn, measure.formula)
+    return number(values, cell, drawn, scale=scale, undefined=ALL_EQUAL)
+
+
+def _mean_cohen(items: Sequence[RatedItem], shared: Sequence[int], drawn: Resampling) -> Number:
+    """Of the pairs that have a kappa in a resample; which these are may change with it."""
+    if not shared:
+        return no_number(NOT_TWO)
+    sums: Matrix | float = 0.0
+    known: Matrix | float = 0.0
+    pairs = _pairs(items, shared)
+    for cell, ratings in pairs.values():
+        measure = cohen(ratings)
+        values = resampled(measure.features, cell, drawn, measure.formula)
+        has = ~np.isnan(values)
+        sums, known = sums + np.where(has, values, 0), known + has
+    with np.errstate(invalid="ignore"):
+        means = np.asarray(sums) / np.asarray(known)
+    why = NO_PAIR if len(pairs) > 1 else ALL_EQUAL
+    return number(means, shared, drawn, scale="signed share", undefined=why)
+
+
+def _rater_pairs(items: Sequence[RatedItem], drawn: Resampling) -> list[RaterPair]:
+    return [
+        RaterPair(
+            first=first,
+            second=second,
+            agreement=_number(percent_agreement(ratings), cell, drawn, "share"),
+            cohen=_number(cohen(ratings), cell, drawn),
+        )
+        for (first, second), (cell, ratings) in _pairs(items, range(len(items))).items()
+    ]
+
+
+def _pairs(
+    items: Sequence[RatedItem], cell: Sequence[int]
+) -> dict[tuple[str, str], tuple[list[int], list[tuple[Rating, Rating]]]]:
+    """For each two raters the items that both rated, and their ratings."""
+    found: dict[tuple[str, str], tuple[list[int], list[tuple[Rating, Rating]]]] = defaultdict(
+        lambda: ([], [])
+    )
+    for place in cell:
+        ratings = items[place].ratings
+        for first, second in combinations(items[place].raters, 2):
+            places, both = found[first, second]
+            places.append(place)
+            both.append((ratings[first], ratings[second]))
+    return dict(sorted(found.items()))
