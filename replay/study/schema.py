@@ -32,7 +32,7 @@ CREATE TABLE rater (
     withdrawn_at TEXT
 ) STRICT;
 CREATE TABLE task (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a form that is still open must not meet another's number
     kind TEXT NOT NULL,
     content TEXT NOT NULL,           -- JSON
     conversation TEXT NOT NULL,
@@ -41,10 +41,11 @@ CREATE TABLE task (
     only TEXT,                       -- JSON list of raters; NULL: all
     never TEXT NOT NULL,             -- JSON list of raters
     round INTEGER NOT NULL,
-    practice TEXT                    -- JSON, the right answers; NULL: real work
+    practice TEXT,                   -- JSON, the right answers; NULL: real work
+    sources TEXT NOT NULL            -- JSON list of assignments, with which it is erased
 ) STRICT;
 CREATE TABLE assignment (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     task INTEGER NOT NULL,
     rater INTEGER NOT NULL,
     state TEXT NOT NULL,
@@ -64,6 +65,7 @@ CREATE TABLE judgement (
     at TEXT NOT NULL,
     seconds REAL                     -- since the screen was last shown
 ) STRICT;
+CREATE INDEX judgement_of ON judgement (assignment);
 CREATE TABLE shown (
     assignment INTEGER NOT NULL,
     step TEXT NOT NULL,
@@ -93,8 +95,8 @@ CREATE TABLE event (
 """
 
 INSERT_TASK = (
-    "INSERT INTO task (kind, content, conversation, system, raters, only, never, round, practice)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO task (kind, content, conversation, system, raters, only, never, round, practice,"
+    " sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -125,11 +127,12 @@ def task_row(task: NewTask) -> tuple[Any, ...]:
         to_json(task.never),
         task.round,
         None if task.practice is None else to_json(task.practice),
+        to_json(task.sources),
     )
 
 
 def task_of(row: sqlite3.Row) -> Task:
-    nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never")}
+    nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never", "sources")}
     for key in ("only", "practice"):
         nested[key] = None if row[key] is None else msgspec.json.decode(row[key])
     return msgspec.convert({**dict(row), **nested}, Task)

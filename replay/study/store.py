@@ -23,7 +23,8 @@ import msgspec
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
-from replay.study.schema import assignment_of, connect, sound, talk_turn_of, task_of, task_row
+from replay.study.known import Known
+from replay.study.schema import connect, sound, talk_turn_of, task_row
 from replay.study.steps import Answer
 from replay.study.tasks import (
     Assignment,
@@ -37,6 +38,7 @@ from replay.study.tasks import (
 )
 
 DATABASE = "study.db"
+_RATER = ", ".join(field.name for field in fields(Rater))
 
 
 def utc_now() -> datetime:
@@ -58,6 +60,7 @@ class StudyStore:
         self.path = path
         self._clock = clock
         self._lock = threading.RLock()
+        self._known: Known | None = None
         self._held = _hold(path) if write else None
         self._connection = connect(path)
         try:
@@ -120,10 +123,11 @@ class StudyStore:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._connection.commit()
             except BaseException:
                 self._connection.rollback()
+                self._known = None
                 raise
-            self._connection.commit()
 
     def _rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock:
@@ -134,6 +138,17 @@ class StudyStore:
         with self.writing():
             done = self._connection.execute(statement, values)
             return done.lastrowid or 0 if statement.startswith("INSERT") else done.rowcount
+
+    def _up_to_date(self) -> Known:
+        # Whoever doesn't hold the study can't know what is written meanwhile.
+        if self._known is None or self._held is None:
+            self._known = Known(self._connection)
+        return self._known
+
+    def _changed(self, assignment: int) -> None:
+        """Every change of a row of ``assignment`` comes by here."""
+        if self._known is not None:
+            self._known.read_assignments(assignment)
 
     # What the study is -------------------------------------------------------------------------------
 
@@ -157,11 +172,11 @@ class StudyStore:
 
     def raters(self) -> list[Rater]:
         """All, in the order in which they came."""
-        names = [field.name for field in fields(Rater)]
-        return [Rater(**dict(row)) for row in self._rows(f"SELECT {', '.join(names)} FROM rater ORDER BY id")]
+        return [Rater(**dict(row)) for row in self._rows(f"SELECT {_RATER} FROM rater ORDER BY id")]
 
     def rater(self, id: int) -> Rater | None:
-        return next((one for one in self.raters() if one.id == id), None)
+        found = self._rows(f"SELECT {_RATER} FROM rater WHERE id = ?", id)
+        return Rater(**dict(found[0])) if found else None
 
     def add_rater(self, name: str) -> Rater:
         """
@@ -184,22 +199,24 @@ class StudyStore:
     def add_tasks(self, tasks: Sequence[NewTask]) -> None:
         with self.writing():
             self._connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
+            if self._known is not None:
+                self._known.read_new_tasks()
 
-    def tasks(self) -> dict[int, Task]:
+    def tasks(self) -> Mapping[int, Task]:
         """By id, in the order in which they were made."""
-        return {row["id"]: task_of(row) for row in self._rows("SELECT * FROM task ORDER BY id")}
+        with self._lock:
+            return self._up_to_date().tasks
 
     def task(self, id: int) -> Task:
-        return task_of(self._rows("SELECT * FROM task WHERE id = ?", id)[0])
+        return self.tasks()[id]
 
     # Assignments -------------------------------------------------------------------------------------
 
     def assignments(self, rater: int | None = None) -> list[Assignment]:
         """All, or those of one *rater*, in the order in which they were given."""
-        where, values = ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
-        return [
-            assignment_of(row) for row in self._rows(f"SELECT * FROM assignment{where} ORDER BY id", *values)
-        ]
+        with self._lock:
+            known = self._up_to_date().assignments
+            return [one for one in known.values() if rater is None or one.rater == rater]
 
     def give(self, task: int, rater: int) -> Assignment:
         """
@@ -218,6 +235,7 @@ class StudyStore:
             )
         except sqlite3.IntegrityError as error:
             raise ValueError(f"rater {rater} has a task already") from error
+        self._changed(id)
         return Assignment(id=id, task=task, rater=rater, state="open", given_at=at, ended_at=None)
 
     def end(self, assignment: int, state: AssignmentState, reason: str | None = None) -> None:
@@ -229,9 +247,11 @@ class StudyStore:
             reason,
             assignment,
         )
+        self._changed(assignment)
 
     def end_talk(self, assignment: int) -> None:
         self._write("UPDATE assignment SET talk_ended = 1 WHERE id = ?", assignment)
+        self._changed(assignment)
 
     # Judgements --------------------------------------------------------------------------------------
 
@@ -322,16 +342,54 @@ class StudyStore:
 
     # All of it ---------------------------------------------------------------------------------------
 
-    def state(self) -> StudyState:
-        """All that results are made of, as it is now."""
-        with self._lock:
+    def state(self, *, lazily: bool = False) -> StudyState:
+        """
+        All that results are made of, as it is now.
+
+        *lazily* reads what was said and judged only where it is looked for, which has to be within the
+        transaction that asked.
+        """
+        with self._lock, self._reading():
             return StudyState(
                 raters=self.raters(),
                 tasks=self.tasks(),
                 assignments=self.assignments(),
-                answers=self.judgements(),
-                talks=self.talks(),
+                answers=_Later(self.judgements) if lazily else self.judgements(),
+                talks=_Later(self.talks) if lazily else self.talks(),
             )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What is read in the block is of one moment, whatever another process writes."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
+
+
+class _Later(Mapping[int, Any]):
+    """What *read* gives for all assignments; read for one where only one is asked for."""
+
+    def __init__(self, read: Callable[..., Mapping[int, Any]]) -> None:
+        self._read = read
+        self._all: Mapping[int, Any] | None = None
+
+    def __getitem__(self, assignment: int) -> Any:
+        return (self._read(assignment) if self._all is None else self._all)[assignment]
+
+    def _whole(self) -> Mapping[int, Any]:
+        self._all = self._read() if self._all is None else self._all
+        return self._all
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._whole())
+
+    def __len__(self) -> int:
+        return len(self._whole())
 
 
 def _hold(path: Path) -> IO[bytes]:

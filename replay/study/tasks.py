@@ -38,6 +38,9 @@ class NewTask:
     """Nobody is given a task before what is open to them of earlier rounds."""
     practice: Mapping[str, Answer] | None = None
     """Of a practice item: the right answers by step. None for real work."""
+    sources: tuple[int, ...] = ()
+    """Ids of the assignments that it came of, or whose words it shows: it is erased with any of them. Of a
+    follow-up, the assignment that has just ended is added by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

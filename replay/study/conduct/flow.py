@@ -8,7 +8,7 @@ that a page that is loaded anew, in another browser or after the server was kill
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from replay.study.assignment import next_task
@@ -101,6 +101,10 @@ class Flow:
 
         A task is given, durably, by looking.
         """
+        with self.store.writing():
+            return self._screen(rater, step_id)
+
+    def _screen(self, rater: Rater, step_id: str | None) -> Screen:
         plain = self._before_work(rater)
         if plain is not None:
             return plain
@@ -221,4 +225,5 @@ class Flow:
     def _finish(self, assignment: Assignment, task: Task) -> None:
         self.store.end(assignment.id, "done")
         if task.practice is None:
-            self.store.add_tasks(self.file.preset.follow_ups(self.store.state(), assignment))
+            found = self.file.preset.follow_ups(self.store.state(lazily=True), assignment)
+            self.store.add_tasks([replace(one, sources=(*one.sources, assignment.id)) for one in found])

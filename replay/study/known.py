@@ -1,0 +1,37 @@
+"""What the one who writes a study's database knows without reading it again: its tasks, and who has which."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from replay.study.schema import assignment_of, task_of
+from replay.study.tasks import Assignment, Task
+
+
+class Known:
+    """
+    The tasks and assignments of a database, each read once.
+
+    Every click asks for them, and reading a study of 5,000 assignments takes longer than all else that a
+    click does.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.tasks: dict[int, Task] = {}
+        """Never changed but replaced, since other threads may be looking through it."""
+        self.assignments: dict[int, Assignment] = {}
+        self.read_new_tasks()
+        self.read_assignments()
+
+    def read_new_tasks(self) -> None:
+        last = max(self.tasks, default=0)
+        rows = self._connection.execute("SELECT * FROM task WHERE id > ? ORDER BY id", (last,))
+        self.tasks = {**self.tasks, **{row["id"]: task_of(row) for row in rows}}
+
+    def read_assignments(self, id: int | None = None) -> None:
+        """Read the one that has changed, or all."""
+        for row in self._connection.execute(
+            "SELECT * FROM assignment WHERE id = ?1 OR ?1 IS NULL ORDER BY id", (id,)
+        ):
+            self.assignments[row["id"]] = assignment_of(row)
