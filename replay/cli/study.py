@@ -38,20 +38,24 @@ def serve(
     import asyncio
 
     from replay.cli.signals import INTERRUPTED, until_told_to_end
+    from replay.core.settings.code_gate import code_may_run
     from replay.study.conduct.beginning import begin_study, check_unchanged, open_study
     from replay.study.conduct.flow import Flow
+    from replay.study.conduct.live import LiveTalks, built_systems
     from replay.study.conduct.study_file import read_study
     from replay.study.pages.server import StudyPages, serve_study
     from replay.study.store import DATABASE
 
     file = read_study(path)
     database = db or path.resolve().parent / DATABASE
-    if not database.exists():
-        begin_study(file, database)
+    with code_may_run():
+        systems = built_systems(file)
+        if not database.exists():
+            begin_study(file, database)
     kept, store = open_study(database, write=True)
     try:
         check_unchanged(file, store)
-        pages = StudyPages(Flow(kept, store))
+        pages = StudyPages(Flow(kept, store), LiveTalks(kept, store, systems))
 
         def ready(address: str) -> None:
             echo(f"owner: {address}/owner?token={pages.access.owner_token}")

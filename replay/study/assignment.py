@@ -4,7 +4,8 @@ Who is given which task next.
 Least done first, so that all tasks come to their number of raters together and a study that ends early is
 still balanced; of those, one of the system that this rater has met least, and then one of the system that
 all have; of those, one about what this rater has not seen; the rest is drawn by the study's seed, in an order
-of each rater's own. What is given back when somebody leaves counts no more, so its task comes up again.
+of each rater's own. What is given back when somebody leaves counts no more, so its task comes up again. So
+does one that was set aside since its system failed: for others at once, for whoever had it, last of all.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def next_task(
 ) -> Task | None:
     """The task that *rater* is given next, practice left out; None where there is none for them now."""
     by_task: Counter[int] = Counter()
+    set_aside: Counter[int] = Counter()
     own: set[int] = set()
     own_systems: Counter[str | None] = Counter()
     systems: Counter[str | None] = Counter()
@@ -30,7 +32,10 @@ def next_task(
         if task.practice is not None:
             continue
         if one.rater == rater and one.state != "given-back":
-            own.add(task.id)
+            if one.state == "set-aside":
+                set_aside[task.id] += 1
+            else:
+                own.add(task.id)
             own_systems[task.system] += 1
             seen[task.conversation] += 1
         if one.state in ("open", "done"):
@@ -45,6 +50,7 @@ def next_task(
 
     def rank(task: Task) -> tuple[object, ...]:
         return (
+            set_aside[task.id],
             by_task[task.id],
             own_systems[task.system],
             systems[task.system],

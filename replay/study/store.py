@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -161,7 +161,9 @@ class StudyStore:
         self._write("INSERT OR REPLACE INTO study VALUES (?, ?)", key, to_json(value))
 
     def add_event(self, kind: str, data: Mapping[str, Any]) -> None:
-        self._write("INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", self.now(), kind, to_json(data))
+        self._write(
+            "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", self.now(), kind, sound(to_json(data))
+        )
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """Those of one kind, oldest first, each with its moment under ``at``."""
@@ -218,6 +220,10 @@ class StudyStore:
             known = self._up_to_date().assignments
             return [one for one in known.values() if rater is None or one.rater == rater]
 
+    def assignment(self, id: int) -> Assignment | None:
+        rows = self._rows("SELECT * FROM assignment WHERE id = ?", id)
+        return assignment_of(rows[0]) if rows else None
+
     def give(self, task: int, rater: int) -> Assignment:
         """
         Put *task* into the hands of *rater*.
@@ -258,6 +264,9 @@ class StudyStore:
     def show(self, assignment: int, step: str) -> None:
         """Note that the screen is shown now."""
         self._write("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", assignment, step, self.now())
+
+    def was_shown(self, assignment: int, step: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM shown WHERE assignment = ? AND step = ?", assignment, step))
 
     def keep_judgement(self, click: str, assignment: int, step: str, answer: Answer, comment: str) -> bool:
         """Keep what was answered on a screen; returns False where the same *click* was kept before."""
@@ -304,7 +313,7 @@ class StudyStore:
             sqlite3.IntegrityError: another question stands at *depth*.
         """
         with self.writing():
-            if self._rows("SELECT 1 FROM talk_turn WHERE click = ?", click):
+            if self.was_asked(click):
                 return False
             self._write(
                 "INSERT INTO talk_turn (assignment, depth, click, question, asked_at, passages, attempts)"
@@ -316,6 +325,18 @@ class StudyStore:
                 self.now(),
             )
             return True
+
+    def was_asked(self, click: str) -> bool:
+        """Whether a question was kept by this *click*."""
+        return bool(self._rows("SELECT 1 FROM talk_turn WHERE click = ?", click))
+
+    def take_back(self, turn: TalkTurn) -> None:
+        """Take a question that failed out of its talk; an event keeps it."""
+        with self.writing():
+            self._write(
+                "DELETE FROM talk_turn WHERE assignment = ? AND depth = ?", turn.assignment, turn.depth
+            )
+            self.add_event("taken-back", {**asdict(turn), "passages": []})
 
     def keep_turn(self, turn: TalkTurn) -> None:
         """Keep what came of a question; or, without an outcome, that it is asked again."""

@@ -43,13 +43,13 @@ ROOMS = {
     "tables/agreement",
     "study": "core store runs",
     "study/presets": "core study",
-    "study/conduct": "core core/asking core/settings datasets runs scenario study study/presets",
+    "study/conduct": "core core/asking core/settings datasets play runs scenario study study/presets",
     "study/pages": "core report/pages study study/conduct",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
     "cli/serving": "core core/asking",
     "cli": "core core/asking core/settings datasets scorers/judges statistics coreference play play/load "
     "scenario/assertions scenario runs/stress runs report report/plots report/pages "
-    "tables/agreement tables/scoring study/conduct study/pages cli/serving",
+    "tables/agreement tables/scoring study study/conduct study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

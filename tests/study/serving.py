@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from html import unescape
 from pathlib import Path
 
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import ClientResponse, ClientSession, CookieJar, web
 
 from replay.core.settings.code_gate import code_may_run
 from replay.study.conduct.beginning import begin_study, open_study
 from replay.study.conduct.flow import Flow
+from replay.study.conduct.live import LiveTalks, built_systems
 from replay.study.conduct.study_file import parse_study
 from replay.study.pages.server import StudyPages
 
@@ -27,13 +28,15 @@ def begun(text: str, folder: Path, database: str = "study.db") -> Path:
 async def served(database: Path) -> AsyncIterator[Served]:
     """The study in *database*, on a free port of this machine."""
     file, store = open_study(database, write=True)
-    pages = StudyPages(Flow(file, store))
+    with code_may_run():
+        live = LiveTalks(file, store, built_systems(file))
+    pages = StudyPages(Flow(file, store), live)
     runner = web.AppRunner(pages.app(), access_log=None)
-    await runner.setup()
     try:
         with code_may_run():
+            await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", 0).start()
-            yield Served(pages, store, f"http://127.0.0.1:{runner.addresses[0][1]}")
+            yield Served(pages, store, live, f"http://127.0.0.1:{runner.addresses[0][1]}")
     finally:
         await runner.cleanup()
         store.close()
@@ -42,9 +45,10 @@ async def served(database: Path) -> AsyncIterator[Served]:
 class Served:
     """A study that is served."""
 
-    def __init__(self, pages, store, address):
+    def __init__(self, pages, store, live, address):
         self.pages = pages
         self.store = store
+        self.live = live
         self.address = address
 
     def rater_link(self, rater: int) -> str:
@@ -71,10 +75,18 @@ class Browser:
         self.address = address
         self.html = ""
         self.status = 0
+        self.received: list[str] = []
+        """All that came: addresses, headers and pages, those of redirects as well."""
 
     async def open(self, link: str) -> None:
         async with self.client.get(link if "://" in link else self.address + link) as response:
-            self.html, self.status = await response.text(), response.status
+            await self._receive(response)
+
+    async def _receive(self, response: ClientResponse) -> None:
+        self.html, self.status = await response.text(), response.status
+        for one in (*response.history, response):
+            self.received.append(f"{one.url} {one.raw_headers}")
+        self.received.append(self.html)
 
     @property
     def heading(self) -> str:
@@ -94,4 +106,4 @@ class Browser:
 
     async def post(self, action: str, form: Mapping[str, str]) -> None:
         async with self.client.post(self.address + action, data=form) as response:
-            self.html, self.status = await response.text(), response.status
+            await self._receive(response)

@@ -13,9 +13,10 @@ from typing import Literal
 
 from replay.study.assignment import next_task
 from replay.study.conduct.study_file import StudyFile
+from replay.study.conduct.talking import Talk, Talking
 from replay.study.steps import Answer, Step, read_answer
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, Judgement, Rater, TalkPlan, TalkTurn, Task
+from replay.study.tasks import Assignment, Judgement, Rater, TalkTurn, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class Progress:
 class PlainScreen:
     """A screen without a task."""
 
-    kind: Literal["consent", "instructions", "practice-over", "wait", "done", "failed", "left"]
+    kind: Literal["consent", "instructions", "practice-over", "wait", "done", "failed", "left", "set-aside"]
     progress: Progress | None = None
 
 
@@ -42,29 +43,8 @@ class PlainScreen:
 class TalkScreen:
     """The talk of a task goes on."""
 
-    assignment: Assignment
-    plan: TalkPlan
-    turns: Sequence[TalkTurn]
+    talk: Talk
     progress: Progress
-
-    @property
-    def waiting(self) -> bool:
-        """Whether an answer is on its way."""
-        return bool(self.turns) and self.turns[-1].outcome is None
-
-    @property
-    def failed(self) -> TalkTurn | None:
-        """The last question, if no answer came to it."""
-        last = self.turns[-1] if self.turns else None
-        return last if last is not None and last.outcome not in (None, "answered") else None
-
-    @property
-    def may_ask(self) -> bool:
-        return not self.waiting and self.failed is None and len(self.turns) < self.plan.most
-
-    @property
-    def may_end(self) -> bool:
-        return not self.waiting and self.failed is None and len(self.turns) >= self.plan.fewest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +72,7 @@ class Flow:
     def __init__(self, file: StudyFile, store: StudyStore) -> None:
         self.file = file
         self.store = store
+        self._talking = Talking(file, store)
 
     # What is shown -----------------------------------------------------------------------------------
 
@@ -108,14 +89,17 @@ class Flow:
         plain = self._before_work(rater)
         if plain is not None:
             return plain
-        assignment = self._open(rater) or self._give(rater)
+        assignment = self._open(rater)
+        if assignment is None and self._talking.unseen(rater):
+            return PlainScreen(kind="set-aside", progress=self.progress(rater))
+        assignment = assignment or self._give(rater)
         if assignment is None:
             return self._nothing_to_do(rater)
+        talk = self._talking.talk(assignment)
+        if talk is not None:
+            return TalkScreen(talk=talk, progress=self.progress(rater))
         task = self.store.task(assignment.task)
         turns = self.store.talks(assignment.id).get(assignment.id, [])
-        plan = self.file.preset.talk(task)
-        if plan is not None and not assignment.talk_ended:
-            return TalkScreen(assignment=assignment, plan=plan, turns=turns, progress=self.progress(rater))
         given = self.store.judgements(assignment.id).get(assignment.id, {})
         steps = self._steps(task, turns, given)
         index = self._index(steps, given, step_id)

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from replay.core.asking.patience import Patience
 from replay.core.errors import Fault, ScenarioError
-from replay.core.settings.bounds import Attempts, PositiveSeconds, Seconds, at_most
+from replay.core.settings.bounds import Attempts, PositiveSeconds, Seconds, Together, at_most
 from replay.core.settings.choice import PluginChoice, Section
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import build
@@ -53,6 +53,11 @@ class AskSection(Section):
     timeout_s: PositiveSeconds = 60.0
     attempts: Attempts = 2
     backoff_s: Seconds = 0.5
+    concurrency: Together = 16
+    """Questions under way at a time; more wait for each other."""
+    session_idle_s: PositiveSeconds = 3_600.0
+    """A talk that nobody goes on with for so long has its session closed. It goes on with another one, unless
+    the system keeps the history itself: then it is set aside."""
 
 
 class LimitsSection(Section):
@@ -116,7 +121,11 @@ class Study(Section):
         """How a system is asked."""
         ask = self.ask
         return Patience(
-            timeout_s=ask.timeout_s, attempts=ask.attempts, backoff_s=ask.backoff_s, seed=self.seed
+            timeout_s=ask.timeout_s,
+            attempts=ask.attempts,
+            backoff_s=ask.backoff_s,
+            fail_fast=False,  # others go on talking with the systems that answer
+            seed=self.seed,
         )
 
 

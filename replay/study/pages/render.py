@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from jinja2 import Environment
 
 from replay.report.pages import assets
 from replay.report.pages.pages import make_environment
+from replay.report.pages.safe_text import clipped
 
 FOLDER = Path(__file__).resolve().parent
 FILES = {
@@ -18,6 +19,7 @@ FILES = {
     "theme.js": assets.FOLDER / "theme.js",
     "study.css": FOLDER / "static" / "study.css",
     "study.js": FOLDER / "static" / "study.js",
+    "talk.js": FOLDER / "static" / "talk.js",
 }
 """All that a page loads."""
 
@@ -28,7 +30,9 @@ def render(template: str, /, **content: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    return make_environment(FOLDER / "templates")
+    made = make_environment(FOLDER / "templates")
+    made.filters.update(clipped=partial(clipped, first=2_000, most=50_000))
+    return made
 
 
 @cache

@@ -12,8 +12,10 @@ from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
 from replay.study.conduct.flow import Flow, PlainScreen, Screen, StepScreen, TalkScreen
+from replay.study.conduct.live import LiveTalks
 from replay.study.pages.access import Access
 from replay.study.pages.render import FILES, POLICY, render
+from replay.study.pages.talk import TalkPages, number_in
 from replay.study.tasks import Rater
 
 _log = logging.getLogger(__name__)
@@ -23,8 +25,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class StudyPages:
     """The web application of one study; all its addresses are below *root*."""
 
-    def __init__(self, flow: Flow, *, root: str = "", names: Collection[str] = ()) -> None:
+    def __init__(self, flow: Flow, live: LiveTalks, *, root: str = "", names: Collection[str] = ()) -> None:
         self._flow = flow
+        self._live = live
         self._root = root
         self.access = Access(flow.store, names)
 
@@ -37,6 +40,7 @@ class StudyPages:
         post(f"{root}/rate/begin", self._does(lambda rater, form: self._flow.begin(rater)))
         post(f"{root}/rate/answer", self._answer)
         get(f"{root}/owner", self._owner)
+        TalkPages(self._live, rater=self._rater, form=self._form, again=self._again).add_to(app, root)
         return app
 
     @web.middleware
@@ -153,19 +157,24 @@ class StudyPages:
     async def _answer(self, request: web.Request) -> web.Response:
         rater, form = self._rater(request), await self._form(request)
         step = form.get("step", "")
-        number = form.get("assignment", "")
         faults = await asyncio.to_thread(
-            self._flow.answer,
-            rater,
-            int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0,
-            step,
-            form,
-            form.get("click", ""),
+            self._flow.answer, rater, number_in(form, "assignment"), step, form, form.get("click", "")
         )
         if faults:
-            screen = await asyncio.to_thread(self._flow.screen, rater, step)
-            return _html(self._screen(request, screen, faults, form), status=422)
+            return await self._again(request, rater, faults, form, step)
         raise web.HTTPSeeOther(f"{self._root}/rate")
+
+    async def _again(
+        self,
+        request: web.Request,
+        rater: Rater,
+        faults: dict[str, str],
+        form: dict[str, str],
+        step: str | None = None,
+    ) -> web.Response:
+        """The screen with what was sent, and what is wrong with it."""
+        screen = await asyncio.to_thread(self._flow.screen, rater, step)
+        return _html(self._screen(request, screen, faults, form), status=422)
 
     # Owner -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,101 @@
+"""The addresses of talks. Nothing that is sent from here says which system is talked with, or what it said of
+a failure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+from aiohttp import web
+
+from replay.study.conduct.live import LiveTalks
+from replay.study.tasks import Rater
+
+
+class ShowAgain(Protocol):
+    """Shows the screen with what was sent, and what is wrong with it."""
+
+    def __call__(
+        self, request: web.Request, rater: Rater, faults: dict[str, str], form: dict[str, str]
+    ) -> Awaitable[web.Response]: ...
+
+
+Click = Callable[[Rater, int, Mapping[str, str]], object]
+
+
+class TalkPages:
+    """What is below ``/rate/talk``."""
+
+    def __init__(
+        self,
+        live: LiveTalks,
+        *,
+        rater: Callable[[web.Request], Rater],
+        form: Callable[[web.Request], Awaitable[dict[str, str]]],
+        again: ShowAgain,
+    ) -> None:
+        """*rater* says who asks, *form* what they sent; both refuse whoever may not."""
+        self._live = live
+        self._talking = live.talking
+        self._rater = rater
+        self._form = form
+        self._again = again
+
+    def add_to(self, app: web.Application, root: str) -> None:
+        """Add the addresses below *root*, and ask systems as long as *app* runs."""
+        self._root = root
+        talking = self._talking
+        clicks: Mapping[str, Click] = {
+            "again": lambda rater, id, form: talking.again(rater, id, number_in(form, "attempts")),
+            "take-back": lambda rater, id, form: talking.take_back(rater, id, number_in(form, "depth")),
+            "end": lambda rater, id, form: talking.end(rater, id),
+            "set-aside": lambda rater, id, form: talking.set_aside(rater, id),
+            "noted": lambda rater, id, form: talking.note(rater),
+        }
+        app.router.add_get(f"{root}/rate/talk/state", self._state)
+        app.router.add_post(f"{root}/rate/talk/ask", self._ask)
+        for name, click in clicks.items():
+            app.router.add_post(f"{root}/rate/talk/{name}", self._does(click))
+        app.cleanup_ctx.append(lambda _: self._live.running())
+
+    async def _ask(self, request: web.Request) -> web.Response:
+        rater, form = self._rater(request), await self._form(request)
+        assignment = number_in(form, "assignment")
+        fault = await asyncio.to_thread(
+            self._talking.say,
+            rater,
+            assignment,
+            number_in(form, "depth"),
+            form.get("question", ""),
+            form.get("click", ""),
+        )
+        if fault:
+            return await self._again(request, rater, {"question": fault}, form)
+        self._live.go_on(assignment)
+        raise web.HTTPSeeOther(f"{self._root}/rate")
+
+    def _does(self, click: Click) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handler(request: web.Request) -> web.Response:
+            rater, form = self._rater(request), await self._form(request)
+            assignment = number_in(form, "assignment")
+            await asyncio.to_thread(click, rater, assignment, form)
+            self._live.go_on(assignment)
+            raise web.HTTPSeeOther(f"{self._root}/rate")
+
+        return handler
+
+    async def _state(self, request: web.Request) -> web.Response:
+        """Whether an answer is still on its way, for the script of a page that waits for it."""
+        rater = self._rater(request)
+        assignment = number_in(request.query, "assignment")
+        talk = await asyncio.to_thread(self._talking.own, rater, assignment)
+        return web.json_response(
+            {"waiting": talk is not None and talk.waiting, "slow": talk is not None and talk.slow}
+        )
+
+
+def number_in(form: Mapping[str, str], name: str) -> int:
+    """The whole number that *form* has under *name*; 0, which nothing is numbered by, where it has none."""
+    text = form.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0

@@ -1,0 +1,110 @@
+"""
+The smallest study with talks: one preset, systems that do as they are told, and a process that serves it.
+
+Run as a program it is ``replay`` with this preset among the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from replay.core.conversation import Conversation, Passage
+from replay.core.history import Exchange
+from replay.study.presets.names import PRESETS
+from replay.study.results import Results
+from replay.study.steps import Field, Option, Step, Transcript
+from replay.study.tasks import NewTask, TalkPlan
+
+PASSAGES = (
+    Passage(id="p1", text="The dog sleeps in the kitchen. The cat sleeps on the roof."),
+    Passage(id="p2", text="The dog is called Rex. He was born in 1999."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """Talks with each system, as often as there are raters for them; then one question."""
+
+    fewest: int = 1
+    most: int = 2
+    opening: str | None = None
+    opening_fixed: bool = False
+    raters: int | None = 1
+    needs = frozenset({"systems"})
+    instructions = "Talk with it."
+
+    def tasks(self, material) -> Sequence[NewTask]:
+        return [
+            NewTask(kind="talk", content={}, conversation=f"pets-{name}", system=name, raters=self.raters)
+            for name in material.systems
+        ]
+
+    def practice(self, items: Sequence[Mapping[str, Any]]) -> Sequence[NewTask]:
+        return ()
+
+    def talk(self, task) -> TalkPlan:
+        return TalkPlan(
+            system=task.system,
+            about=Conversation(id=task.conversation, turns=(), title="Pets", passages=PASSAGES),
+            shown=("You know nothing of these pets.",),
+            opening=self.opening,
+            opening_fixed=self.opening_fixed,
+            fewest=self.fewest,
+            most=self.most,
+            hint="Ask about what was said before.",
+        )
+
+    def steps(self, task, turns, answers) -> Sequence[Step]:
+        said = tuple(Exchange(question=one.question, answer=one.answer) for one in turns)
+        options = (Option(value=1, label="Yes"), Option(value=0, label="No"))
+        return [
+            Step(
+                id="good",
+                heading="Was it good?",
+                blocks=(Transcript(heading="What was said", exchanges=said),),
+                fields=(Field(name="good", label="Was it?", options=options),),
+            )
+        ]
+
+    def follow_ups(self, state, ended) -> Sequence[NewTask]:
+        return ()
+
+    def results(self, state) -> Results:
+        return Results(records=(), conversations=())
+
+
+def study_file(*systems: Mapping[str, Any], preset: Mapping[str, Any] | None = None, **more: Any) -> str:
+    """A study with these *systems*, whose names are made where they have none."""
+    named = [{"name": f"system-{number}", **system} for number, system in enumerate(systems)]
+    content = {
+        "name": "Pets",
+        "preset": {"chat": dict(preset or {})},
+        "systems": named,
+        "limits": {"between_messages_s": 0},
+        **more,
+    }
+    return json.dumps(content)
+
+
+def http_system(address: str, **settings: Any) -> dict[str, Any]:
+    """A system at *address* that is sent the question and the history."""
+    body = {"question": "{{question}}", "history": "{{history}}"}
+    return {
+        "adapter": "http",
+        "settings": {"url": f"{address}/chat", "body": body, "answer": "answer", **settings},
+    }
+
+
+def known() -> None:
+    """The preset is one of those that a study file can name."""
+    PRESETS["chat"] = Chat  # type: ignore[index]
+
+
+if __name__ == "__main__":
+    from replay.cli import heed_command_line
+
+    known()
+    heed_command_line()
