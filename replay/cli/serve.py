@@ -49,10 +49,11 @@ def serve(
     import asyncio
     import socket
 
-    from replay.cli.serving.server import MEBIBYTE, make_app, serve as serve_app
+    from replay.cli.serving.server import MEBIBYTE, make_app
     from replay.cli.settings import made_plugin
     from replay.cli.signals import INTERRUPTED, until_told_to_end
     from replay.core.adapter import Adapter
+    from replay.core.web_server import serve as serve_app
 
     made = made_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
     token = chosen_token(

@@ -34,7 +34,6 @@ from replay.core.errors import (
     AdapterError,
     AdapterReplyError,
     AdapterTimeoutError,
-    InputError,
 )
 from replay.core.secret_hiding import hide_in_error, hide_in_reply
 
@@ -43,21 +42,12 @@ MAX_BODY_BYTES = 4 * MEBIBYTE
 """A million tokens of English, about."""
 INLINE_BYTES = 64 * 1024
 """What is read at once; more is read in a thread."""
-HEADERS_WITHIN_S = 20.0
-"""Of a new connection's first request."""
 BODY_WITHIN_S = 60.0
 TAKEN_WITHIN_S = 60.0
 """Each event of a stream, by whoever asked for it; then its place is given to others."""
-IDLE_S = 75.0
-"""How long a connection is kept for another request."""
-BACKLOG = 4096
-"""Connections that may wait to be accepted. With the usual 128, a burst of more loses some of its first
-packets, and those asks take a second longer."""
 CHAT, COMPLETIONS = "/chat", "/v1/chat/completions"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-NEWCOMERS: web.AppKey[set[web.RequestHandler]] = web.AppKey("newcomers", set)
-"""Connections on which nothing has been asked yet."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -98,7 +88,6 @@ def make_app(
 
     server = _Server(adapter, name, delay_s, chunk_delay_s, capacity)
     app = web.Application(middlewares=[_errors_as_json, let_in], client_max_size=max_body_bytes)
-    app[NEWCOMERS] = set()
     app.cleanup_ctx.append(server.entered)
     app.router.add_post(COMPLETIONS, server.complete)
     app.router.add_post(CHAT, server.chat)
@@ -106,56 +95,6 @@ def make_app(
     app.router.add_get(HEALTH, server.health)
     app.router.add_get("/stats", server.stats)
     return app
-
-
-async def serve(
-    app: web.Application,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
-    ready: Callable[[str], None] | None = None,
-) -> None:
-    """
-    Serve *app* until cancelled; *ready* is told the server's address once it answers.
-
-    Port 0 takes any free port.
-
-    Raises:
-        InputError: nobody can listen there.
-    """
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0, keepalive_timeout=IDLE_S)
-    loop, newcomers = asyncio.get_running_loop(), app[NEWCOMERS]
-    listening: asyncio.Server | None = None
-
-    def connected() -> web.RequestHandler:
-        assert runner.server is not None
-        newcomer = runner.server()
-        newcomers.add(newcomer)
-        loop.call_later(HEADERS_WITHIN_S, hang_up, newcomer)
-        return newcomer
-
-    def hang_up(newcomer: web.RequestHandler) -> None:
-        # Somebody who has asked nothing by then keeps a place that others may need.
-        if newcomer in newcomers:
-            newcomers.discard(newcomer)
-            if newcomer.transport is not None:
-                newcomer.transport.abort()
-
-    try:
-        await runner.setup()
-        try:
-            listening = await loop.create_server(connected, host, port, backlog=BACKLOG)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
-        if ready is not None:
-            taken = listening.sockets[0].getsockname()[1]
-            ready(f"http://{f'[{host}]' if ':' in host else host}:{taken}")
-        await loop.create_future()
-    finally:
-        if listening is not None:
-            listening.close()
-        await runner.cleanup()
 
 
 class _Server:
@@ -258,7 +197,6 @@ async def _read(request: web.Request, read: Callable[[bytes], T]) -> T:
 @web.middleware
 async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every failure in the shape of OpenAI's errors."""
-    request.app[NEWCOMERS].discard(request.protocol)
     try:
         return await handler(request)
     except BadRequest as error:

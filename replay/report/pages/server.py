@@ -11,10 +11,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aiohttp import web
-
 from replay.core.errors import InputError
 from replay.core.server_access import is_loopback
+from replay.core.web_server import serve
 from replay.report.pages import assets
 from replay.report.pages.run_index import RunIndex
 from replay.report.pages.viewer import Viewer
@@ -56,16 +55,6 @@ async def serve_pages(
     if folders and not runs:
         raise InputError("; ".join(index.problems.values()))
     viewer = Viewer(index, token)
-    runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
-    try:
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
-        if ready is not None:
-            ready(f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}/")
-        await asyncio.get_running_loop().create_future()
-    finally:
-        await runner.cleanup()
+    await serve(
+        viewer.app(), host, port, ready=None if ready is None else lambda address: ready(f"{address}/")
+    )
