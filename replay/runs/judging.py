@@ -14,7 +14,7 @@ from replay.core.asking.tally import Tally
 from replay.core.errors import PluginError, RunStoppedError
 from replay.runs.verdict_columns import JUDGED, judged_of
 from replay.scorers.judges.dry_run import estimate
-from replay.scorers.judges.judge import Case, HistoryShown, Value
+from replay.scorers.judges.judge import Case, HistoryShown, Level, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.judges.tally import Flagged, Judged, spread_of
@@ -58,7 +58,7 @@ async def judge_into(
 async def _judge_into(
     store: RunStore, panel: Panel, judged: dict[str, Judged], told: ProgressCallback | None
 ) -> None:
-    ready, settled = ready_cases(panel, _cases(store, panel))
+    ready, settled = ready_cases(panel, turn_cases(store, panel.judge.level))
     tally = Tally()
     values: list[list[Mapping[str, Value]]] = []
     numbers = {id(case): number for number, case in enumerate(ready)}
@@ -102,10 +102,11 @@ async def _judge_into(
         store.add_event(*event)
 
 
-def _cases(store: RunStore, panel: Panel) -> list[Case]:
+def turn_cases(store: RunStore, level: Level = "turn") -> list[Case]:
+    """The run's turns (or whole conversations), each with what its system was shown before it."""
     histories: dict[str, dict[str, HistoryShown]] = store.fact("histories") or {}
     conversations = {one.id: one for one in store.conversations()}
-    return cases(panel.judge.level, store.records(), conversations, histories)
+    return cases(level, store.records(), conversations, histories)
 
 
 def _flags(flagged: Mapping[int, Verdict]) -> dict[str, Flagged]:
@@ -211,7 +212,7 @@ def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[Estimate]:
     estimates = []
     try:
         for panel in panels:
-            ready, settled = ready_cases(panel, _cases(store, panel))
+            ready, settled = ready_cases(panel, turn_cases(store, panel.judge.level))
             estimates.append(estimate(panel, ready, settled=len(settled)))
     finally:
         store.close()

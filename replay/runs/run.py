@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from replay.play.loop_lag import LagSummary
+    from replay.scorers.judges.judge import Case
     from replay.scorers.judges.tally import Judged
     from replay.statistics.attribution import GapAttribution
     from replay.statistics.depth_table import DepthTable
@@ -124,6 +125,13 @@ class Run:
         """Every record, by conversation in the data's order, system, policy and depth."""
         with self._opened() as store:
             return list(store.records())
+
+    def cases(self) -> list[Case]:
+        """Every record with its conversation and what its system was shown before it."""
+        from replay.runs.judging import turn_cases
+
+        with self._opened() as store:
+            return turn_cases(store)
 
     def raw_replies(self) -> Iterator[RawReply]:
         """Replies as they came, as far as they were kept, in the order of the asks."""

@@ -37,12 +37,12 @@ def cases(
     for record in records:
         plays.setdefault((record.conversation, record.system, record.policy), []).append(record)
     found = []
-    for (conversation, system, policy), played in plays.items():
+    for (_, system, policy), played in plays.items():
         played.sort(key=lambda record: record.depth)
         for count in range(1 if level == "turn" else len(played), len(played) + 1):
             found.append(
                 Case(
-                    conversation=conversations[conversation],
+                    conversation=conversations[played[0].recorded_conversation],
                     records=tuple(played[:count]),
                     history_shown=histories.get(system, {}).get(policy, "own"),
                 )
