@@ -29,6 +29,8 @@ class Material:
     """Runs whose answers are judged, by the name of their folder."""
     raters: Sequence[int]
     """The ids of those who take part from the beginning."""
+    rater_names: Sequence[str] = ()
+    """What they are called, in the same order."""
     seed: int
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,15 @@ class TurnKey(NamedTuple):
     policy: str
     conversation: str
     depth: int
+
+
+class Origin(NamedTuple):
+    """Where the records of a system under a policy come from."""
+
+    run: str
+    """The run's name."""
+    system: str
+    """The system's name there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +70,8 @@ class Results:
     conversations: Sequence[Conversation]
     """Those that the records are of."""
     scores: Sequence[HumanScore] = ()
+    origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
+    """By system and policy, of records that come from runs."""
     tables: Sequence[Table] = ()
     """What this preset alone has."""
     data_set: Sequence[Conversation] = field(default_factory=tuple)

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
+from replay.core.conversation import Conversation
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
@@ -156,6 +158,12 @@ class StudyStore:
         """What the study says of itself under *key*; None if nothing."""
         found = self._rows("SELECT value FROM study WHERE key = ?", key)
         return msgspec.json.decode(found[0]["value"]) if found else None
+
+    @cached_property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """Those that the study's first tasks are about, by id."""
+        found = msgspec.convert(self.fact("conversations") or [], list[Conversation])
+        return {one.id: one for one in found}
 
     def keep_fact(self, key: str, value: Any) -> None:
         self._write("INSERT OR REPLACE INTO study VALUES (?, ?)", key, to_json(value))
@@ -377,6 +385,7 @@ class StudyStore:
                 assignments=self.assignments(),
                 answers=_Later(self.judgements) if lazily else self.judgements(),
                 talks=_Later(self.talks) if lazily else self.talks(),
+                conversations=self.conversations,
             )
 
     @contextmanager

@@ -7,12 +7,12 @@ converses with a system first; then come its steps, one screen each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from replay.core.conversation import Conversation, Passage
-from replay.core.record import Outcome
+from replay.core.record import Outcome, TurnRecord
 from replay.study.steps import Answer
 
 
@@ -157,6 +157,8 @@ class StudyState:
     """By assignment and step: the last judgement of each."""
     talks: Mapping[int, Sequence[TalkTurn]] = field(default_factory=dict)
     """By assignment, in order of depth."""
+    conversations: Mapping[str, Conversation] = field(default_factory=dict)
+    """Those that the study's first tasks are about, by id."""
 
     @property
     def done(self) -> list[Assignment]:
@@ -164,3 +166,7 @@ class StudyState:
         return [
             one for one in self.assignments if one.state == "done" and self.tasks[one.task].practice is None
         ]
+
+    def conversations_of(self, records: Iterable[TurnRecord]) -> list[Conversation]:
+        """The conversations that *records* are of, each once."""
+        return [self.conversations[id] for id in dict.fromkeys(one.recorded_conversation for one in records)]

@@ -42,7 +42,7 @@ ROOMS = {
     "tables/scoring": "core core/asking core/settings datasets scorers scorers/judges statistics report "
     "tables/agreement",
     "study": "core store runs",
-    "study/presets": "core study",
+    "study/presets": "core study core/settings statistics",
     "study/conduct": "core core/asking core/settings datasets play runs scenario study study/presets",
     "study/pages": "core report/pages study study/conduct",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from replay import __version__
+from replay.core.conversation import Conversation
 from replay.core.errors import Fault, InputError, RunError, ScenarioError
 from replay.datasets.loading import read_conversations
 from replay.runs.run import Run
@@ -34,10 +38,16 @@ def begin_study(file: StudyFile, path: Path) -> None:
             )
     runs = {}
     for index, folder in enumerate(study.runs):
+        name = (file.folder / folder).resolve().name
         try:
-            runs[folder.name] = Run(file.folder / folder)
+            run = Run(file.folder / folder)
         except RunError as error:
             builder.faults.append(Fault(path=f"runs[{index}]", message=str(error)))
+            continue
+        if name in runs:
+            message = f'another run is called "{name}" too; rename the folder of one'
+            builder.faults.append(Fault(path=f"runs[{index}]", message=message))
+        runs[name] = run
     if builder.faults:
         raise ScenarioError(file.source, located(builder.faults, file.lines))
     raters = list(range(1, len(study.rater_names) + 1))
@@ -47,15 +57,38 @@ def begin_study(file: StudyFile, path: Path) -> None:
             systems=[system.name for system in study.systems],
             runs=runs,
             raters=raters,
+            rater_names=study.rater_names,
             seed=study.seed,
         )
     )
+    about = _conversations(conversations, runs, {task.conversation for task in tasks})
     facts = {
         "name": study.name,
         "version": __version__,
         "file": {"text": file.text, "source": file.source, "folder": str(file.folder)},
+        "conversations": msgspec.to_builtins(about),
     }
     StudyStore.make(path, facts, study.rater_names, tasks)
+
+
+def _conversations(
+    data: Sequence[Conversation], runs: Mapping[str, Run], wanted: Collection[str]
+) -> list[Conversation]:
+    """
+    Those of *data* and *runs* whose ids are *wanted*.
+
+    Raises:
+        InputError: one id stands for two conversations.
+    """
+    found: dict[str, Conversation] = {}
+    of_runs = (one for run in runs.values() for one in run.conversations())
+    for one in (*data, *of_runs):
+        if one.id in wanted and found.setdefault(one.id, one) != one:
+            raise InputError(
+                f'runs: conversation "{one.id}" is not the same in all of them; judge runs of other data in '
+                "another study"
+            )
+    return list(found.values())
 
 
 def open_study(path: Path, *, write: bool = False) -> tuple[StudyFile, StudyStore]:

@@ -1,27 +1,36 @@
 """
-``rating``: answers of a run, judged one by one, the same ones by every rater.
+``rating``: answers of runs, judged one by one, the same ones by every rater.
 
 As in the thesis' human answer check: two raters, the same 100 randomly drawn answers, shown question,
 passage, gold answer and generated answer; 1 if the answer covers the information of the gold answer; Cohen's
-kappa.
+kappa. Beyond that any ordered scales, several criteria at once, and a further person for the answers that
+raters part on (``adjudication.py``).
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import msgspec
 
-from replay.core.conversation import Conversation, Passage
 from replay.core.errors import InputError
-from replay.core.history import Exchange
-from replay.core.record import TurnRecord
+from replay.core.settings.bounds import Count
 from replay.study.preset import Material
-from replay.study.results import HumanScore, Results, TurnKey
-from replay.study.steps import Answer, Block, Field, Option, Passages, Step, Text, Transcript
+from replay.study.presets.adjudication import (
+    STEP,
+    Adjudicated,
+    adjudication,
+    disagreement_table,
+    rated_answers,
+)
+from replay.study.presets.criterion import Criterion
+from replay.study.presets.run_turns import RunTurn, drawn, gold_block, origins, passage_block, run_turns
+from replay.study.results import HumanScore, Results
+from replay.study.steps import Answer, Block, Step, Text, Transcript
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -31,17 +40,39 @@ to be right, and an answer that was given.
 Say whether the given answer covers the information of the right one. It need not have the same words, and \
 it may say more, as long as nothing of that is wrong."""
 
+COVERS = Criterion(question="Does the answer cover the information of the right answer?")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
     """Its settings, and what it does with them."""
 
-    answers: int = 100
-    """How many are drawn of all answered turns with a gold answer."""
-    question: str = "Does the answer cover the information of the right answer?"
-    scale: Mapping[str, str] | None = None
-    """Numbers and what they mean, in order: ``{"1": bad, "5": good}``; no and yes, 0 and 1, if left out."""
-    show_history: bool = True
+    answers: Count = 100
+    """How many are drawn of all answers."""
+    stratify: tuple[Literal["system", "policy", "depth"], ...] = ()
+    """Draw from each of these in proportion, in the place of from all at once."""
+    criteria: Mapping[str, Criterion] = field(default_factory=lambda: {"rating": COVERS})
+    """What is asked of each answer, by the name that its scores have in tables."""
+    show: tuple[Literal["passage", "history", "gold"], ...] = ("passage", "history", "gold")
+    """What stands beside question and answer; without ``gold``, answers without a known one are drawn too."""
+    raters: Count | None = None
+    """How many people rate each answer; None for everyone."""
+    adjudicate: bool = False
+    """Give answers that raters part on to another person, whose rating is final."""
+    adjudicator: str | None = None
+    """That person's name, who then rates nothing else; None for anyone who hasn't rated the answer."""
+    adjudicate_above: int = 0
+    """Raters part on an answer where two ratings of it lie further apart than this."""
+    adjudicator_sees_ratings: bool = False
+    """Show the ratings that were given, without names, to whoever adjudicates."""
+
+    def __post_init__(self) -> None:
+        bad = [name for name in self.criteria if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name)]
+        if bad or not self.criteria:
+            named = f'"{bad[0]}" can\'t name a criterion' if bad else "criteria: there are none"
+            raise ValueError(f"{named}; write small letters, digits and _, as in covers_gold")
+        if self.adjudicator is not None and not self.adjudicate:
+            raise ValueError("adjudicator: has nothing to do without adjudicate: true")
 
     @property
     def needs(self) -> frozenset[str]:
@@ -52,22 +83,47 @@ class Rating:
         return INSTRUCTIONS
 
     def tasks(self, material: Material) -> Sequence[NewTask]:
-        found: list[NewTask] = []
-        for run in material.runs.values():
-            conversations = {one.id: one for one in run.conversations()}
-            history: dict[tuple[str, str, str], list[Exchange]] = {}
-            for record in run.records():
-                before = history.setdefault((record.system, record.policy, record.conversation), [])
-                if record.outcome == "answered" and record.gold_answers:
-                    about = conversations[record.recorded_conversation]
-                    found.append(_task(record, tuple(before), about))
-                if record.answer is not None:
-                    before.append(Exchange(question=record.asked, answer=record.answer))
+        needs_gold = "gold" in self.show
+        found = [one for one in run_turns(material) if one.record.gold_answers or not needs_gold]
         if not found:
-            raise InputError(
-                "runs: no turn has both an answer and a gold answer, so there is nothing to rate"
+            lacking = "both an answer and a gold answer" if needs_gold else "an answer"
+            raise InputError(f"runs: no turn has {lacking}, so there is nothing to rate")
+        never = self._adjudicator(material)
+        return [
+            NewTask(
+                kind="rate",
+                content=msgspec.to_builtins(one),
+                conversation=one.record.recorded_conversation,
+                system=one.record.system,
+                raters=self.raters,
+                never=never,
             )
-        return random.Random(material.seed).sample(found, min(self.answers, len(found)))
+            for one in drawn(found, self.answers, random.Random(material.seed), stratum=self._stratum)
+        ]
+
+    def _stratum(self, turn: RunTurn) -> tuple[str | int, ...]:
+        return tuple(getattr(turn.record, name) for name in self.stratify)
+
+    def _adjudicator(self, material: Material) -> tuple[int, ...]:
+        """
+        The id of who only adjudicates.
+
+        Raises:
+            InputError: nobody is called so, or nobody would be left to adjudicate.
+        """
+        if self.adjudicator is None:
+            if self.adjudicate and (self.raters is None or self.raters >= len(material.raters)):
+                raise InputError(
+                    "preset.rating.adjudicate: nobody is left to, since everybody rates every answer; "
+                    "name an adjudicator, or set raters below the number of people who take part"
+                )
+            return ()
+        if self.adjudicator not in material.rater_names:
+            names = ", ".join(material.rater_names)
+            raise InputError(
+                f'preset.rating.adjudicator: nobody is called "{self.adjudicator}" (raters: {names})'
+            )
+        return (material.raters[material.rater_names.index(self.adjudicator)],)
 
     def practice(self, items: Sequence[Mapping[str, Any]]) -> Sequence[NewTask]:
         raise NotImplementedError
@@ -76,61 +132,57 @@ class Rating:
         return None
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
-        content = msgspec.convert(task.content, RatedAnswer)
-        blocks: list[Block] = []
-        if content.passages:
-            blocks.append(Passages(heading="Passage", passages=content.passages))
-        if self.show_history and content.history:
-            blocks.append(Transcript(heading="Before", exchanges=content.history))
-        blocks += [
-            Text(heading="Question", text=content.record.asked),
-            Text(heading="Right answer", text=content.record.gold_answers[0]),
-            Text(heading="Answer to judge", text=content.record.answer or ""),
-        ]
-        options = [Option(value=1, label="Yes"), Option(value=0, label="No")]
-        if self.scale:
-            options = [Option(value=int(number), label=label) for number, label in self.scale.items()]
-        return [
-            Step(
-                id="rate",
-                heading="Answer",
-                blocks=tuple(blocks),
-                fields=(Field(name="rating", label=self.question, options=tuple(options)),),
-            )
-        ]
+        if task.kind == "rate":
+            turn, asked, before = msgspec.convert(task.content, RunTurn), list(self.criteria), ""
+        else:
+            adjudicated = msgspec.convert(task.content, Adjudicated)
+            turn, asked, before = adjudicated.turn, list(adjudicated.criteria), adjudicated.ratings
+        blocks: list[Block] = passage_block(turn.passages) if "passage" in self.show else []
+        if "history" in self.show and turn.history:
+            blocks.append(Transcript(heading="Before", exchanges=turn.history))
+        blocks.append(Text(heading="Question", text=turn.record.asked))
+        if "gold" in self.show and turn.record.gold_answers:
+            blocks.append(gold_block(turn.record))
+        blocks.append(Text(heading="Answer to judge", text=turn.record.answer or ""))
+        if before and self.adjudicator_sees_ratings:
+            blocks.append(Text(heading="What others said", text=before))
+        fields = tuple(self.criteria[name].as_field(name) for name in asked)
+        return [Step(id=STEP, heading="Answer", blocks=tuple(blocks), fields=fields)]
 
     def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
-        return ()
+        task = state.tasks[ended.task]
+        if not self.adjudicate or task.kind != "rate":
+            return ()
+        # Where everyone rates, nobody knows who is still to come; but who parted stay parted.
+        if task.raters is not None and len([one for one in state.done if one.task == task.id]) < task.raters:
+            return ()
+        only = tuple(one.id for one in state.raters if one.name == self.adjudicator)
+        found = adjudication(
+            state,
+            task,
+            self.criteria,
+            above=self.adjudicate_above,
+            only=None if self.adjudicator is None else only,
+        )
+        return () if found is None else (found,)
 
     def results(self, state: StudyState) -> Results:
-        names = {rater.id: rater.name for rater in state.raters}
-        records: dict[int, TurnRecord] = {}
+        answers = rated_answers(state)
         scores = []
-        for assignment in state.done:
-            record = msgspec.convert(state.tasks[assignment.task].content, RatedAnswer).record
-            records[assignment.task] = record
-            turn = TurnKey(record.system, record.policy, record.conversation, record.depth)
-            rating = state.answers[assignment.id]["rate"].answer["rating"]
-            rater = names[assignment.rater]
-            scores.append(HumanScore(name="human_rating", turn=turn, rater=rater, value=float(rating)))
-        return Results(records=tuple(records.values()), conversations=(), scores=tuple(scores))
-
-
-class RatedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task of this preset holds."""
-
-    record: TurnRecord
-    history: tuple[Exchange, ...]
-    passages: tuple[Passage, ...]
-
-
-def _task(record: TurnRecord, history: tuple[Exchange, ...], about: Conversation) -> NewTask:
-    gold = tuple(one for one in about.passages if one.id in record.gold_passages)
-    content = RatedAnswer(record=record, history=history, passages=gold or about.passages)
-    return NewTask(
-        kind="rate",
-        content=msgspec.to_builtins(content),
-        conversation=record.recorded_conversation,
-        system=record.system,
-        raters=None,
-    )
+        for one in answers:
+            for name, criterion in self.criteria.items():
+                for rater, rating in one.ratings(name).items():
+                    score = HumanScore(name=f"human_{name}", turn=one.turn.key, rater=rater, value=rating)
+                    scores.append(score)
+                if self.adjudicate:
+                    value = one.final(name, criterion)
+                    final = HumanScore(name=f"final_{name}", turn=one.turn.key, rater="final", value=value)
+                    scores.append(final)
+        turns = [one.turn for one in answers]
+        return Results(
+            records=[turn.record for turn in turns],
+            conversations=state.conversations_of(turn.record for turn in turns),
+            scores=scores,
+            tables=[disagreement_table(answers, self.criteria)],
+            origins=origins(turns),
+        )

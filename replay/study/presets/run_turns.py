@@ -1,0 +1,132 @@
+"""
+The answered turns of runs, as people are shown them; and how a few are drawn of many.
+
+What is drawn in strata goes to them by the method of Sainte-Laguë: each further turn to the stratum whose
+(drawn + 1/2)/share is least. With the strata's sizes as shares the draw has their proportions, so that means
+over it need no weights; with equal shares rare ones are met as often as common ones.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from replay.core.conversation import Passage
+from replay.core.history import Exchange, gold_history
+from replay.core.record import TurnRecord
+from replay.study.preset import Material
+from replay.study.results import Origin, TurnKey
+from replay.study.steps import Block, Passages, Text
+
+T = TypeVar("T")
+
+
+class RunTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """An answered turn."""
+
+    record: TurnRecord
+    """Where several runs have its system under its policy, the system is called ``NAME (RUN)``."""
+    history: tuple[Exchange, ...]
+    """What its system was shown before it."""
+    gold: tuple[Exchange, ...]
+    """What was recorded before it."""
+    passages: tuple[Passage, ...]
+    """Those that hold its answer, or all of its conversation where that isn't known."""
+    run: str
+    """The run's name."""
+    system: str
+    """The system's name there."""
+
+    @property
+    def key(self) -> TurnKey:
+        record = self.record
+        return TurnKey(record.system, record.policy, record.conversation, record.depth)
+
+
+def run_turns(material: Material) -> list[RunTurn]:
+    """Every turn of the runs that has an answer, by run, conversation, system, policy and depth."""
+    found = []
+    for run, played in material.runs.items():
+        for case in played.cases():
+            record, conversation = case.record, case.conversation
+            if record.outcome != "answered":
+                continue
+            holding = tuple(one for one in conversation.passages if one.id in record.gold_passages)
+            found.append(
+                RunTurn(
+                    record=record,
+                    history=case.history,
+                    gold=gold_history(conversation, record.depth),
+                    passages=holding or conversation.passages,
+                    run=run,
+                    system=record.system,
+                )
+            )
+    return _told_apart(found)
+
+
+def _told_apart(turns: Sequence[RunTurn]) -> list[RunTurn]:
+    """*turns* with names of systems under which no two runs meet."""
+    runs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for turn in turns:
+        runs[turn.system, turn.record.policy].add(turn.run)
+    shared = {system for (system, _), names in runs.items() if len(names) > 1}
+    return [_of_run(turn) if turn.system in shared else turn for turn in turns]
+
+
+def _of_run(turn: RunTurn) -> RunTurn:
+    record = msgspec.structs.replace(turn.record, system=f"{turn.system} ({turn.run})")
+    return msgspec.structs.replace(turn, record=record)
+
+
+def origins(turns: Collection[RunTurn]) -> Mapping[tuple[str, str], Origin]:
+    """By system and policy of the records of *turns*: where they come from."""
+    return {(one.record.system, one.record.policy): Origin(run=one.run, system=one.system) for one in turns}
+
+
+def drawn(
+    items: Sequence[T],
+    count: int,
+    rng: random.Random,
+    *,
+    stratum: Callable[[T], Hashable] = lambda item: None,
+    evenly: bool = False,
+) -> list[T]:
+    """
+    *count* of *items* or all, without repetition and in an order drawn by *rng*.
+
+    Each stratum gets its share of them, or with *evenly* as many as every other, as far as it has so many.
+    """
+    strata: dict[Hashable, list[T]] = defaultdict(list)
+    for item in items:
+        strata[stratum(item)].append(item)
+    for members in strata.values():
+        rng.shuffle(members)
+    share = {name: 1 if evenly else len(members) for name, members in strata.items()}
+    taken = dict.fromkeys(strata, 0)
+    for _ in range(min(count, len(items))):
+        open_ = [name for name, members in strata.items() if taken[name] < len(members)]
+        taken[min(open_, key=lambda name: (taken[name] + 0.5) / share[name])] += 1
+    found = [item for name, members in strata.items() for item in members[: taken[name]]]
+    rng.shuffle(found)
+    return found
+
+
+def passage_block(passages: tuple[Passage, ...]) -> list[Block]:
+    """*passages* to read, if there are any."""
+    if not passages:
+        return []
+    return [Passages(heading="Passage" if len(passages) == 1 else "Passages", passages=passages)]
+
+
+def gold_block(record: TurnRecord) -> Text:
+    """The known answers to *record*, of which there is one at least."""
+    several = len(record.gold_answers) > 1
+    return Text(
+        heading="Right answer, in several wordings" if several else "Right answer",
+        text="\n".join(record.gold_answers),
+    )
