@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 from replay.core.conversation import Conversation
 from replay.runs.run import Run
 from replay.study.results import Results
@@ -34,6 +36,13 @@ class Material:
     seed: int
 
 
+class PracticeItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of a practice file; each preset adds what it needs."""
+
+    why: str = ""
+    """Shown with the right answers."""
+
+
 class Preset(Protocol):
     """A kind of study."""
 
@@ -56,12 +65,20 @@ class Preset(Protocol):
         """
         ...
 
-    def practice(self, items: Sequence[Mapping[str, Any]]) -> Sequence[NewTask]:
+    @property
+    def practice_item(self) -> type[PracticeItem]:
+        """What a line of the study's practice file holds, read and checked as it says."""
+        ...
+
+    def practice(self, item: Any) -> NewTask:
         """
-        Practice tasks, from the lines of the study's practice file.
+        The practice task of *item*, a ``practice_item``, with the right answers by step and field.
+
+        Its ``steps`` are asked for as any task's, without a talk. A field without a right answer is shown
+        and doesn't count. Right answers that their screen doesn't take are found by the caller.
 
         Raises:
-            InputError: an item lacks something.
+            InputError: something is wrong that its type doesn't say; names the field.
         """
         ...
 

@@ -117,7 +117,7 @@ class Rater:
     consented_at: str | None = None
     instructed_at: str | None = None
     qualified_at: str | None = None
-    """When practice was passed, or found not to be needed."""
+    """When practice was passed; None where the study has none."""
     failed_at: str | None = None
     """When practice was failed for good."""
     left_at: str | None = None

@@ -14,6 +14,7 @@ from replay.datasets.loading import read_conversations
 from replay.runs.run import Run
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import located
+from replay.study.conduct.practice import practice_tasks
 from replay.study.conduct.study_file import StudyFile, parse_study
 from replay.study.preset import Material
 from replay.study.store import StudyStore
@@ -48,6 +49,8 @@ def begin_study(file: StudyFile, path: Path) -> None:
             message = f'another run is called "{name}" too; rename the folder of one'
             builder.faults.append(Fault(path=f"runs[{index}]", message=message))
         runs[name] = run
+    practice, faults = practice_tasks(file)
+    builder.faults += faults
     if builder.faults:
         raise ScenarioError(file.source, located(builder.faults, file.lines))
     raters = list(range(1, len(study.rater_names) + 1))
@@ -68,7 +71,7 @@ def begin_study(file: StudyFile, path: Path) -> None:
         "file": {"text": file.text, "source": file.source, "folder": str(file.folder)},
         "conversations": msgspec.to_builtins(about),
     }
-    StudyStore.make(path, facts, study.rater_names, tasks)
+    StudyStore.make(path, facts, study.rater_names, [*practice, *tasks])
 
 
 def _conversations(

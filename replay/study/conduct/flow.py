@@ -12,6 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from replay.study.assignment import next_task
+from replay.study.conduct.practice import (
+    FeedbackScreen,
+    Practice,
+    PracticeOverScreen,
+    PracticePosition,
+)
 from replay.study.conduct.study_file import StudyFile
 from replay.study.conduct.talking import Talk, Talking
 from replay.study.steps import Answer, Step, read_answer
@@ -35,7 +41,7 @@ class Progress:
 class PlainScreen:
     """A screen without a task."""
 
-    kind: Literal["consent", "instructions", "practice-over", "wait", "done", "failed", "left", "set-aside"]
+    kind: Literal["consent", "instructions", "wait", "done", "failed", "left", "set-aside"]
     progress: Progress | None = None
 
 
@@ -59,11 +65,12 @@ class StepScreen:
     """All that are known of this task."""
     given: Judgement | None
     """What was answered here before."""
-    practice: bool
+    practice: PracticePosition | None
+    """Which practice item it is; None of work."""
     progress: Progress
 
 
-Screen = PlainScreen | TalkScreen | StepScreen
+Screen = PlainScreen | TalkScreen | StepScreen | FeedbackScreen | PracticeOverScreen
 
 
 class Flow:
@@ -72,6 +79,7 @@ class Flow:
     def __init__(self, file: StudyFile, store: StudyStore) -> None:
         self.file = file
         self.store = store
+        self.practice = Practice(file, store)
         self._talking = Talking(file, store)
 
     # What is shown -----------------------------------------------------------------------------------
@@ -86,13 +94,13 @@ class Flow:
             return self._screen(rater, step_id)
 
     def _screen(self, rater: Rater, step_id: str | None) -> Screen:
-        plain = self._before_work(rater)
-        if plain is not None:
-            return plain
+        between = self._before_work(rater) or self.practice.screen(rater)
+        if between is not None:
+            return between
         assignment = self._open(rater)
         if assignment is None and self._talking.unseen(rater):
             return PlainScreen(kind="set-aside", progress=self.progress(rater))
-        assignment = assignment or self._give(rater)
+        assignment = assignment or self.practice.give(rater) or self._give(rater)
         if assignment is None:
             return self._nothing_to_do(rater)
         talk = self._talking.talk(assignment)
@@ -111,7 +119,7 @@ class Flow:
             number=index + 1,
             steps=steps,
             given=given.get(step.id),
-            practice=task.practice is not None,
+            practice=None if task.practice is None else self.practice.position(assignment),
             progress=self.progress(rater),
         )
 
@@ -136,6 +144,7 @@ class Flow:
             assignments = self.store.assignments()
             most = self.file.study.limits.tasks_per_rater
             own = [one for one in assignments if one.rater == rater.id and one.state in ("open", "done")]
+            own = self.practice.left_out(own)
             if most is not None and len(own) >= most:
                 return None
             task = next_task(self.store.tasks(), assignments, rater.id, seed=self.file.study.seed)
@@ -158,7 +167,9 @@ class Flow:
 
     def progress(self, rater: Rater) -> Progress:
         """How far *rater* is."""
-        done = [one for one in self.store.assignments(rater.id) if one.state == "done"]
+        done = self.practice.left_out(
+            [one for one in self.store.assignments(rater.id) if one.state == "done"]
+        )
         return Progress(done=len(done), left=None, minutes_left=None)
 
     # What clicks do ----------------------------------------------------------------------------------
@@ -188,7 +199,7 @@ class Flow:
         """
         with self.store.writing():
             assignment = self._open(rater)
-            if assignment is None or assignment.id != assignment_id:
+            if assignment is None or assignment.id != assignment_id or self.practice.screen(rater):
                 return {}
             task = self.store.task(assignment.task)
             turns = self.store.talks(assignment.id).get(assignment.id, [])
@@ -203,11 +214,13 @@ class Flow:
             self.store.keep_judgement(click, assignment.id, step.id, answer, comment)
             given = self.store.judgements(assignment.id)[assignment.id]
             if all(one.id in given for one in self._steps(task, turns, given)):
-                self._finish(assignment, task)
+                self._finish(assignment, task, rater)
         return {}
 
-    def _finish(self, assignment: Assignment, task: Task) -> None:
+    def _finish(self, assignment: Assignment, task: Task, rater: Rater) -> None:
+        if task.practice is not None:
+            self.practice.finish(assignment, rater)
+            return
         self.store.end(assignment.id, "done")
-        if task.practice is None:
-            found = self.file.preset.follow_ups(self.store.state(lazily=True), assignment)
-            self.store.add_tasks([replace(one, sources=(*one.sources, assignment.id)) for one in found])
+        found = self.file.preset.follow_ups(self.store.state(lazily=True), assignment)
+        self.store.add_tasks([replace(one, sources=(*one.sources, assignment.id)) for one in found])

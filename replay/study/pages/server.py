@@ -13,12 +13,20 @@ from aiohttp import web
 from replay.core.errors import InputError, ReplayError
 from replay.study.conduct.flow import Flow, PlainScreen, Screen, StepScreen, TalkScreen
 from replay.study.conduct.live import LiveTalks
+from replay.study.conduct.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.pages.access import Access
 from replay.study.pages.render import FILES, POLICY, render
 from replay.study.pages.talk import TalkPages, number_in
 from replay.study.tasks import Rater
 
 _log = logging.getLogger(__name__)
+TEMPLATES = {
+    PlainScreen: "plain.html",
+    FeedbackScreen: "feedback.html",
+    PracticeOverScreen: "practice_over.html",
+    TalkScreen: "talk.html",
+    StepScreen: "step.html",
+}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -39,6 +47,7 @@ class StudyPages:
         post(f"{root}/rate/consent", self._does(lambda rater, form: self._flow.consent(rater)))
         post(f"{root}/rate/begin", self._does(lambda rater, form: self._flow.begin(rater)))
         post(f"{root}/rate/answer", self._answer)
+        post(f"{root}/rate/practice", self._does(self._go_on))
         get(f"{root}/owner", self._owner)
         TalkPages(self._live, rater=self._rater, form=self._form, again=self._again).add_to(app, root)
         return app
@@ -122,7 +131,7 @@ class StudyPages:
         faults: dict[str, str] | None = None,
         form: dict[str, str] | None = None,
     ) -> str:
-        template = {PlainScreen: "plain.html", TalkScreen: "talk.html", StepScreen: "step.html"}[type(screen)]
+        template = TEMPLATES[type(screen)]
         return self._page(
             template,
             screen=screen,
@@ -153,6 +162,9 @@ class StudyPages:
             raise web.HTTPSeeOther(f"{self._root}/rate")
 
         return handler
+
+    def _go_on(self, rater: Rater, form: dict[str, str]) -> None:
+        self._flow.practice.go_on(rater, number_in(form, "assignment"))
 
     async def _answer(self, request: web.Request) -> web.Response:
         rater, form = self._rater(request), await self._form(request)

@@ -13,13 +13,14 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from replay.core.errors import InputError
+from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
-from replay.study.preset import Material
+from replay.study.preset import Material, PracticeItem
 from replay.study.presets.adjudication import (
     STEP,
     Adjudicated,
@@ -28,7 +29,15 @@ from replay.study.presets.adjudication import (
     rated_answers,
 )
 from replay.study.presets.criterion import Criterion
-from replay.study.presets.run_turns import RunTurn, drawn, gold_block, origins, passage_block, run_turns
+from replay.study.presets.run_turns import (
+    RunTurn,
+    drawn,
+    gold_block,
+    origins,
+    passage_block,
+    practice_turn,
+    run_turns,
+)
 from replay.study.results import HumanScore, Results
 from replay.study.steps import Answer, Block, Step, Text, Transcript
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
@@ -125,8 +134,31 @@ class Rating:
             )
         return (material.raters[material.rater_names.index(self.adjudicator)],)
 
-    def practice(self, items: Sequence[Mapping[str, Any]]) -> Sequence[NewTask]:
-        raise NotImplementedError
+    @property
+    def practice_item(self) -> type[RatingPractice]:
+        return RatingPractice
+
+    def practice(self, item: RatingPractice) -> NewTask:
+        right = dict(item.ratings)
+        if item.rating is not None:
+            if len(self.criteria) > 1:
+                raise InputError("rating: says nothing of which criterion; write ratings: {NAME: NUMBER}")
+            right[next(iter(self.criteria))] = item.rating
+        unknown = [name for name in right if name not in self.criteria]
+        if unknown:
+            known = ", ".join(self.criteria)
+            raise InputError(f'ratings: there is no criterion "{unknown[0]}" (criteria: {known})')
+        if "gold" in self.show and item.gold_answer is None:
+            raise InputError("gold_answer: is missing, and raters are shown it")
+        turn = practice_turn(
+            item.question, item.answer, item.gold_answer, passage=item.passage, history=item.history
+        )
+        return NewTask(
+            kind="rate",
+            content=msgspec.to_builtins(turn),
+            conversation=turn.record.conversation,
+            practice={STEP: right},
+        )
 
     def talk(self, task: Task) -> TalkPlan | None:
         return None
@@ -186,3 +218,17 @@ class Rating:
             tables=[disagreement_table(answers, self.criteria)],
             origins=origins(turns),
         )
+
+
+class RatingPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file."""
+
+    question: str
+    answer: str
+    gold_answer: str | None = None
+    rating: int | None = None
+    """The right one, where there is one criterion."""
+    ratings: Mapping[str, int] = {}
+    """The right ones by criterion."""
+    passage: str = ""
+    history: tuple[Exchange, ...] = ()

@@ -88,6 +88,29 @@ def origins(turns: Collection[RunTurn]) -> Mapping[tuple[str, str], Origin]:
     return {(one.record.system, one.record.policy): Origin(run=one.run, system=one.system) for one in turns}
 
 
+def practice_turn(
+    question: str, answer: str, gold_answer: str | None, *, passage: str, history: tuple[Exchange, ...]
+) -> RunTurn:
+    """A turn of no run."""
+    name = "practice"
+    record = TurnRecord(
+        system=name,
+        policy=name,
+        conversation=name,
+        depth=len(history) + 1,
+        turn=name,
+        recorded=question,
+        asked=question,
+        edit="kept",
+        drift=None,
+        outcome="answered",
+        answer=answer,
+        gold_answers=() if gold_answer is None else (gold_answer,),
+    )
+    passages = (Passage(id=name, text=passage),) if passage else ()
+    return RunTurn(record=record, history=history, gold=(), passages=passages, run=name, system=name)
+
+
 def drawn(
     items: Sequence[T],
     count: int,
