@@ -26,7 +26,7 @@ from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
 from replay.study.known import Known
-from replay.study.schema import connect, sound, talk_turn_of, task_row
+from replay.study.schema import assignment_of, connect, sound, talk_turn_of, task_row
 from replay.study.steps import Answer
 from replay.study.tasks import (
     Assignment,
