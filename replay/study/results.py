@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
+from replay.statistics.people import Number as Number, Table as Table
 
 
 class TurnKey(NamedTuple):
@@ -41,27 +42,6 @@ class HumanScore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """A number with its interval, as far as there is one."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-    """Why there is no value, or no interval."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table to show, on the owner's page, on the terminal and in reports."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | Number | None]]
-    caption: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """What people said."""
 
@@ -72,6 +52,8 @@ class Results:
     scores: Sequence[HumanScore] = ()
     origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
     """By system and policy, of records that come from runs."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Of scores by name, where it isn't plain from their values: nothing for points on a scale."""
     tables: Sequence[Table] = ()
     """What this preset alone has."""
     data_set: Sequence[Conversation] = field(default_factory=tuple)

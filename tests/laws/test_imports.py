@@ -41,9 +41,10 @@ ROOMS = {
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
     "tables/scoring": "core core/asking core/settings datasets scorers scorers/judges statistics report "
     "tables/agreement",
-    "study": "core store runs",
+    "study": "core store runs statistics",
     "study/presets": "core study core/settings statistics",
-    "study/conduct": "core core/asking core/settings datasets play runs scenario study study/presets",
+    "study/conduct": "core core/asking core/settings datasets play scorers statistics runs scenario "
+    "tables/agreement study study/presets",
     "study/pages": "core report/pages study study/conduct",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
     "cli/serving": "core core/asking",

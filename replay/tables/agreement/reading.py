@@ -65,7 +65,7 @@ def run_items(name: str, records: Sequence[TurnRecord], scores: Mapping[str, Sco
                     label: (None if isinstance(value, Unscored) else float(value),)
                     for label, value in observed.items()
                 },
-                group=record.conversation,
+                group=record.recorded_conversation,
             )
         )
     left_out = [label for label in scores if label not in usable]

@@ -1,0 +1,128 @@
+"""How far automatic scores and people agree: turn by turn, in the order of systems, passage by passage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from replay.scorers.scorer import SHARE
+from replay.statistics.number import Number as Estimated
+from replay.statistics.people import Number, Table
+from replay.statistics.score_column import ScoreColumn
+from replay.statistics.undefined import Undefined, defined
+from replay.study.conduct.judged_turns import JudgedTurns
+from replay.tables.agreement.reading import run_items
+from replay.tables.agreement.study import ScoreAgreement, StudySettings, agreement_study
+
+EVERY = "all"
+"""In the place of a policy: the turns of all policies together."""
+
+Held = tuple[str, ScoreAgreement]
+"""One score against one of people's, with the policy that it is about."""
+
+
+def held_against(
+    judged: JudgedTurns, automatic: Mapping[str, ScoreColumn], resamples: int, seed: int
+) -> list[Held]:
+    """
+    Each automatic score against each of people's: over all turns, and under each of several policies.
+
+    Less is better in some scores, which give no order of systems that people's could be like.
+    """
+    usable = {
+        name: column for name, column in automatic.items() if column.is_mean and not column.lower_is_better
+    }
+    policies = list(dict.fromkeys(record.policy for record in judged.records))
+    settings = StudySettings(resamples=resamples, seed=seed)
+    found = []
+    for policy in (EVERY, *(policies if len(policies) > 1 else ())):
+        records = [record for record in judged.records if policy in (EVERY, record.policy)]
+        places = [place for place, record in enumerate(judged.records) if policy in (EVERY, record.policy)]
+        columns = {name: column.at(places) for name, column in usable.items()}
+        scores = run_items("scores", records, columns)
+        people = run_items("people", records, {n: c.at(places) for n, c in judged.columns.items()})
+        for name in judged.columns if usable and records else ():
+            study = agreement_study(scores, people, against=name, settings=settings)
+            found += [(policy, one) for one in study.agreements if one.scores]
+    return found
+
+
+def against_tables(held: Sequence[Held]) -> list[Table]:
+    ranked = [(policy, one, one.ranking) for policy, one in held if one.ranking]
+    paired = [(policy, one, pair) for policy, one in held for pair in one.pairwise]
+    names = ("people", "score", "policy")
+    tables = []
+    if held:
+        tables.append(
+            Table(
+                title="People and scores, turn by turn",
+                columns=(*names, "turns", "Pearson", "Spearman", "Kendall"),
+                rows=[
+                    (
+                        *(one.criterion, one.score, policy, len(one.scores)),
+                        *(shown_number(found) for found in one.correlations.values()),
+                    )
+                    for policy, one in held
+                ],
+                caption="Correlations; intervals resample conversations.",
+            )
+        )
+    if ranked:
+        tables.append(
+            Table(
+                title="Systems as people and as scores rank them",
+                columns=(*names, "by people", "by score", "same", "pairs", "agreeing", "Kendall"),
+                rows=[
+                    (
+                        *(one.criterion, one.score, policy),
+                        *(_order(ranking.by_humans), _order(ranking.by_metric)),
+                        "yes" if ranking.same else "no",
+                        *(ranking.pairs, ranking.agreeing, _defined(ranking.kendall)),
+                    )
+                    for policy, one, ranking in ranked
+                ],
+                caption="Best first. Pairs are those that people tell apart, agreeing those that the "
+                "score puts in the same order.",
+            )
+        )
+    if paired:
+        tables.append(
+            Table(
+                title="Pairs of systems, conversation by conversation",
+                columns=(*names, "first", "second", "conversations", "told apart", "same better one"),
+                rows=[
+                    (
+                        *(one.criterion, one.score, policy, pair.first, pair.second, pair.passages),
+                        pair.passages - pair.human_ties,
+                        Number(**{key: pair.to_json()[key] for key in ("low", "high")}, **_share(pair.share)),
+                    )
+                    for policy, one, pair in paired
+                ],
+                caption="The share of conversations on which the score names the same better system, of "
+                "those on which people tell the two apart; with Wilson's interval.",
+            )
+        )
+    return tables
+
+
+def _order(places: Sequence[Sequence[str]]) -> str:
+    return " > ".join(" = ".join(place) for place in places)
+
+
+def _defined(value: float | Undefined) -> Number:
+    return Number(value=defined(value), note=value.reason if isinstance(value, Undefined) else "")
+
+
+def _share(value: float | Undefined) -> dict[str, Any]:
+    return {"value": defined(value), "unit": SHARE, "note": _defined(value).note}
+
+
+def shown_number(found: Estimated, unit: str = "") -> Number:
+    plain = found.to_json()
+    return Number(
+        value=plain["value"],
+        low=plain["low"],
+        high=plain["high"],
+        note=plain["undefined"] or plain["no_interval"] or "",
+        unit=unit,
+    )

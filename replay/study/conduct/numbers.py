@@ -1,0 +1,146 @@
+"""
+From what people said to the numbers that are shown of it, whatever the preset.
+
+A turn's score by people is the mean over its raters; from there on it goes the way of any scorer's, into a
+table by depth with intervals over conversations. Beside it stands how far raters agree, and how far people
+and automatic scores do: turn by turn, in the order of systems, and passage by passage (Li et al., 2022,
+section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from replay.core.record import TurnRecord
+from replay.scorers.scorer import SHARE
+from replay.statistics.depth_row import DepthRow
+from replay.statistics.depth_table import DepthTable, depth_table
+from replay.statistics.people import Number, People, PeopleGroup, PeopleRow, PeopleScore, Table
+from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
+from replay.statistics.score_column import ScoreColumn
+from replay.study.conduct.against_scores import against_tables, held_against, shown_number
+from replay.study.conduct.judged_turns import JudgedTurns, Scored, automatic_columns, judged_turns, key_of
+from replay.study.conduct.study_file import StudyFile
+from replay.study.results import Results
+from replay.study.tasks import StudyState
+
+
+def study_numbers(
+    file: StudyFile,
+    state: StudyState,
+    *,
+    results: Results | None = None,
+    runs: Iterable[Scored] = (),
+    resamples: int = 1000,
+) -> People:
+    """
+    The numbers of the study of *file* as it stands in *state*; with no judgement yet, nearly nothing.
+
+    *results* are those of *state*, if they are at hand; *runs* those whose scores stand beside the people's.
+    With ``resamples=0`` there are no intervals.
+    """
+    results = file.preset.results(state) if results is None else results
+    judged, seed = judged_turns(results), file.study.seed
+    automatic = automatic_columns(judged.records, runs)
+    columns = {**automatic, **judged.columns}
+    columns = {name: columns[name] for name in (*judged.columns, *automatic)}
+    agreement = _agreement(judged, resamples, seed)
+    held = held_against(judged, automatic, resamples=resamples, seed=seed)
+    tables = [
+        *([_agreement_table(agreement)] if agreement else []),
+        *against_tables(held),
+        *results.tables,
+    ]
+    return People(
+        study=file.study.name,
+        raters=len({one.rater for one in state.done}),
+        scores={
+            name: PeopleScore(unit=one.unit, signature=one.scorer.signature, by_people=name in judged.columns)
+            for name, one in columns.items()
+        },
+        groups=_groups(judged.records, columns, resamples, seed),
+        tables=tables,
+        details={
+            "agreement": {name: one.to_json() for name, one in agreement.items()},
+            "against_scores": [{"policy": policy, **one.to_json()} for policy, one in held],
+        },
+    )
+
+
+def _groups(
+    records: Sequence[TurnRecord], columns: Mapping[str, ScoreColumn], resamples: int, seed: int
+) -> list[PeopleGroup]:
+    if not records:
+        return []
+    lengths: dict[str, int] = {}
+    for record in records:
+        lengths[record.conversation] = max(record.depth, lengths.get(record.conversation, 0))
+    table = depth_table(records, columns, lengths, resamples=resamples, seed=seed)
+    return [
+        PeopleGroup(
+            system=one.group.system,
+            policy=one.group.policy,
+            rows=[
+                PeopleRow(depth=row.depth, turns=row.turns, scores=_scores(row, table))
+                for row in one.rows
+                if row.turns
+            ],
+        )
+        for one in table.groups
+    ]
+
+
+def _scores(row: DepthRow, table: DepthTable) -> dict[str, Number]:
+    return {
+        name: Number(
+            value=score.value,
+            low=score.low,
+            high=score.high,
+            note=", ".join(score.unscored) if score.value is None else score.no_interval or "",
+            unit=table.columns[name].unit,
+        )
+        for name, score in row.scores.items()
+    }
+
+
+def _agreement(judged: JudgedTurns, resamples: int, seed: int) -> dict[str, RaterAgreement]:
+    """By score; of those that two raters gave to one turn."""
+    about = {key_of(record): record.recorded_conversation for record in judged.records}
+    found = {
+        name: rater_agreement_of(
+            [
+                RatedItem(conversation=about[key], depth=key.depth, ratings=given)
+                for key, given in by_turn.items()
+            ],
+            level="nominal" if judged.columns[name].unit == SHARE else "ordinal",
+            resamples=resamples,
+            seed=seed,
+        )
+        for name, by_turn in judged.ratings.items()
+    }
+    return {name: one for name, one in found.items() if one.total.shared}
+
+
+def _agreement_table(agreement: Mapping[str, RaterAgreement]) -> Table:
+    def cells(name: str, row: AgreementRow) -> tuple[Any, ...]:
+        numbers = (row.cohen, row.fleiss, row.alpha)
+        shown = (shown_number(row.agreement, SHARE), *map(shown_number, numbers))
+        return (name, row.depth or "all", row.shared, row.raters, *shown)
+
+    return Table(
+        title="Agreement among raters",
+        columns=(
+            *("score", "depth", "turns", "raters", "equal"),
+            *("Cohen's kappa", "Fleiss' kappa", "Krippendorff's alpha"),
+        ),
+        rows=[
+            cells(name, row)
+            for name, one in agreement.items()
+            for row in (*one.depths, one.total)
+            if row.shared
+        ],
+        caption="On turns that two raters or more judged. Of more than two raters Cohen's kappa is the mean "
+        "over pairs; alpha takes points on a scale as ordered.",
+    )
