@@ -70,7 +70,8 @@ class StudyPages:
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers["Content-Security-Policy"] = POLICY
         response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "no-referrer"
+        # With "no-referrer" browsers would send forms from "null", and no page of ours could be told.
+        response.headers["Referrer-Policy"] = "same-origin"
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
         return response
