@@ -112,7 +112,6 @@ class Practice:
             assignment=last,
             right=right,
             fields=len(checked),
-            # Divided, since 0.55 * 20 is a little more than 11.
             passed=right / len(checked) >= self._section.pass_mark,
             needed=self._section.pass_mark,
             tries_left=self._section.tries - len(taken) // len(items),
