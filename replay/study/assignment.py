@@ -16,6 +16,9 @@ from hashlib import blake2b
 
 from replay.study.tasks import Assignment, Task
 
+BEFORE_THE_END = ("set-aside", "given-back")
+"""States in which a talk may have come to nothing before it showed a passage."""
+
 
 def next_task(
     tasks: Mapping[int, Task], assignments: Iterable[Assignment], rater: int, *, seed: int
@@ -27,6 +30,7 @@ def next_task(
     own_systems: Counter[str | None] = Counter()
     systems: Counter[str | None] = Counter()
     seen: Counter[str] = Counter()
+    knows: set[str] = set()
     for one in assignments:
         task = tasks[one.task]
         if task.practice is not None:
@@ -38,11 +42,17 @@ def next_task(
                 own.add(task.id)
             own_systems[task.system] += 1
             seen[task.conversation] += 1
+        if one.rater == rater and not (task.unseen and one.state in BEFORE_THE_END and not one.talk_ended):
+            knows.add(task.conversation)
         if one.state in ("open", "done"):
             by_task[task.id] += 1
             systems[task.system] += 1
     waiting = [
-        task for task in tasks.values() if task.id not in own and _is_for(task, rater, by_task[task.id])
+        task
+        for task in tasks.values()
+        if task.id not in own
+        and _is_for(task, rater, by_task[task.id])
+        and not (task.unseen and task.conversation in knows)
     ]
     if not waiting:
         return None

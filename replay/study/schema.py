@@ -40,6 +40,7 @@ CREATE TABLE task (
     raters INTEGER,                  -- NULL: everyone
     only TEXT,                       -- JSON list of raters; NULL: all
     never TEXT NOT NULL,             -- JSON list of raters
+    unseen INTEGER NOT NULL,
     round INTEGER NOT NULL,
     practice TEXT,                   -- JSON, the right answers; NULL: real work
     sources TEXT NOT NULL            -- JSON list of assignments, with which it is erased
@@ -95,8 +96,8 @@ CREATE TABLE event (
 """
 
 INSERT_TASK = (
-    "INSERT INTO task (kind, content, conversation, system, raters, only, never, round, practice,"
-    " sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO task (kind, content, conversation, system, raters, only, never, unseen, round, practice,"
+    " sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -125,6 +126,7 @@ def task_row(task: NewTask) -> tuple[Any, ...]:
         task.raters,
         None if task.only is None else to_json(task.only),
         to_json(task.never),
+        task.unseen,
         task.round,
         None if task.practice is None else to_json(task.practice),
         to_json(task.sources),
@@ -135,7 +137,7 @@ def task_of(row: sqlite3.Row) -> Task:
     nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never", "sources")}
     for key in ("only", "practice"):
         nested[key] = None if row[key] is None else msgspec.json.decode(row[key])
-    return msgspec.convert({**dict(row), **nested}, Task)
+    return msgspec.convert({**dict(row), **nested, "unseen": bool(row["unseen"])}, Task)
 
 
 def assignment_of(row: sqlite3.Row) -> Assignment:

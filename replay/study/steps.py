@@ -83,6 +83,8 @@ class Step:
     heading: str
     blocks: tuple[Block, ...]
     fields: tuple[Field, ...]
+    final: bool = False
+    """What was answered stands: the screens behind it show what it must not depend on."""
 
 
 def read_answer(step: Step, form: Mapping[str, str]) -> tuple[dict[str, Value], dict[str, str]]:

@@ -34,6 +34,8 @@ class NewTask:
     """The ids of the raters who may be given it; None for all."""
     never: tuple[int, ...] = ()
     """Those who may not: nobody validates a conversation of their own."""
+    unseen: bool = False
+    """Only for people who had nothing else about its conversation: they would know its passages."""
     round: int = 1
     """Nobody is given a task before what is open to them of earlier rounds."""
     practice: Mapping[str, Answer] | None = None

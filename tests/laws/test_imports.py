@@ -42,7 +42,7 @@ ROOMS = {
     "tables/scoring": "core core/asking core/settings datasets scorers scorers/judges statistics report "
     "tables/agreement",
     "study": "core store runs statistics",
-    "study/presets": "core study core/settings statistics",
+    "study/presets": "core study core/settings statistics scorers",
     "study/conduct": "core core/asking core/settings datasets play scorers statistics runs scenario "
     "tables/agreement study study/presets",
     "study/pages": "core report/pages study study/conduct",

@@ -69,6 +69,11 @@ class StepScreen:
     """Which practice item it is; None of work."""
     progress: Progress
 
+    @property
+    def stands(self) -> bool:
+        """It was answered before, and can't be changed."""
+        return self.given is not None and self.step.final
+
 
 Screen = PlainScreen | TalkScreen | StepScreen | FeedbackScreen | PracticeOverScreen
 
@@ -205,7 +210,7 @@ class Flow:
             turns = self.store.talks(assignment.id).get(assignment.id, [])
             given = self.store.judgements(assignment.id).get(assignment.id, {})
             step = next((one for one in self._steps(task, turns, given) if one.id == step_id), None)
-            if step is None:
+            if step is None or (step.final and step.id in given):
                 return {}
             answer, faults = read_answer(step, form)
             if faults:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from replay.study.presets.convqa import ConvQA
 from replay.study.presets.rating import Rating
 
-PRESETS: Mapping[str, Callable[..., Any]] = {"rating": Rating}
+PRESETS: Mapping[str, Callable[..., Any]] = {"rating": Rating, "convqa": ConvQA}
 """What makes each of its settings."""

@@ -1,0 +1,258 @@
+"""What comes of a ``convqa`` study: accuracy by majority, agreement, conversations that can be replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from replay.core.conversation import Conversation, Turn
+from replay.scorers.answer_text import declines
+from replay.statistics.estimate import resampling_of
+from replay.statistics.number import Number as Estimated, no_number, number, resampled
+from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_table import rater_agreement_of
+from replay.statistics.undefined import Undefined
+from replay.study.presets.live import POLICY, live_conversation, live_id, live_records
+from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
+from replay.study.results import HumanScore, Number, Results, Table, TurnKey
+from replay.study.steps import Answer
+from replay.study.tasks import Assignment, StudyState, TalkTurn
+
+MAJORITY = "majority"
+"""In the place of a rater's name, of what the asker and all validators say together."""
+NOTHING_YET = Undefined(reason="nothing validated yet")
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task of talking holds."""
+
+    about: Conversation
+    """What it is about, without its turns."""
+    first_question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPair:
+    """A question that was asked in a talk, with all that was said of it."""
+
+    turn: TurnKey
+    topic: str
+    question: str
+    asker: str
+    said: PairVerdict
+    validated: bool
+    """All have said what they are wanted for."""
+
+    @property
+    def kept(self) -> bool:
+        """Validated, and not dropped."""
+        return self.validated and not self.said.dropped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTalk:
+    """A talk that its asker has judged."""
+
+    assignment: Assignment
+    system: str
+    about: Conversation
+    turns: Sequence[TalkTurn]
+    pairs: Sequence[JudgedPair]
+
+    @property
+    def validated(self) -> bool:
+        return any(pair.validated for pair in self.pairs)
+
+
+def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) -> Results:
+    """
+    The results of a study in which *validators* people judge each talk besides the one who asked.
+
+    Scores: ``human_correct`` and ``human_answerable`` of each person, and for talks with all their
+    validations ``human_accuracy`` (the majority's), ``human_accuracy_answerable`` and ``human_unanswerable``.
+    Of dropped questions there are none.
+    """
+    talks = judged_talks(state, validators=validators, declining=declining)
+    pairs = [pair for talk in talks for pair in talk.pairs]
+    return Results(
+        records=[
+            record
+            for talk in talks
+            for record in live_records(talk.assignment, talk.about.id, talk.system, talk.turns)
+        ],
+        conversations=[live_conversation(talk.about, talk.assignment, talk.turns) for talk in talks],
+        scores=[score for pair in pairs for score in _scores(pair)],
+        tables=[_by_system(talks), *([_agreement(pairs)] if validators > 1 else [])],
+        data_set=[_with_gold(talk, validators) for talk in talks if talk.validated],
+    )
+
+
+def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]) -> list[JudgedTalk]:
+    """The finished talks, in the order in which they were given."""
+    validating: dict[int | None, list[Assignment]] = {}
+    for one in state.done:
+        if state.tasks[one.task].kind == "validate":
+            content = msgspec.convert(state.tasks[one.task].content, ValidationContent)
+            validating.setdefault(content.talk, []).append(one)
+    found = []
+    for assignment in state.done:
+        task = state.tasks[assignment.task]
+        if task.kind != "talk":
+            continue
+        about, system = msgspec.convert(task.content, Talk).about, task.system or ""
+        turns, validations = state.talks[assignment.id], validating.get(assignment.id, ())
+        names = {rater.id: rater.name for rater in state.raters}
+        pairs = [
+            JudgedPair(
+                turn=TurnKey(system, POLICY, live_id(about.id, assignment.id), turn.depth),
+                topic=about.id,
+                question=turn.question,
+                asker=names[assignment.rater],
+                said=PairVerdict(
+                    answer=turn.answer,
+                    declined=declines(turn.answer, declining),
+                    asker=int(_answers(state, assignment)[f"answer-{turn.depth}"]["correct"]),
+                    validations={
+                        names[one.rater]: validation_of(turn.depth, _answers(state, one))
+                        for one in validations
+                    },
+                ),
+                validated=0 < validators <= len(validations),
+            )
+            for turn in turns
+            if turn.answer is not None
+        ]
+        found.append(JudgedTalk(assignment=assignment, system=system, about=about, turns=turns, pairs=pairs))
+    return found
+
+
+def _answers(state: StudyState, assignment: Assignment) -> dict[str, Answer]:
+    return {step: given.answer for step, given in state.answers[assignment.id].items()}
+
+
+def _scores(pair: JudgedPair) -> list[HumanScore]:
+    said = pair.said
+    if pair.validated and said.dropped:
+        return []
+    values: list[tuple[str, str, int | None]] = [("human_correct", pair.asker, said.asker)]
+    for rater, one in said.validations.items():
+        values.append(("human_correct", rater, one.correctness(said.declined)))
+        answerable = None if one.question == "invalid" else int(one.question == "answerable")
+        values.append(("human_answerable", rater, answerable))
+    if pair.validated:
+        values.append(("human_accuracy", MAJORITY, said.correct))
+        if said.answerable:
+            values.append(("human_accuracy_answerable", MAJORITY, said.correct))
+        values.append(("human_unanswerable", MAJORITY, int(not said.answerable)))
+    return [
+        HumanScore(name=name, turn=pair.turn, rater=rater, value=None if value is None else float(value))
+        for name, rater, value in values
+    ]
+
+
+def _by_system(talks: Sequence[JudgedTalk]) -> Table:
+    rows = []
+    for system in sorted({talk.system for talk in talks}):
+        own = [talk for talk in talks if talk.system == system]
+        validated = [pair for talk in own for pair in talk.pairs if pair.validated]
+        kept = [pair for pair in validated if pair.kept]
+        right = [(pair, pair.said.correct) for pair in kept if pair.said.correct is not None]
+        rows.append(
+            (
+                system,
+                len(own),
+                sum(talk.validated for talk in own),
+                len(validated),
+                len(validated) - len(kept),
+                len(kept) - len(right),
+                _share((pair.topic, not pair.said.answerable) for pair in kept),
+                _share((pair.topic, correct) for pair, correct in right),
+                _share((pair.topic, correct) for pair, correct in right if pair.said.answerable),
+            )
+        )
+    return Table(
+        title="Answers by majority",
+        columns=(
+            *("system", "conversations", "validated", "questions", "dropped", "undecided"),
+            *("unanswerable", "accuracy", "accuracy on answerable questions"),
+        ),
+        rows=rows,
+        caption="Of the validated conversations. Dropped: all validators call the question invalid. "
+        "Undecided: as many call the answer correct as don't; such a question has no accuracy.",
+    )
+
+
+def _share(values: Iterable[tuple[str, bool | int]]) -> Number:
+    """The mean of 0s and 1s; what is about one topic is resampled together."""
+    given = list(values)
+    if not given:
+        return _shown(no_number(NOTHING_YET))
+    drawn = resampling_of([topic for topic, _ in given], resamples=1000, seed=0)
+    features = np.array([(float(value), 1.0) for _, value in given])
+    cell = range(len(given))
+    found = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
+    return _shown(number(found, cell, drawn, scale="share", undefined=NOTHING_YET))
+
+
+def _agreement(pairs: Sequence[JudgedPair]) -> Table:
+    """Among validators, as published; and of correctness, with the asker."""
+    judged = [pair for pair in pairs if pair.validated]
+
+    def row(what: str, ratings: Sequence[Mapping[str, str | float | None]]) -> tuple[str | int | Number, ...]:
+        items = [
+            RatedItem(conversation=pair.topic, depth=None, ratings=given)
+            for pair, given in zip(judged, ratings, strict=True)
+        ]
+        total = rater_agreement_of(items, same_raters=False).total
+        return (what, total.complete, _shown(total.agreement), _shown(total.fleiss))
+
+    by_rater = [pair.said.validations for pair in judged]
+    correct = [
+        {
+            pair.asker: pair.said.asker,
+            **{rater: one.correctness(pair.said.declined) for rater, one in pair.said.validations.items()},
+        }
+        for pair in judged
+    ]
+    return Table(
+        title="Agreement of validators",
+        columns=("on", "questions", "equal", "Fleiss' kappa"),
+        rows=[
+            row("everything", [{rater: one.verdict for rater, one in by.items()} for by in by_rater]),
+            row("answerability", [{rater: one.question for rater, one in by.items()} for by in by_rater]),
+            row("correctness, with the asker", correct),
+        ],
+        caption="Everything: invalid, unanswerable, correct or incorrect. Published (Li et al., 2022): 0.598 "
+        "overall, 0.679 for answerability.",
+    )
+
+
+def _shown(found: Estimated) -> Number:
+    plain = found.to_json()
+    note = plain["undefined"] or plain["no_interval"] or ""
+    return Number(value=plain["value"], low=plain["low"], high=plain["high"], note=note)
+
+
+def _with_gold(talk: JudgedTalk, validators: int) -> Conversation:
+    """The talk as a conversation of a data set; its dropped questions are left out."""
+    live = live_conversation(talk.about, talk.assignment, talk.turns)
+    turns = []
+    for pair in talk.pairs:
+        if not pair.kept:
+            continue
+        gold = pair.said.gold_answers
+        turns.append(
+            Turn(
+                id=f"{live.id}#{pair.turn.depth}",
+                question=pair.question,
+                gold_answers=gold,
+                gold_passages=tuple(
+                    passage.id for passage in live.passages if any(one in passage.text for one in gold)
+                ),
+            )
+        )
+    origin = {"preset": "convqa", "topic": talk.about.id, "system": talk.system, "validators": validators}
+    return replace(live, turns=tuple(turns), metadata={**live.metadata, "study": origin})
