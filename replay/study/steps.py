@@ -71,7 +71,14 @@ class Index:
     heading: str
 
 
-Block = Text | Transcript | Passages | Index
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Texts or histories that are compared: beside each other where the screen is wide enough."""
+
+    blocks: tuple[Text | Transcript, ...]
+
+
+Block = Text | Transcript | Passages | Index | Beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +113,7 @@ def read_answer(step: Step, form: Mapping[str, str]) -> tuple[dict[str, Value], 
                 answer[field.name] = chosen.value
         elif len(given) > field.longest:
             faults[field.name] = f"{len(given):,} characters; {field.longest:,} are allowed"
-        elif field.within is not None and given not in field.within:
+        elif field.within is not None and given not in field.within.replace("\r\n", "\n"):
             faults[field.name] = "this doesn't stand in the passage, word for word; copy it from there"
         else:
             answer[field.name] = given

@@ -15,6 +15,7 @@ from replay.policies import lead_in
 from replay.scorers import figures, fuzzy, same_facts
 from replay.scorers.answer_text import words
 from replay.scorers.judges import rating, reading
+from replay.study.pages.pieces import pieces
 
 
 def all_of(pattern: re.Pattern[str]) -> Callable[[str], object]:
@@ -38,6 +39,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "verdicts": all_of(reading._VERDICT),
     "answers": all_of(reading._ANSWER),
     "tokens": tokens,
+    "code and tables": pieces,
     "words": lambda text: words(text, "squad"),
 }
 PUMPS = (
@@ -58,6 +60,9 @@ PUMPS = (
     "(",
     "yes ",
     "answer: ",
+    "\n```\n",
+    "\n| ",
+    "\t\n\n",
     "é",
 )
 SHORT, LONG = 2_000, 16_000

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
 from html import unescape
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from replay.study.conduct.flow import Flow
 from replay.study.conduct.live import LiveTalks, built_systems
 from replay.study.conduct.study_file import parse_study
 from replay.study.pages.server import StudyPages
+from tests.waiting import PATIENCE_S
 
 
 def begun(text: str, folder: Path, database: str = "study.db") -> Path:
@@ -107,3 +111,30 @@ class Browser:
     async def post(self, action: str, form: Mapping[str, str]) -> None:
         async with self.client.post(self.address + action, data=form) as response:
             await self._receive(response)
+
+
+@contextmanager
+def served_aside(database: Path) -> Iterator[Served]:
+    """The same for browsers that are driven from here: the server has a thread of its own."""
+    begun: Future[Served] = Future()
+    over = asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        try:
+            async with served(database) as study:
+                begun.set_result(study)
+                await over.wait()
+        except BaseException as error:
+            if not begun.done():
+                begun.set_exception(error)
+            raise
+
+    thread = threading.Thread(target=loop.run_until_complete, args=[serve()])
+    thread.start()
+    try:
+        yield begun.result(PATIENCE_S)
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(PATIENCE_S)
+        loop.close()

@@ -63,6 +63,8 @@ class StepScreen:
     """From 1."""
     steps: Sequence[Step]
     """All that are known of this task."""
+    reachable: int
+    """How many of them may be opened: those that were answered, and the first that was not."""
     given: Judgement | None
     """What was answered here before."""
     practice: PracticePosition | None
@@ -115,7 +117,8 @@ class Flow:
         turns = self.store.talks(assignment.id).get(assignment.id, [])
         given = self.store.judgements(assignment.id).get(assignment.id, {})
         steps = self._steps(task, turns, given)
-        index = self._index(steps, given, step_id)
+        reachable = next((n for n, one in enumerate(steps, start=1) if one.id not in given), len(steps))
+        index = next((n for n in range(reachable) if steps[n].id == step_id), reachable - 1)
         step = steps[index]
         self.store.show(assignment.id, step.id)
         return StepScreen(
@@ -123,6 +126,7 @@ class Flow:
             step=step,
             number=index + 1,
             steps=steps,
+            reachable=reachable,
             given=given.get(step.id),
             practice=None if task.practice is None else self.practice.position(assignment),
             progress=self.progress(rater),
@@ -162,13 +166,6 @@ class Flow:
     def _steps(self, task: Task, turns: Sequence[TalkTurn], given: Mapping[str, Judgement]) -> Sequence[Step]:
         answers: dict[str, Answer] = {step: one.answer for step, one in given.items()}
         return self.file.preset.steps(task, turns, answers)
-
-    @staticmethod
-    def _index(steps: Sequence[Step], given: Mapping[str, Judgement], step_id: str | None) -> int:
-        """Of the step that is asked for, if it may be seen; else of the first without an answer."""
-        first = next((index for index, step in enumerate(steps) if step.id not in given), len(steps) - 1)
-        asked = next((index for index, step in enumerate(steps) if step.id == step_id), None)
-        return asked if asked is not None and asked <= first else first
 
     def progress(self, rater: Rater) -> Progress:
         """How far *rater* is."""

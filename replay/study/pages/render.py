@@ -12,6 +12,8 @@ from jinja2 import Environment
 from replay.report.pages import assets
 from replay.report.pages.pages import make_environment
 from replay.report.pages.safe_text import clipped
+from replay.study.pages.pieces import pieces
+from replay.study.steps import Index, Passages, Transcript
 
 FOLDER = Path(__file__).resolve().parent
 FILES = {
@@ -32,6 +34,8 @@ def render(template: str, /, **content: Any) -> str:
 def _environment() -> Environment:
     made = make_environment(FOLDER / "templates")
     made.filters.update(clipped=partial(clipped, first=2_000, most=50_000))
+    made.filters.update(pieces=pieces)
+    made.tests.update(source=lambda block: isinstance(block, Passages | Index | Transcript))
     return made
 
 

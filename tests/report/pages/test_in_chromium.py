@@ -1,25 +1,18 @@
-"""
-The pages as people use them, in a real browser.
-
-`CONVREPLAY_AXE` names axe-core's script for the accessibility checks: `npm install axe-core`, then
-`node_modules/axe-core/axe.min.js`.
-"""
+"""The pages as people use them, in a real browser."""
 
 from __future__ import annotations
 
 import asyncio
 import csv
-import os
 import re
 import threading
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from replay.report.pages.static_report import write_report
 from replay.runs.run import Run
 from replay.scorers.token_f1 import f1
+from tests.driving import DARK_INK, INK, axe_script, dark, screen, serious, shown, until
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, failing_run, finish, make_run, record, talk
 from tests.report.test_load_text import sweep
@@ -28,27 +21,11 @@ from tests.waiting import PATIENCE_S
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 CSS = By.CSS_SELECTOR
-INK, DARK_INK = "p.layout.font.color", "#a4a9b1"
-
-
-def until(driver, condition):
-    ignored = [NoSuchElementException, StaleElementReferenceException]  # pages are exchanged as they go on
-    return WebDriverWait(driver, PATIENCE_S, poll_frequency=0.02, ignored_exceptions=ignored).until(condition)
-
-
-def shown(driver, selector):
-    """All that can be seen, by one question; the driver would ask of each element by itself."""
-    script = (
-        "return [...document.querySelectorAll(arguments[0])]"
-        ".filter(e => e.checkVisibility({visibilityProperty: true}))"
-    )
-    return driver.execute_script(script, selector)
 
 
 def drawn(driver):
@@ -444,26 +421,6 @@ def test_a_real_run_is_watched_to_its_end(browser, tmp_path):
             playing.join(PATIENCE_S)
 
 
-def axe_script():
-    path = os.environ.get("CONVREPLAY_AXE")
-    if not path or not Path(path).is_file():
-        pytest.skip(
-            "CONVREPLAY_AXE names no axe.min.js; `npm install axe-core` has it in node_modules/axe-core"
-        )
-    return Path(path).read_text("utf-8")
-
-
-def serious(driver, rules):
-    """What axe objects to; by all of its rules, where *rules* names none."""
-    asked = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
-    found = driver.execute_async_script("axe.run(arguments[0]).then(arguments[1])", asked)
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-
-
 def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, files, quickstart):
     script = axe_script()
     run = f"{viewer}run/{quickstart.name}/"
@@ -494,32 +451,6 @@ def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, fi
         if problems:
             found[address.rsplit("/", 1)[-1]] = problems
     assert found == {}
-
-
-@contextmanager
-def screen(driver, width):
-    """A screen of another width; a phone's where it is narrow."""
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    try:
-        yield
-    finally:
-        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@contextmanager
-def dark(driver):
-    """As for somebody whose system is dark: the page and its charts change while it is open."""
-    media = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    try:
-        inks = (
-            f"[...document.querySelectorAll('figure .plot')].every(p => !p.layout || {INK} === '{DARK_INK}')"
-        )
-        until(driver, lambda d: d.execute_script(f"return {inks}"))
-        yield
-    finally:
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_the_printed_link_opens_the_runs_and_keeps_its_token_to_itself(new_browser, quickstart, tmp_path):

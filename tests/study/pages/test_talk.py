@@ -56,7 +56,8 @@ def turns(study, assignment=1):
 def said(browser):
     """What the page shows of the talk."""
     return [
-        unescape(text) for text in re.findall(r'<p class="(?:question|answer)"[^>]*>(.*?)</p>', browser.html)
+        unescape(text)
+        for text in re.findall(r'<(?:p|div) class="(?:question|answer)"[^>]*>(.*?)</(?:p|div)>', browser.html)
     ]
 
 

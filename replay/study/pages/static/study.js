@@ -1,32 +1,130 @@
 "use strict";
-// Keys: a number chooses in the first field that is open, or in the one that has the focus; Enter goes on.
+// Keys, focus and a lost connection. Everything works without this file; forms are sent as any form is.
 (() => {
+  const fields = "input:not([type=radio]):not([type=checkbox]), textarea, select";
   const form = document.querySelector("form.answer-form");
-  if (!form) return;
-  const groups = [...form.querySelectorAll(".options")];
+  const groups = form ? [...form.querySelectorAll(".options")] : [];
+
+  // Where a page says nothing else, it begins at its heading, or at what is wrong.
+  const start = ["[autofocus]", ".faults", "main h2"].map((one) => document.querySelector(one)).find(Boolean);
+  if (start && !location.hash) {
+    if (start.matches("h2")) start.tabIndex = -1;
+    start.focus();
+  }
+
+  // Single letters are in the way of those who dictate: they can be turned off.
+  const dialog = document.querySelector("dialog.keys"), opener = document.querySelector("button.show-keys");
+  const stored = () => { try { return localStorage.getItem("replay-study-keys"); } catch { return null; } };
+  let on = stored() !== "off";
+  if (dialog) {
+    const box = dialog.querySelector(".keys-on");
+    opener.hidden = false;
+    opener.addEventListener("click", () => dialog.showModal());
+    box.checked = on;
+    box.addEventListener("change", () => {
+      on = box.checked;
+      try { localStorage.setItem("replay-study-keys", on ? "on" : "off"); } catch { /* for this page, then */ }
+    });
+  }
 
   function current() {
     return document.activeElement?.closest?.(".options")
       ?? groups.find((group) => !group.querySelector("input:checked")) ?? groups.at(-1);
   }
 
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, summary, a, button.theme")) return;
-    if (/^[1-9]$/.test(event.key)) {
-      const group = current(), input = group?.querySelectorAll("input")[Number(event.key) - 1];
-      if (!input) return;
-      event.preventDefault();
-      input.checked = true;
-      input.focus();
-      const next = groups[groups.indexOf(group) + 1];
-      if (next && !next.querySelector("input:checked")) next.querySelector("input").focus();
-    } else if (event.key === "Enter" && event.target.closest("form") === form) {
-      event.preventDefault();
-      form.requestSubmit();
+  function choose(number) {
+    const group = current(), input = group?.querySelectorAll("input")[number - 1];
+    if (!input) return false;
+    input.click();
+    input.focus();
+    const open = groups.slice(groups.indexOf(group) + 1).find((one) => !one.querySelector("input:checked"));
+    open?.querySelector("input").focus();
+    return true;
+  }
+
+  // The range's own text: what the selection says of itself has lost spaces that the page doesn't show.
+  let selected = "";
+  document.addEventListener("selectionchange", () => {
+    const selection = getSelection(), range = selection.rangeCount ? selection.getRangeAt(0) : null;
+    const around = range?.commonAncestorContainer;
+    if (range && !range.collapsed && (around.closest ? around : around.parentElement)?.closest(".sources, .work, .talk")) {
+      selected = range.toString().trim();
     }
   });
 
-  form.addEventListener("submit", () => {
-    form.querySelector("button.main").disabled = true;  // the click's id makes a second one harmless anyway
+  function take(area) {
+    if (!area || !selected) return false;
+    area.value = selected;
+    area.dispatchEvent(new Event("input", {bubbles: true}));
+    area.focus();
+    return true;
+  }
+
+  function comment() {
+    const area = form?.querySelector("textarea[name=comment]");
+    if (!area) return false;
+    area.closest("details").open = true;
+    area.focus();
+    return true;
+  }
+
+  function back() {
+    const link = document.querySelector("a.back");
+    link?.click();
+    return Boolean(link);
+  }
+
+  function done(event) {
+    if (event.key === "?") return opener && !opener.hidden ? (dialog.showModal(), true) : false;
+    if (/^[1-9]$/.test(event.key)) return choose(Number(event.key));
+    if (event.key === "Enter") return form && !event.target.closest("summary, a, button") ? (form.requestSubmit(), true) : false;
+    if (event.key === "Backspace") return back();
+    if (event.key === "t") return take(form?.querySelector("textarea[data-span]"));
+    if (event.key === "c") return comment();
+    return false;
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (dialog?.open || event.isComposing) return;
+    if (event.target.closest(fields)) {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.form?.requestSubmit();
+      return;
+    }
+    if (on && !event.ctrlKey && !event.metaKey && !event.altKey && done(event)) event.preventDefault();
+  });
+
+  document.addEventListener("mousedown", (event) => {
+    if (event.target.closest("button.take")) event.preventDefault();  // or the click would clear the selection
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.take");
+    if (button) take(button.closest("fieldset").querySelector("textarea"));
+  });
+
+  // Where the server can't be reached the page stays, with all that was written in it.
+  async function send(event) {
+    const sent = event.target, button = event.submitter ?? sent.querySelector("button.main");
+    if (sent.method !== "post" || event.defaultPrevented) return;
+    event.preventDefault();
+    if (sent.dataset.sending) return;  // the click's id makes a second one harmless anyway
+    sent.dataset.sending = "yes";
+    const failed = sent.querySelector(".unreached");
+    try {
+      await fetch(document.querySelector("script[src$='study.js']").src, {method: "HEAD", cache: "no-store"});
+      if (button?.name) sent.append(Object.assign(document.createElement("input"), {type: "hidden", name: button.name, value: button.value}));
+      if (button?.hasAttribute("formaction")) sent.action = button.formAction;
+      sent.submit();
+    } catch {
+      delete sent.dataset.sending;
+      const told = failed ?? document.createElement("p");
+      told.className = "error unreached";
+      told.setAttribute("role", "alert");
+      told.textContent = "Not saved: the server can't be reached. Nothing is lost; try again in a moment.";
+      sent.append(told);
+    }
+  }
+  document.addEventListener("submit", send);
+  addEventListener("pageshow", () => {  // a page that came back is as it was left
+    for (const one of document.forms) delete one.dataset.sending;
   });
 })();

@@ -1,0 +1,83 @@
+"""
+Driving a real browser: waiting, looking, other screens, and axe-core.
+
+`CONVREPLAY_AXE` names axe-core's script for the accessibility checks: `npm install axe-core`, then
+`node_modules/axe-core/axe.min.js`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import PATIENCE_S
+
+pytest.importorskip("selenium", reason="selenium is not installed")
+
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.support.ui import WebDriverWait
+
+INK, DARK_INK = "p.layout.font.color", "#a4a9b1"
+
+
+def until(driver, condition):
+    ignored = [NoSuchElementException, StaleElementReferenceException]  # pages are exchanged as they go on
+    return WebDriverWait(driver, PATIENCE_S, poll_frequency=0.02, ignored_exceptions=ignored).until(condition)
+
+
+def shown(driver, selector):
+    """All that can be seen, by one question; the driver would ask of each element by itself."""
+    script = (
+        "return [...document.querySelectorAll(arguments[0])]"
+        ".filter(e => e.checkVisibility({visibilityProperty: true}))"
+    )
+    return driver.execute_script(script, selector)
+
+
+def axe_script():
+    path = os.environ.get("CONVREPLAY_AXE")
+    if not path or not Path(path).is_file():
+        pytest.skip(
+            "CONVREPLAY_AXE names no axe.min.js; `npm install axe-core` has it in node_modules/axe-core"
+        )
+    return Path(path).read_text("utf-8")
+
+
+def serious(driver, rules):
+    """What axe objects to; by all of its rules, where *rules* names none."""
+    asked = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    found = driver.execute_async_script("axe.run(arguments[0]).then(arguments[1])", asked)
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@contextmanager
+def screen(driver, width):
+    """A screen of another width; a phone's where it is narrow."""
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@contextmanager
+def dark(driver):
+    """As for somebody whose system is dark: the page and its charts change while it is open."""
+    media = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        inks = (
+            f"[...document.querySelectorAll('figure .plot')].every(p => !p.layout || {INK} === '{DARK_INK}')"
+        )
+        until(driver, lambda d: d.execute_script(f"return {inks}"))
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
