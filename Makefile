@@ -1,5 +1,6 @@
-# Two commands for a fresh machine with Python 3.11+, pip, make and git:
+# Three commands for a fresh machine with Python 3.11+, pip, make and git:
 #   make quickstart   set up, replay the shipped scenario, show its depth table
+#   make study        set up, serve a small study for people to judge in
 #   make test         set up everything, pass the tests
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,10 +10,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # Tests start a hundred processes, each of which would have to compile the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-long mutants lint types clean
+.PHONY: quickstart study test test-long mutants lint types clean
 
 quickstart: .venv/ready
 	$(BIN)/replay run quickstart
+
+study: .venv/ready
+	$(BIN)/replay study demo
 
 # Who has run out of tests takes half of what another has left; tests of a file stay together till then.
 test: .venv/ready-dev

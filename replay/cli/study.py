@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from replay.cli.output import echo
+from replay.cli.study_starting import demo, init
 
 study = typer.Typer(
     name="study",
@@ -15,6 +16,8 @@ study = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+study.command()(init)
+study.command()(demo)
 
 StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")]
 DbOption = Annotated[

@@ -11,7 +11,7 @@ from replay.study.steps import Beside, Field, Index, Option, Passages, Step, Tex
 from replay.study.tasks import NewTask
 
 SPACED = "The hall was opened in  1921,\n    and its organ\tin 1933.\n| a | b |\n| 1 | 2 |\nSo it was."
-"""Two spaces, an indented line, a tab and a table: a page may show them otherwise, a span has to keep them."""
+"""Two spaces, an indented line, a tab and a table: a page may show them otherwise, a span keeps them."""
 LONG = "Der Zug nach Øresund fährt um 10:45 ab, 東京行きの電車も。 " * 180
 TABLE = (
     "Look:\n\n| city | trams |\n|------|-------|\n| Oslo | "

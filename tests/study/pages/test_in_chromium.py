@@ -275,6 +275,7 @@ def test_the_passage_scrolls_on_its_own_while_what_is_judged_stays(working):
     before = box(working, ".work")["top"]
     working.execute_script("document.querySelector('.sources').scrollTop = 500")
     assert working.execute_script("return document.querySelector('.sources').scrollTop") == 500
+    assert working.find_element(CSS, ".sources").accessible_name == "What to judge by"
     assert box(working, ".work")["top"] == before
 
 
@@ -287,9 +288,11 @@ def test_a_hostile_text_is_only_text(working):
 def test_a_printed_screen_holds_all_of_its_texts(working):
     working.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        cut = "const s = document.querySelector('.sources'); return s.scrollHeight - s.clientHeight"
-        assert working.execute_script(cut) <= 0
-        assert not working.find_element(CSS, "main button.main").is_displayed()
+        for selector in (".sources", ".work .long"):
+            cut = "const s = document.querySelector(arguments[0]); return s.scrollHeight - s.clientHeight"
+            assert working.execute_script(cut, selector) <= 0
+            assert not working.find_element(CSS, "main button.main").is_displayed()
+            next_page(working, "1", "1", Keys.ENTER)
     finally:
         working.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 

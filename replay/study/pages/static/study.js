@@ -42,7 +42,7 @@
     return true;
   }
 
-  // The range's own text: what the selection says of itself has lost spaces that the page doesn't show.
+  // The range's own text, whatever a style makes of spaces; kept, since a click on the button may clear it.
   let selected = "";
   document.addEventListener("selectionchange", () => {
     const selection = getSelection(), range = selection.rangeCount ? selection.getRangeAt(0) : null;
@@ -93,9 +93,6 @@
     if (on && !event.ctrlKey && !event.metaKey && !event.altKey && done(event)) event.preventDefault();
   });
 
-  document.addEventListener("mousedown", (event) => {
-    if (event.target.closest("button.take")) event.preventDefault();  // or the click would clear the selection
-  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button.take");
     if (button) take(button.closest("fieldset").querySelector("textarea"));
