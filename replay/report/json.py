@@ -33,4 +33,5 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         "notes": notes(report),
         "signatures": dict(report.signatures),
         "judges": [dict(judge) for judge in report.judges],
+        **({"people": report.people.to_json()} if report.people else {}),
     }

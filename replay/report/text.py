@@ -23,6 +23,7 @@ from replay.report.depth_cells import (
 )
 from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
+from replay.report.people_text import print_people
 from replay.report.printing import heading, put_lines, put_signatures, put_table, section
 from replay.report.terminal import coloured_difference, has_person, print_group, scales, trend_note
 from replay.statistics.failure_reasons import FailureReason
@@ -43,6 +44,8 @@ def print_report(report: Report, console: Console) -> None:
         heading(console, f"Against {names_of(g.first.policy for g in gaps)}, on the same turns")
         lines = table_lines(gap_columns(gaps, layout), width=console.width, total=False)
         put_lines(console, [*map(coloured_difference, lines), ""])
+    if report.people:
+        print_people(report.people, console)
     print_failures(report.failures, console)
     section(console, "Notes", [scale_note(table), interval_note(table), *about_trends, *notes(report)])
     put_lines(console, [""])

@@ -155,14 +155,15 @@ class Run:
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """
-        The scorers whose observations the run holds, by label, in order, and then its judges' columns.
+        The scorers whose observations the run holds, by label; its judges' and people's columns last.
 
         They combine what was observed and observe nothing: no code that the run names is imported.
         """
+        from replay.runs.people_columns import people_scores
         from replay.runs.verdict_columns import verdict_scores
 
         with self._opened() as store:
-            return {**stored_scorers(store).by_label, **verdict_scores(store)}
+            return {**stored_scorers(store).by_label, **verdict_scores(store), **people_scores(store)}
 
     def judged(self) -> list[Judged]:
         """What judging took and how far its repeats lie apart, judge by judge."""
@@ -205,6 +206,7 @@ class Run:
 
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
+        from replay.runs.people_columns import people_of
         from replay.runs.run_notes import run_notes
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
@@ -214,6 +216,7 @@ class Run:
         lags = self.state().lags
         with self._opened() as store:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
+            people = people_of(store)
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -224,6 +227,7 @@ class Run:
             signatures=self.signatures(),
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
+            people=people,
         )
 
     def scored_run(self, name: str) -> ScoredRun:

@@ -77,7 +77,7 @@ def score_into(store: RunStore, choices: Sequence[Choice]) -> None:
             observed = {label: observe(label, scorer, records) for label, scorer in scorers.items()}
         for label, values in observed.items():
             keepers[label].add(records, values)
-            scores = [_stored(r, value) for r, value in zip(records, values, strict=True)]
+            scores = [stored_score(r, value) for r, value in zip(records, values, strict=True)]
             store.add_scores(label, scores, anew=True)
         store.settle()  # or scores would pile up where they are observed faster than written
     with _answers_kept(store):
@@ -103,7 +103,8 @@ def _answers_kept(store: RunStore) -> Iterator[None]:
         raise PluginError(f"{error}\n{again}") from error
 
 
-def _stored(record: TurnRecord, value: Any) -> StoredScore:
+def stored_score(record: TurnRecord, value: Any) -> StoredScore:
+    """*value*, observed in *record*, as a run keeps it."""
     unscored = value.reason if isinstance(value, Unscored) else None
     shown = None if unscored is not None else value
     return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)

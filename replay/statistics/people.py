@@ -100,7 +100,7 @@ class People:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, from which ``read_people`` makes the same again."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
 

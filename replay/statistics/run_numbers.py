@@ -11,6 +11,7 @@ from typing import Any
 from replay.statistics.depth_table import DepthTable
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.paired import PairedDifference
+from replay.statistics.people import People
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,3 +31,5 @@ class Report:
     """Further notes, in words, such as what judging took."""
     judges: tuple[Mapping[str, Any], ...] = ()
     """What is known of each judge, as plain values."""
+    people: People | None = None
+    """What people said in the study that the run comes out of; None where there was none."""
