@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from replay.cli.arguments import ResamplesOption
 from replay.cli.output import echo
 from replay.cli.study_starting import demo, init
 
@@ -70,3 +71,31 @@ def serve(
         raise typer.Exit(INTERRUPTED) from None
     finally:
         store.close()
+
+
+@study.command()
+def export(
+    path: StudyArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="A folder that is not there yet.")
+    ],
+    db: DbOption = None,
+    pseudonyms: Annotated[
+        bool, typer.Option("--pseudonyms", help="Call raters by names that nobody can trace back.")
+    ] = False,
+    resamples: ResamplesOption = 1000,
+) -> None:
+    """
+    Write what came out of a study for other programs: a run, tables, conversations, numbers.
+
+    It may be served meanwhile.
+    """
+    from replay.study.conduct.export import export_study
+    from replay.study.store import DATABASE
+
+    database = db or path.resolve().parent / DATABASE
+    exported = export_study(database, out, with_pseudonyms=pseudonyms, resamples=resamples)
+    for remark in exported.remarks:
+        echo(remark, err=True)
+    for file in exported.files:
+        echo(file)

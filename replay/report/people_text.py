@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from rich.console import Console
 
 from replay.core.terminal import on_one_line
-from replay.report.columns import TextColumn, column, score_cells
+from replay.report.columns import GAP, TextColumn, blocks, column, score_cells
 from replay.report.printing import heading, put_items, put_lines, put_table
 from replay.scorers.scorer import SHARE
 from replay.statistics.people import Number, People, Table
@@ -29,7 +30,8 @@ def print_table(table: Table, console: Console) -> None:
     """Print *table* with its title, and what is to be said of it."""
     heading(console, table.title)
     if table.rows:
-        put_table(console, list(table_columns(table, table.rows[:MOST_ROWS])), below=())
+        columns = list(table_columns(table, table.rows[:MOST_ROWS]))
+        put_table(console, _named_together(columns, _names(table), console.width), below=())
     else:
         put_lines(console, ["nothing yet"])
     if (more := len(table.rows) - MOST_ROWS) > 0:
@@ -56,6 +58,26 @@ def table_columns(
         else:
             counts = all(isinstance(cell, int) for cell in cells)
             yield column(head, map(cell_text, cells), left=not counts)
+
+
+def _named_together(columns: Sequence[TextColumn], names: int, width: int) -> list[TextColumn]:
+    """
+    *columns* as they are where they fit *width*; else those that name a row as one, which each block repeats.
+
+    The first *names* of them name it, as far as they leave half of the width to the others.
+    """
+    while names and sum(one.width + len(GAP) for one in columns[:names]) > width / 2:
+        names -= 1
+    if names < 2 or len(blocks(columns, width)) == 1:
+        return list(columns)
+    head, *cells = (GAP.join(row) for row in zip(*(one.padded() for one in columns[:names]), strict=True))
+    return [column(head, cells, left=True), *columns[names:]]
+
+
+def _names(table: Table) -> int:
+    """How many columns come before the first with numbers of which some may be missing."""
+    kinds = zip(*table.rows, strict=True)
+    return len(list(takewhile(lambda cells: all(isinstance(one, str | int) for one in cells), kinds)))
 
 
 def cell_text(cell: str | int | float | Number | None) -> str:

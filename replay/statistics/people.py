@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from replay.statistics.number import Number as Estimated
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
@@ -24,6 +26,18 @@ class Number:
     """Why there is no value, or no interval."""
     unit: str = ""
     """``share`` for one that people read in per cent; it is kept as a share."""
+
+
+def shown_number(found: Estimated, unit: str = "") -> Number:
+    """*found* as it is shown."""
+    plain = found.to_json()
+    return Number(
+        value=plain["value"],
+        low=plain["low"],
+        high=plain["high"],
+        note=plain["undefined"] or plain["no_interval"] or "",
+        unit=unit,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

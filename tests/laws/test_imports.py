@@ -44,7 +44,7 @@ ROOMS = {
     "study": "core store runs statistics",
     "study/presets": "core study core/settings statistics scorers",
     "study/conduct": "core core/asking core/settings datasets play scorers statistics runs scenario "
-    "tables/agreement study study/presets",
+    "tables/agreement study study/presets store",
     "study/pages": "core report/pages study study/conduct",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
     "cli/serving": "core core/asking",

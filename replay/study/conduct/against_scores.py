@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replay.scorers.scorer import SHARE
-from replay.statistics.number import Number as Estimated
-from replay.statistics.people import Number, Table
+from replay.statistics.group import group_of, groups_in_order
+from replay.statistics.people import Number, Table, shown_number
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.undefined import Undefined, defined
 from replay.study.conduct.judged_turns import JudgedTurns
@@ -32,7 +32,8 @@ def held_against(
     usable = {
         name: column for name, column in automatic.items() if column.is_mean and not column.lower_is_better
     }
-    policies = list(dict.fromkeys(record.policy for record in judged.records))
+    groups = groups_in_order(map(group_of, judged.records))
+    policies = list(dict.fromkeys(group.policy for group in groups))
     settings = StudySettings(resamples=resamples, seed=seed)
     found = []
     for policy in (EVERY, *(policies if len(policies) > 1 else ())):
@@ -115,14 +116,3 @@ def _defined(value: float | Undefined) -> Number:
 
 def _share(value: float | Undefined) -> dict[str, Any]:
     return {"value": defined(value), "unit": SHARE, "note": _defined(value).note}
-
-
-def shown_number(found: Estimated, unit: str = "") -> Number:
-    plain = found.to_json()
-    return Number(
-        value=plain["value"],
-        low=plain["low"],
-        high=plain["high"],
-        note=plain["undefined"] or plain["no_interval"] or "",
-        unit=unit,
-    )

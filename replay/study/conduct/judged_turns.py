@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
+
+import msgspec
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE, Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.score_column import ScoreColumn
-from replay.study.results import Results, TurnKey
+from replay.study.results import Origin, Results, TurnKey
 
 NOT_JUDGED = "nobody judged it"
 NO_VERDICT = "whoever judged it could not tell"
@@ -64,24 +67,34 @@ Scored = tuple[Sequence[TurnRecord], Mapping[str, ScoreColumn]]
 """What ``Run.scored`` gives."""
 
 
+def renamed(run: str, played: Scored, origins: Mapping[tuple[str, str], Origin]) -> Scored:
+    """*played*, the turns of *run*, with the names that the study gives to its systems."""
+    names = {(one.system, policy): name for (name, policy), one in origins.items() if one.run == run}
+    records, columns = played
+    return [
+        msgspec.structs.replace(one, system=names.get((one.system, one.policy), one.system))
+        for one in records
+    ], columns
+
+
 def automatic_columns(records: Sequence[TurnRecord], runs: Iterable[Scored]) -> dict[str, ScoreColumn]:
     """
-    What the scorers of *runs* observed in *records*, by name.
+    What the scorers of *runs* observed in *records*, by name; systems are called as in *records*.
 
     Where two runs have different scorers of one name, the later one has its signature behind it.
     """
-    places = {key_of(record): place for place, record in enumerate(records)}
     found: dict[str, ScoreColumn] = {}
+    places = {key_of(record): place for place, record in enumerate(records)}
     for played, columns in runs:
-        for label, column in columns.items():
+        met = [(places.get(key_of(record)), number) for number, record in enumerate(played)]
+        known = [(place, number) for place, number in met if place is not None]
+        for label, column in columns.items() if known else ():
             other = found.get(label)
             same = other is None or other.scorer.signature == column.scorer.signature
             name = label if same else f"{label} ({column.scorer.signature})"
             nothing = [Unscored(reason="its run was not scored with this")] * len(records)
-            kept = found.setdefault(name, ScoreColumn(scorer=column.scorer, observed=nothing))
-            observed = list(kept.observed)
-            for record, value in zip(played, column.observed, strict=True):
-                if (place := places.get(key_of(record))) is not None:
-                    observed[place] = value
-            found[name] = ScoreColumn(scorer=kept.scorer, observed=observed)
+            observed = list(found[name].observed) if name in found else list[Any](nothing)
+            for place, number in known:
+                observed[place] = column.observed[number]
+            found[name] = ScoreColumn(scorer=column.scorer, observed=observed)
     return found

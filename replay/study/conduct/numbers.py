@@ -16,11 +16,11 @@ from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable, depth_table
-from replay.statistics.people import Number, People, PeopleGroup, PeopleRow, PeopleScore, Table
+from replay.statistics.people import Number, People, PeopleGroup, PeopleRow, PeopleScore, Table, shown_number
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
-from replay.study.conduct.against_scores import against_tables, held_against, shown_number
+from replay.study.conduct.against_scores import against_tables, held_against
 from replay.study.conduct.judged_turns import JudgedTurns, Scored, automatic_columns, judged_turns, key_of
 from replay.study.conduct.study_file import StudyFile
 from replay.study.results import Results
@@ -38,7 +38,8 @@ def study_numbers(
     """
     The numbers of the study of *file* as it stands in *state*; with no judgement yet, nearly nothing.
 
-    *results* are those of *state*, if they are at hand; *runs* those whose scores stand beside the people's.
+    *results* are those of *state*, if they are at hand; *runs* those whose scores stand beside the people's,
+    with systems called as in the results (``renamed``).
     With ``resamples=0`` there are no intervals.
     """
     results = file.preset.results(state) if results is None else results
