@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.statistics.estimate import Resampling, resampling_of
+from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.number import Matrix, Number, no_number, number, resampled
 from replay.statistics.preferences import POINTS, Preference, in_order
@@ -96,7 +96,7 @@ def bradley_terry(
     if why is not None:
         counts = {system: {ordered[i].conversation for i in cell} for system, cell in cells.items()}
         return Strengths(systems={s: no_number(why, len(cell), len(counts[s])) for s, cell in cells.items()})
-    drawn = resampling_of(
+    drawn = resampling(
         [one.conversation for one in ordered],
         resamples=resamples,
         seed=seed,

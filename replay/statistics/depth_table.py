@@ -156,7 +156,13 @@ def depth_table(
     check_columns(records, scores)
     _check_depths(records, conversations)
     order = sorted(range(len(records)), key=lambda i: (records[i].conversation, records[i].depth))
-    drawn = resampling(records, resamples=resamples, seed=seed, confidence=confidence, method=method)
+    drawn = resampling(
+        [record.recorded_conversation for record in records],
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        method=method,
+    )
 
     groups = groups_in_order(map(group_of, records))
     planned = _turns_by_depth(conversations, only_last)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from replay.statistics.estimate import Resampling, resampling_of
+from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.number import Number, by_depth, no_number, number, resampled
 from replay.statistics.undefined import Undefined, defined
@@ -153,7 +153,7 @@ def detector_quality_of(
                 f'turn {case.depth} of conversation "{case.conversation}": '
                 f"probability {case.probability} is not between 0 and 1"
             )
-    drawn = resampling_of(
+    drawn = resampling(
         [case.conversation for case in cases],
         resamples=resamples,
         seed=seed,

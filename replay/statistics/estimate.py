@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from replay.core.record import TurnRecord
 from replay.scorers.observing import combine, combine_resampled
 from replay.scorers.scorer import ResampledScorer
 from replay.statistics.bootstrap import Matrix, WeightBlocks, cluster_bootstrap, resampled_means
@@ -71,24 +70,6 @@ class Resampling:
 
 
 def resampling(
-    records: Sequence[TurnRecord],
-    *,
-    resamples: int,
-    seed: int,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
-) -> Resampling:
-    """Of the conversations of the data that *records* are of, in alphabetical order."""
-    return resampling_of(
-        [record.recorded_conversation for record in records],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
-    )
-
-
-def resampling_of(
     conversations: Sequence[str],
     *,
     resamples: int,
@@ -96,7 +77,7 @@ def resampling_of(
     confidence: float = 0.95,
     method: IntervalMethod = "t",
 ) -> Resampling:
-    """Of *conversations*, which name each item's, in alphabetical order."""
+    """Of *conversations*, the one that each item belongs to, in alphabetical order."""
     ids = sorted(set(conversations))
     place = {conversation: position for position, conversation in enumerate(ids)}
     return Resampling(

@@ -105,7 +105,13 @@ def policy_gaps(
         ValueError: a column doesn't fit the records, or a turn is recorded twice for a group.
     """
     check_columns(records, scores)
-    drawn = resampling(records, resamples=resamples, seed=seed, confidence=confidence, method=method)
+    drawn = resampling(
+        [record.recorded_conversation for record in records],
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        method=method,
+    )
     groups = groups_in_order(map(group_of, records))
     return [
         _paired(records, column, name, (first, second), drawn)

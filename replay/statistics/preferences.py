@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from replay.statistics.estimate import Resampling, resampling_of
+from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.holm import holm
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.number import Matrix, Number, by_depth, number, resampled
@@ -75,7 +75,7 @@ class PreferenceRow:
     """Those that are named."""
     test: SignFlipTest
     """Whether the preference could be chance."""
-    adjusted_p: float = 1.0
+    adjusted_p: float
     """Its p-value after Holm's correction over all pairs' totals, or over all pairs' depths."""
 
     def to_json(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def preferences_of(
         ValueError: a system was compared with itself.
     """
     ordered = in_order(preferences)
-    drawn = resampling_of(
+    drawn = resampling(
         [one.conversation for one in ordered],
         resamples=resamples,
         seed=seed,
@@ -198,6 +198,7 @@ def _row(
         win_rates=(first, second),
         raters=len({ordered[place].rater for place in cell} - {None}),
         test=test,
+        adjusted_p=test.p,
     )
 
 

@@ -34,7 +34,6 @@ Matrix = NDArray[np.float64]
 ALL_EQUAL = Undefined(reason="all ratings are equal")
 NOT_BOTH = Undefined(reason="no item that both rated")
 NOT_TWO = Undefined(reason="no item with two ratings")
-NO_PAIR = Undefined(reason="no pair of raters has a kappa")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,22 +64,6 @@ def cohen_kappa(
     """
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     return cohen(pairs, weights).value() if pairs else NOT_BOTH
-
-
-def mean_cohen_kappa(raters: Sequence[Sequence[Rating]], weights: Weights | None = None) -> float | Undefined:
-    """
-    The mean of Cohen's kappa over all pairs of raters that have one (Light, 1971).
-
-    *raters* has one sequence of ratings each, of the same items. Only for raters who are the same
-    people throughout.
-    """
-    kappas = [
-        kappa
-        for place, one in enumerate(raters)
-        for other in raters[place + 1 :]
-        if not isinstance(kappa := cohen_kappa(one, other, weights), Undefined)
-    ]
-    return sum(kappas) / len(kappas) if kappas else NO_PAIR
 
 
 def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | Undefined:

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from replay.statistics.estimate import Resampling, resampling_of
+from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.number import Matrix, Number, by_depth, no_number, number, resampled
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
-    NO_PAIR,
     NOT_TWO,
     Level,
     Measure,
@@ -38,6 +37,7 @@ from replay.statistics.t_interval import Scale
 from replay.statistics.undefined import Undefined
 
 NO_NAMES = Undefined(reason="raters change from item to item")
+NO_PAIR = Undefined(reason="no pair of raters has a kappa")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def rater_agreement_of(
     Raises:
         ValueError: a rating is a text and *level* is not ``nominal``.
     """
-    drawn = resampling_of(
+    drawn = resampling(
         [item.conversation for item in items],
         resamples=resamples,
         seed=seed,

@@ -6,18 +6,22 @@ from inspect import Parameter, signature
 
 import pytest
 
+from replay.statistics.bradley_terry import bradley_terry
 from replay.statistics.correlation import correlations
 from replay.statistics.depth_table import DepthTable, depth_table
-from replay.statistics.estimate import Estimate, Resampling, resampling, resampling_of
+from replay.statistics.detector_quality import detector_quality_of
+from replay.statistics.estimate import Estimate, Resampling, resampling
 from replay.statistics.load.load_cell import LoadCell
 from replay.statistics.load.load_level import LevelPlayed
 from replay.statistics.load.load_summary import load_summary
 from replay.statistics.load.percentiles import Percentiles
 from replay.statistics.model_agreement import pairwise_agreement
 from replay.statistics.paired import DifferenceRow, policy_gaps
-from replay.statistics.rater_agreement import cohen_kappa, krippendorff_alpha, mean_cohen_kappa
+from replay.statistics.preferences import preferences_of
+from replay.statistics.rater_agreement import cohen_kappa, krippendorff_alpha
 from replay.statistics.rater_table import rater_agreement_of
 from replay.statistics.run_spread import run_spread
+from replay.statistics.sign_flip import PERMUTATIONS
 
 INTERVAL = {"confidence": 0.95, "method": "t"}
 DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
@@ -30,7 +34,6 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
         (depth_table, {"only_last": False, **DRAWN}),
         (policy_gaps, {"baseline": "gold", **DRAWN}),
         (resampling, INTERVAL),
-        (resampling_of, INTERVAL),
         (Resampling, INTERVAL),
         (DepthTable, {"method": "t"}),
         (Estimate, {"no_interval": None}),
@@ -38,9 +41,11 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
         (pairwise_agreement, {"confidence": 0.95}),
         (run_spread, {"by_depth": False}),
         (cohen_kappa, {"weights": None}),
-        (mean_cohen_kappa, {"weights": None}),
         (krippendorff_alpha, {"level": "ordinal"}),
         (rater_agreement_of, {"level": "nominal", "same_raters": True, **DRAWN}),
+        (preferences_of, {"permutations": PERMUTATIONS, **DRAWN}),
+        (bradley_terry, DRAWN),
+        (detector_quality_of, {"threshold": 0.5, "bins": 10, "binning": "equal-width", **DRAWN}),
         (Percentiles, {"exact": True}),
         (
             LevelPlayed,

@@ -12,7 +12,6 @@ from replay.statistics.rater_agreement import (
     complete_items,
     fleiss_kappa,
     krippendorff_alpha,
-    mean_cohen_kappa,
 )
 from replay.statistics.undefined import Undefined
 
@@ -84,13 +83,6 @@ def test_where_nobody_could_disagree_nothing_is_known():
     assert isinstance(cohen_kappa([None], [1]), Undefined)
     assert isinstance(fleiss_kappa([[1], [2]]), Undefined)
     assert isinstance(krippendorff_alpha([[1, None]]), Undefined)
-    assert isinstance(mean_cohen_kappa([[1, 1], [1, 1]]), Undefined)
-
-
-def test_several_raters_have_the_mean_of_their_pairs():
-    raters = [[1, 2, 1, 2], [1, 2, 1, 2], [2, 1, 2, 1]]
-
-    assert mean_cohen_kappa(raters) == pytest.approx((1 - 1 - 1) / 3)
 
 
 RATINGS = st.lists(st.tuples(*[st.integers(1, 4)] * 3), min_size=1, max_size=10)
@@ -160,7 +152,6 @@ def test_why_there_is_no_number_is_told():
         cohen_kappa([None], [1]).reason,
         fleiss_kappa([[1], [2]]).reason,
         krippendorff_alpha([[1, None]]).reason,
-        mean_cohen_kappa([[1, 1], [1, 1]]).reason,
         ALL_EQUAL.reason,
     ]
 
@@ -168,14 +159,11 @@ def test_why_there_is_no_number_is_told():
         "no item that both rated",
         "no item with two ratings",
         "no item with two ratings",
-        "no pair of raters has a kappa",
         "all ratings are equal",
     ]
 
 
-def test_a_pair_without_a_kappa_leaves_the_mean_of_the_others():
-    assert mean_cohen_kappa([[1, 2], [1, 2], [None, None]]) == 1.0
-    assert mean_cohen_kappa([[1, 2, 3], [1, 3, 2]], "linear") == pytest.approx(1 / 4)
+def test_raters_of_different_items_are_no_pair():
     with pytest.raises(ValueError, match=r"shorter|longer"):
         cohen_kappa([1, 2], [1])
 

@@ -11,13 +11,12 @@ from replay.statistics.interval import FEW, NO_RESAMPLES, Interval, interval
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
-    NO_PAIR,
     NOT_TWO,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
 )
-from replay.statistics.rater_table import NO_NAMES, rater_agreement_of
+from replay.statistics.rater_table import NO_NAMES, NO_PAIR, rater_agreement_of
 from replay.statistics.undefined import Undefined
 
 

@@ -95,7 +95,11 @@ class _Held:
     def drawn(self) -> Resampling:
         """The resampled conversations are those of the depth table."""
         sampling = self.sampling
-        return resampling(self.run.records, resamples=sampling.resamples, seed=sampling.seed)
+        return resampling(
+            [record.recorded_conversation for record in self.run.records],
+            resamples=sampling.resamples,
+            seed=sampling.seed,
+        )
 
     def finding(self, one: Assertion, group: Group) -> Finding:
         try:
