@@ -77,6 +77,27 @@ def test_raters_are_compared_with_each_other():
     assert "Cohen's kappa" in printed(study)
 
 
+def test_agreement_among_raters_is_known_by_depth_and_over_the_groups_of_items():
+    human = ItemSet(
+        source="human",
+        format="table",
+        items=tuple(
+            RatedItem(
+                keys={"id": str(place), "depth": str(1 + place % 2)},
+                ratings={"overall": (1.0, 1.0 + place % 2), "alone": (1.0, None)},
+                group="one" if place < 4 else None,
+            )
+            for place in range(6)
+        ),
+        named_raters=True,
+    )
+    study = agreement_study(SCORES, human, against="overall", settings=StudySettings(resamples=0))
+
+    assert list(study.raters) == ["overall"]
+    assert [(row.depth, row.agreement.value) for row in study.raters["overall"].depths] == [(1, 1), (2, 0)]
+    assert study.raters["overall"].total.agreement.clusters == 3
+
+
 def test_raters_who_change_from_item_to_item_have_no_cohens_kappa():
     study = agreement_study(
         SCORES,
