@@ -4,6 +4,11 @@ How far a detector's verdicts are those of people: right and wrong, at each turn
 The detector says of a case (a turn, say) that there is something, as drift, or not; what people say, their
 majority for instance, is taken for the truth. A case without a verdict of people is counted and left out.
 
+Where some cases were more likely to be drawn than others, each stands for as many as its *weight* says, the
+inverse of the chance that it was drawn (Horvitz & Thompson, *A generalization of sampling without replacement
+from a finite universe*, JASA 47, 1952): shares are then those of all cases and not of the drawn ones. Counts
+remain those of the cases that were judged.
+
 Probabilities are looked at twice. The Brier score is their mean squared difference from the truth (Brier,
 *Verification of forecasts expressed in terms of probability*, Monthly Weather Review 78, 1950). The table of
 bins holds, of cases with similar probabilities, their mean against the share in which people agree, and the
@@ -49,6 +54,8 @@ class DetectorCase:
     rewrite_right: bool | None = None
     """Whether people find its rewrite right; None where there is none, or nobody judged it."""
     depth: int | None = None
+    weight: float = 1.0
+    """How many cases it stands for; above 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +100,8 @@ class CalibrationBin:
     mean_probability: float
     observed: Number
     """The share of them in which people say that there is something."""
+    weight: float
+    """How many cases they stand for."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -101,6 +110,7 @@ class CalibrationBin:
             "highest": self.highest,
             "mean_probability": self.mean_probability,
             "observed": self.observed.to_json(),
+            "weight": self.weight,
         }
 
 
@@ -143,7 +153,7 @@ def detector_quality_of(
     Bins are *bins* equal parts of [0, 1], or have about equally many cases; equal probabilities share one.
 
     Raises:
-        ValueError: a probability is not in [0, 1], or *bins* is not positive.
+        ValueError: a probability is not in [0, 1], a weight not above 0, or *bins* is not positive.
     """
     if bins < 1:
         raise ValueError(f"bins: {bins} is not a positive whole number")
@@ -152,6 +162,11 @@ def detector_quality_of(
             raise ValueError(
                 f'turn {case.depth} of conversation "{case.conversation}": '
                 f"probability {case.probability} is not between 0 and 1"
+            )
+        if not 0 < case.weight < float("inf"):
+            raise ValueError(
+                f'turn {case.depth} of conversation "{case.conversation}": '
+                f"weight {case.weight} is not a number above 0"
             )
     drawn = resampling(
         [case.conversation for case in cases],
@@ -166,11 +181,11 @@ def detector_quality_of(
     )
     calibration = _calibration(cases, drawn, bins, binning)
     gaps = [
-        abs(one.mean_probability - found) * one.observed.items
+        abs(one.mean_probability - found) * one.weight
         for one in calibration
         if (found := defined(one.observed.value)) is not None
     ]
-    weighed = sum(one.observed.items for one in calibration)
+    weighed = sum(one.weight for one in calibration)
     return DetectorQuality(
         depths=tuple(depths),
         total=total,
@@ -198,7 +213,7 @@ def _row(
     forecasts = _forecasts(cases, cell)
 
     def mean(values: Mapping[int, float], of: Sequence[int], why: Undefined) -> Number:
-        return _ratio([(values[place], 1) for place in of], of, drawn, why)
+        return _ratio([(values[place], 1) for place in of], _weights(cases, of), of, drawn, why)
 
     return DetectorRow(
         depth=depth,
@@ -213,6 +228,7 @@ def _row(
         # What both find counts twice, what one of them finds once.
         f1=_ratio(
             [(2 * hits[place], 1 + hits[place]) for place in either],
+            _weights(cases, either),
             either,
             drawn,
             NEITHER_FINDS if both else NO_VERDICTS,
@@ -227,6 +243,10 @@ def _row(
             {place: bool(cases[place].rewrite_right) for place in rewritten}, rewritten, NO_REWRITE
         ),
     )
+
+
+def _weights(cases: Sequence[DetectorCase], cell: Sequence[int]) -> list[float]:
+    return [cases[place].weight for place in cell]
 
 
 def _detected(case: DetectorCase, threshold: float) -> bool | None:
@@ -260,22 +280,29 @@ def _calibration(
     found = []
     for one in np.unique(chosen):
         among, cell = probabilities[chosen == one], places[chosen == one].tolist()
+        weights = _weights(cases, cell)
         found.append(
             CalibrationBin(
                 lowest=float(among.min()),
                 highest=float(among.max()),
-                mean_probability=float(among.mean()),
-                observed=_ratio([(forecasts[p][1], 1) for p in cell], cell, drawn, NO_PROBABILITY),
+                mean_probability=float(np.average(among, weights=weights)),
+                observed=_ratio([(forecasts[p][1], 1) for p in cell], weights, cell, drawn, NO_PROBABILITY),
+                weight=sum(weights),
             )
         )
     return found
 
 
 def _ratio(
-    parts: Sequence[tuple[float, float]], cell: Sequence[int], drawn: Resampling, why: Undefined
+    parts: Sequence[tuple[float, float]],
+    weights: Sequence[float],
+    cell: Sequence[int],
+    drawn: Resampling,
+    why: Undefined,
 ) -> Number:
-    """The sum of the first *parts* over the sum of the second, a share."""
+    """The sum of the first *parts* over the sum of the second, each times its weight; a share."""
     if not cell:
         return no_number(why)
-    values = resampled(np.array(parts, float), cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
+    features = np.array(parts, float) * np.array(weights)[:, None]
+    values = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
     return number(values, cell, drawn, scale="share", undefined=why)

@@ -204,3 +204,45 @@ def test_every_case_is_counted_once_and_their_order_does_not_matter(cases, rando
         for name in ("precision", "recall", "f1", "accuracy", "brier"):
             values = [np.nan if row[name]["value"] is None else row[name]["value"] for row in (one, other)]
             assert values[0] == pytest.approx(values[1], nan_ok=True)
+
+
+def test_drawn_cases_stand_for_all():
+    """
+    Ten cases found, of which two were looked at, one of them real; ninety passed over, three looked at, one
+    real: 5 hits, 5 false alarms, 30 misses, 60 rightly passed over.
+    """
+    found, passed = 10 / 2, 90 / 3
+    cases = [replace(one, weight=found) for one in judged("h", "f")]
+    cases += [replace(one, weight=passed) for one in judged("m", "-", "-")]
+    total = detector_quality_of(cases).total
+
+    assert shares(total) == pytest.approx([5 / 10, 5 / 35, 10 / (10 + 5 + 30), 65 / 100])
+    assert (total.true_positives, total.true_negatives) == (1, 2)
+
+
+@given(CASES, st.data())
+def test_a_weight_is_so_many_equal_cases(cases, data):
+    times = [data.draw(st.integers(1, 3)) for _ in cases]
+    weighted, repeated = (
+        detector_quality_of(some, resamples=20, bins=3)
+        for some in (
+            [replace(one, weight=times[place]) for place, one in enumerate(cases)],
+            [one for place, one in enumerate(cases) for _ in range(times[place])],
+        )
+    )
+    for one, other in zip(weighted.depths, repeated.depths, strict=True):
+        for name in ("precision", "recall", "f1", "accuracy", "brier", "rewrites_right"):
+            (left, right) = (getattr(row, name).to_json() for row in (one, other))
+            for key in ("value", "low", "high"):
+                assert left[key] == pytest.approx(right[key])
+    for one, other in zip(weighted.calibration, repeated.calibration, strict=True):
+        assert one.mean_probability == pytest.approx(other.mean_probability)
+        assert one.weight == other.weight
+    assert weighted.to_json()["calibration_error"] == pytest.approx(repeated.to_json()["calibration_error"])
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_what_is_no_weight_is_named(weight):
+    case = DetectorCase(conversation="c", truth=True, probability=0.5, weight=weight, depth=2)
+    with pytest.raises(ValueError, match='turn 2 of conversation "c": weight'):
+        detector_quality_of([case])
