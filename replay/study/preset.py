@@ -98,6 +98,15 @@ class Preset(Protocol):
         """The tasks that come of *ended*, an assignment that is done: a validation, another round."""
         ...
 
+    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        """
+        What else there is for *rater*, who has nothing left to do: tasks that are made now, another round.
+
+        None of them as long as they come of what others have yet to do. None in their place where nothing
+        more will come.
+        """
+        ...
+
     def results(self, state: StudyState) -> Results:
         """What people said, as records and scores of turns, and as tables of the preset's own."""
         ...

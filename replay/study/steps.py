@@ -25,6 +25,15 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """The passages of the study's data, which the page lets one search."""
+
+    heading: str
+    conversation: str | None = None
+    """Id of the one whose passages they are; None for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One thing that is asked: one of *options*, or a text where there are none."""
 
@@ -33,6 +42,8 @@ class Field:
     options: tuple[Option, ...] = ()
     within: str | None = None
     """A text in which the answer has to occur, word for word."""
+    index: Index | None = None
+    """Where the answer has to be a passage's id."""
     required: bool = True
     help: str = ""
     longest: int = 2_000
@@ -62,13 +73,6 @@ class Passages:
     heading: str
     passages: tuple[Passage, ...]
     ranked: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
-    """All passages of the study, which the page lets one search."""
-
-    heading: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,8 @@ from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
 from replay.study.known import Known
-from replay.study.schema import assignment_of, connect, sound, talk_turn_of, task_row
+from replay.study.passages import TABLES as PASSAGE_TABLES, PassageIndex, keep_passages
+from replay.study.schema import connect, sound, talk_turn_of, task_row
 from replay.study.steps import Answer
 from replay.study.tasks import (
     Assignment,
@@ -60,6 +61,7 @@ class StudyStore:
         if not path.is_file():
             raise InputError(f'there is no study at "{path}"; `replay study serve STUDY.yaml` begins one')
         self.path = path
+        self.index = PassageIndex(path)
         self._clock = clock
         self._lock = threading.RLock()
         self._known: Known | None = None
@@ -76,10 +78,17 @@ class StudyStore:
 
     @classmethod
     def make(
-        cls, path: Path, facts: Mapping[str, Any], raters: Sequence[str], tasks: Sequence[NewTask]
+        cls,
+        path: Path,
+        facts: Mapping[str, Any],
+        raters: Sequence[str],
+        tasks: Sequence[NewTask],
+        conversations: Sequence[Conversation] = (),
     ) -> None:
         """
         Make the database of a new study at *path*, with *facts*, *raters* (ids from 1) and *tasks*.
+
+        Of *conversations* the passages are kept.
 
         Raises:
             InputError: it can't be made.
@@ -91,7 +100,7 @@ class StudyStore:
             unfinished.touch(0o600)
             with closing(connect(unfinished)) as connection:
                 connection.executescript(
-                    f"BEGIN; {schema.TABLES} PRAGMA user_version={schema.VERSION}; COMMIT;"
+                    f"BEGIN; {schema.TABLES} {PASSAGE_TABLES} PRAGMA user_version={schema.VERSION}; COMMIT;"
                 )
                 kept = {**facts, "secret": secrets.token_hex(32)}
                 connection.executemany(
@@ -100,6 +109,7 @@ class StudyStore:
                 connection.executemany("INSERT INTO rater (name) VALUES (?)", [(name,) for name in raters])
                 connection.execute("BEGIN")
                 connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
+                keep_passages(connection, conversations)
                 connection.execute("COMMIT")
             # A program that is killed before this leaves no study, rather than half of one.
             unfinished.rename(path)
@@ -229,8 +239,8 @@ class StudyStore:
             return [one for one in known.values() if rater is None or one.rater == rater]
 
     def assignment(self, id: int) -> Assignment | None:
-        rows = self._rows("SELECT * FROM assignment WHERE id = ?", id)
-        return assignment_of(rows[0]) if rows else None
+        with self._lock:
+            return self._up_to_date().assignments.get(id)
 
     def give(self, task: int, rater: int) -> Assignment:
         """

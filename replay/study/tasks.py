@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.record import Outcome, TurnRecord
-from replay.study.steps import Answer
+from replay.study.steps import Answer, Index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +135,8 @@ class TalkPlan:
     system: str
     about: Conversation
     """What the session is opened for: an id, title, background and passages; no turns."""
+    index: Index | None = None
+    """Where its passages are, if not in *about*: the store has them."""
     shown: tuple[str, ...] = ()
     """Paragraphs above the talk: what the person knows of the subject."""
     opening: str | None = None

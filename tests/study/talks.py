@@ -72,6 +72,9 @@ class Chat:
     def follow_ups(self, state, ended) -> Sequence[NewTask]:
         return ()
 
+    def further(self, state, rater) -> Sequence[NewTask] | None:
+        return None
+
     def results(self, state) -> Results:
         return Results(records=(), conversations=())
 

@@ -71,7 +71,7 @@ def begin_study(file: StudyFile, path: Path) -> None:
         "file": {"text": file.text, "source": file.source, "folder": str(file.folder)},
         "conversations": msgspec.to_builtins(about),
     }
-    StudyStore.make(path, facts, study.rater_names, [*practice, *tasks])
+    StudyStore.make(path, facts, study.rater_names, [*practice, *tasks], conversations)
 
 
 def _conversations(

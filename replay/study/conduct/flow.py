@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from replay.study.assignment import next_task
@@ -20,9 +21,9 @@ from replay.study.conduct.practice import (
 )
 from replay.study.conduct.study_file import StudyFile
 from replay.study.conduct.talking import Talk, Talking
-from replay.study.steps import Answer, Step, read_answer
+from replay.study.steps import Answer, Index, Step, read_answer
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, Judgement, Rater, TalkTurn, Task
+from replay.study.tasks import Assignment, Judgement, NewTask, Rater, TalkTurn, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,16 +157,37 @@ class Flow:
             own = self.practice.left_out(own)
             if most is not None and len(own) >= most:
                 return None
-            task = next_task(self.store.tasks(), assignments, rater.id, seed=self.file.study.seed)
+            seed = self.file.study.seed
+            task = next_task(self.store.tasks(), assignments, rater.id, seed=seed)
+            if task is None and (further := self._further(rater)):
+                self.store.add_tasks(further)
+                task = next_task(self.store.tasks(), assignments, rater.id, seed=seed)
             return None if task is None else self.store.give(task.id, rater.id)
+
+    def _further(self, rater: Rater) -> Sequence[NewTask] | None:
+        return self.file.preset.further(self.store.state(lazily=True), rater.id)
 
     def _nothing_to_do(self, rater: Rater) -> PlainScreen:
         """Done, or waiting for what others do."""
-        return PlainScreen(kind="done", progress=self.progress(rater))
+        further = self._further(rater)
+        waits = further is not None and not further
+        return PlainScreen(kind="wait" if waits else "done", progress=self.progress(rater))
 
     def _steps(self, task: Task, turns: Sequence[TalkTurn], given: Mapping[str, Judgement]) -> Sequence[Step]:
         answers: dict[str, Answer] = {step: one.answer for step, one in given.items()}
         return self.file.preset.steps(task, turns, answers)
+
+    def index(self, rater: Rater) -> Index | None:
+        """The index that *rater* may search now: one on a screen of the open task that may be seen."""
+        assignment = self._open(rater)
+        if assignment is None or self._before_work(rater) or self._talking.talk(assignment):
+            return None
+        task = self.store.task(assignment.task)
+        given = self.store.judgements(assignment.id).get(assignment.id, {})
+        steps = self._steps(task, self.store.talks(assignment.id).get(assignment.id, []), given)
+        may_be_seen = [*steps[:1], *(after for step, after in pairwise(steps) if step.id in given)]
+        blocks = (block for step in may_be_seen for block in step.blocks)
+        return next((block for block in blocks if isinstance(block, Index)), None)
 
     def progress(self, rater: Rater) -> Progress:
         """How far *rater* is."""
@@ -210,6 +232,7 @@ class Flow:
             if step is None or (step.final and step.id in given):
                 return {}
             answer, faults = read_answer(step, form)
+            faults |= self._unknown_passages(step, answer)
             if faults:
                 return faults
             comment = form.get("comment", "").strip()[:2_000] if self.file.study.comments else ""
@@ -218,6 +241,16 @@ class Flow:
             if all(one.id in given for one in self._steps(task, turns, given)):
                 self._finish(assignment, task, rater)
         return {}
+
+    def _unknown_passages(self, step: Step, answer: Answer) -> dict[str, str]:
+        """By field, what is wrong with an answer that has to be a passage's id."""
+        return {
+            field.name: f'no passage of the index is called "{answer[field.name]}"; search it, and take one'
+            for field in step.fields
+            if field.index is not None
+            and field.name in answer
+            and not self.store.index.has(str(answer[field.name]), field.index.conversation)
+        }
 
     def _finish(self, assignment: Assignment, task: Task, rater: Rater) -> None:
         if task.practice is not None:

@@ -33,7 +33,7 @@ from replay.scenario.reading import located
 from replay.study.conduct.study_file import StudyFile
 from replay.study.conduct.talking import Talk, Talking
 from replay.study.store import StudyStore
-from replay.study.tasks import TalkTurn
+from replay.study.tasks import TalkPlan, TalkTurn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -144,7 +144,8 @@ class LiveTalks:
                     await _in_thread(self._lose, talk, f"nobody went on for {self._idle_s:g} s")
                 return
             if session is None:
-                session = _LateSession(self._systems[talk.plan.system].adapter, talk.plan.about, stack)
+                about = await _in_thread(self._about, talk.plan)
+                session = _LateSession(self._systems[talk.plan.system].adapter, about, stack)
             if self._remembers(talk) and not session.is_open:
                 await _in_thread(self._lose, talk, "its session ended with the server")
                 return
@@ -153,6 +154,11 @@ class LiveTalks:
 
     def _talk(self, assignment: int) -> Talk | None:
         return self.talking.talk(self._store.assignment(assignment))
+
+    def _about(self, plan: TalkPlan) -> Conversation:
+        if plan.index is None:
+            return plan.about
+        return replace(plan.about, passages=self._store.index.passages(plan.index.conversation))
 
     def _forget(self, assignment: int, due: asyncio.Event) -> None:
         if self._due.get(assignment) is due:

@@ -20,6 +20,7 @@ FILES = {
     "page.css": assets.FOLDER / "page.css",
     "theme.js": assets.FOLDER / "theme.js",
     "study.css": FOLDER / "static" / "study.css",
+    "search.js": FOLDER / "static" / "search.js",
     "study.js": FOLDER / "static" / "study.js",
     "talk.js": FOLDER / "static" / "talk.js",
 }

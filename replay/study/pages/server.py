@@ -16,6 +16,7 @@ from replay.study.conduct.live import LiveTalks
 from replay.study.conduct.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.pages.access import Access
 from replay.study.pages.render import FILES, POLICY, render
+from replay.study.pages.search import searched
 from replay.study.pages.talk import TalkPages, number_in
 from replay.study.tasks import Rater
 
@@ -44,6 +45,7 @@ class StudyPages:
         get, post, root = app.router.add_get, app.router.add_post, self._root
         get(f"{root}/static/{{stamp}}/{{name}}", self._asset)
         get(f"{root}/rate", self._rate)
+        get(f"{root}/rate/search", self._search)
         post(f"{root}/rate/consent", self._does(lambda rater, form: self._flow.consent(rater)))
         post(f"{root}/rate/begin", self._does(lambda rater, form: self._flow.begin(rater)))
         post(f"{root}/rate/answer", self._answer)
@@ -188,6 +190,10 @@ class StudyPages:
         """The screen with what was sent, and what is wrong with it."""
         screen = await asyncio.to_thread(self._flow.screen, rater, step)
         return _html(self._screen(request, screen, faults, form), status=422)
+
+    async def _search(self, request: web.Request) -> web.Response:
+        found = await searched(request, self._flow, self._rater(request))
+        return _html(self._page("search.html", **found))
 
     # Owner -------------------------------------------------------------------------------------------
 

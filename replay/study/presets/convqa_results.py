@@ -10,7 +10,7 @@ import numpy as np
 
 from replay.core.conversation import Conversation, Turn
 from replay.scorers.answer_text import declines
-from replay.statistics.estimate import resampling_of
+from replay.statistics.estimate import resampling
 from replay.statistics.number import Number as Estimated, no_number, number, resampled
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
@@ -190,7 +190,7 @@ def _share(values: Iterable[tuple[str, bool | int]]) -> Number:
     given = list(values)
     if not given:
         return _shown(no_number(NOTHING_YET))
-    drawn = resampling_of([topic for topic, _ in given], resamples=1000, seed=0)
+    drawn = resampling([topic for topic, _ in given], resamples=1000, seed=0)
     features = np.array([(float(value), 1.0) for _, value in given])
     cell = range(len(given))
     found = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])

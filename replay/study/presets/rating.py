@@ -198,6 +198,9 @@ class Rating:
         )
         return () if found is None else (found,)
 
+    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        return None
+
     def results(self, state: StudyState) -> Results:
         answers = rated_answers(state)
         scores = []

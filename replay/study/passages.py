@@ -1,0 +1,162 @@
+"""
+The passages of a study's data: kept once each, given to systems and searched by people.
+
+The search is SQLite's own (FTS5, ranked by BM25: Robertson and Zaragoza, 2009, "The Probabilistic Relevance
+Framework"). A word finds all that begin with it, in any case and without accents, so that results come while
+one types and endings don't matter.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replay.core.conversation import Conversation, Passage
+
+PAGE = 20
+"""Passages of a page of results."""
+MOST_WORDS = 32
+"""Words of a search that are looked for; the rest is left out."""
+
+TABLES = """
+CREATE TABLE passage (
+    id INTEGER PRIMARY KEY,          -- from 1, as the data has them
+    name TEXT NOT NULL UNIQUE,       -- the data's id
+    title TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE TABLE conversation_passage (
+    conversation TEXT NOT NULL,
+    passage INTEGER NOT NULL,
+    PRIMARY KEY (conversation, passage)
+) STRICT, WITHOUT ROWID;
+CREATE VIRTUAL TABLE passage_words USING fts5(
+    words, content='', tokenize='unicode61 remove_diacritics 2', prefix='1 2'
+);
+"""
+
+_UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])")
+"""Letters of scripts without spaces, each of which counts as a word: Thai, Lao, Japanese, Chinese."""
+
+
+def keep_passages(connection: sqlite3.Connection, conversations: Iterable[Conversation]) -> None:
+    """
+    Keep what *conversations* are about; passages with the same title and text once.
+
+    Where another passage has its id, a passage is named for its conversation, too.
+    """
+    kept: dict[tuple[str, str], int] = {}
+    names: set[str] = set()
+    for conversation in conversations:
+        for passage in conversation.passages:
+            title, text = (said.encode("utf-8", "replace").decode() for said in (passage.title, passage.text))
+            if (title, text) not in kept:
+                kept[title, text] = number = len(kept) + 1
+                name = passage.id if passage.id not in names else f"{conversation.id}/{passage.id}"
+                while name in names:
+                    name = f"{name}~{number}"
+                names.add(name)
+                connection.execute("INSERT INTO passage VALUES (?, ?, ?, ?)", (number, name, title, text))
+                connection.execute(
+                    "INSERT INTO passage_words (rowid, words) VALUES (?, ?)",
+                    (number, _spaced(f"{title}\n{text}")),
+                )
+            connection.execute(
+                "INSERT OR IGNORE INTO conversation_passage VALUES (?, ?)",
+                (conversation.id, kept[title, text]),
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A page of what a search found."""
+
+    passages: Sequence[Passage]
+    """Best first; as the data has them where no word was given."""
+    total: int
+    """Of all pages."""
+    page: int
+    """From 1."""
+    any_word: bool = False
+    """No passage has all the words, so these have some of them."""
+
+    @property
+    def pages(self) -> int:
+        """How many there are, at least one."""
+        return max(1, -(-self.total // PAGE))
+
+
+class PassageIndex:
+    """The passages that a study's database holds, all or those of one conversation; for any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read: dict[str | None, tuple[Passage, ...]] = {}
+
+    def passages(self, of: str | None = None) -> tuple[Passage, ...]:
+        """All, or those of conversation *of*, as the data has them; the same objects each time."""
+        if of not in self._read:
+            rows = self._rows(f"SELECT {_COLUMNS} FROM passage WHERE {_WITHIN} ORDER BY id", of=of)
+            self._read[of] = tuple(map(_passage, rows))
+        return self._read[of]
+
+    def has(self, name: str, of: str | None = None) -> bool:
+        """Whether there is a passage called *name*."""
+        return bool(self._rows(f"SELECT 1 FROM passage WHERE name = :name AND {_WITHIN}", name=name, of=of))
+
+    def search(self, words: str, *, of: str | None = None, page: int = 1) -> Found:
+        """
+        The passages in which all *words* occur, or begin one that does; of conversation *of* or of all.
+
+        Where there are none, those in which any of the words does. Without words, every passage.
+        """
+        terms = [f'"{term}"*' for term in re.findall(r"\w+", _spaced(words))[:MOST_WORDS]]
+        if not terms:
+            everything = self.passages(of)
+            page = _within(page, len(everything))
+            begin = (page - 1) * PAGE
+            return Found(passages=everything[begin : begin + PAGE], total=len(everything), page=page)
+        for joined in (" AND ", " OR "):
+            found = self._search(joined.join(terms), of, page, any_word=joined == " OR ")
+            if found.total or len(terms) == 1:
+                break
+        return found
+
+    def _search(self, query: str, of: str | None, page: int, *, any_word: bool) -> Found:
+        matching = self._rows(
+            f"SELECT rowid AS id FROM passage_words WHERE words MATCH :query AND {_WITHIN} ORDER BY rank, id",
+            query=query,
+            of=of,
+        )
+        page = _within(page, len(matching))
+        everything = self.passages()
+        shown = [everything[id - 1] for (id,) in matching[(page - 1) * PAGE : page * PAGE]]
+        return Found(passages=shown, total=len(matching), page=page, any_word=any_word)
+
+    def _rows(self, statement: str, **values: str | int | None) -> list[Any]:
+        # A connection of its own: a click must not wait until a search is through.
+        with closing(sqlite3.connect(self._path)) as connection:
+            connection.execute("PRAGMA trusted_schema=OFF")
+            return connection.execute(statement, values).fetchall()
+
+
+_COLUMNS = "name, title, text"
+_WITHIN = "(:of IS NULL OR id IN (SELECT passage FROM conversation_passage WHERE conversation = :of))"
+
+
+def _passage(row: Sequence[str]) -> Passage:
+    name, title, text = row
+    return Passage(id=name, title=title, text=text)
+
+
+def _spaced(text: str) -> str:
+    return _UNSPACED.sub(r" \1 ", text)
+
+
+def _within(page: int, total: int) -> int:
+    return min(max(page, 1), max(1, -(-total // PAGE)))
