@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from replay.study.presets.convqa import ConvQA
+from replay.study.presets.mahueval import MaHuEval
 from replay.study.presets.rating import Rating
 
-PRESETS: Mapping[str, Callable[..., Any]] = {"rating": Rating, "convqa": ConvQA}
+PRESETS: Mapping[str, Callable[..., Any]] = {"mahueval": MaHuEval, "convqa": ConvQA, "rating": Rating}
 """What makes each of its settings."""

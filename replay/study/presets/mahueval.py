@@ -1,0 +1,287 @@
+"""
+``mahueval``: people talk with a system and then judge it turn by turn, with its passages before them.
+
+The protocol of the thesis on conversational question answering: two people have ten conversations each of 8
+to 10 turns. Only when a conversation is over they see the passages that were retrieved for each turn, and can
+search all that there are; then they say of each turn whether the question was extractive, abstractive or
+boolean, whether the answer is correct, and whether the passage is right. In a second round each opens with
+the first questions of the other's conversations: 40 conversations, of which 20 pairs begin alike.
+
+Where we say more than the source. The passage's 0/1 is asked for as the rank of the first right one (0: none
+of them), since HR@k needs it and one key answers both. With more than two raters each repeats the openings of
+the next one, the last those of the first; alone, there is no second round. What is repeated goes to the same
+system and is about the same topic. Who has ended the first round waits until the other has; where the other
+leaves the study, what they had finished is repeated. Who joins later has a first round, too.
+
+A practice item (a line of the practice file) is a turn with all that its screen shows, and the right answers:
+
+    {"question": "Who wrote it?", "answer": "Ann Lee.", "history": [{"question": "...", "answer": "..."}],
+     "passages": [{"id": "p1", "text": "..."}, {"id": "p2", "text": "..."}],
+     "intent": "extractive", "correct": 1, "rank": 2}
+
+``history``, ``passages`` and ``rank`` may be left out; ``why`` is shown with the right answers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from replay.core.conversation import Conversation
+from replay.core.errors import InputError
+from replay.core.history import Exchange
+from replay.study.assignment import next_task
+from replay.study.preset import Material
+from replay.study.presets.mahueval_results import results_of
+from replay.study.presets.mahueval_screens import MaHuEvalPractice, turn_screen
+from replay.study.results import Results
+from replay.study.steps import Answer, Index, Step, Value
+from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+
+INSTRUCTIONS = """\
+You will have conversations with a system that answers questions. Each is about a topic that is named above \
+it. Ask what you would like to know, {fewest} to {most} questions in each.
+
+Ask as you would ask a person who remembers what was said: "and when was that?", "what did she do next?". \
+Questions that can only be understood from what came before are welcome.
+
+When a conversation is over, you will see the passages that the system found for each of your questions. \
+Then say, question by question, what kind of question it was, whether the answer is correct, and which \
+passage is the first right one: one that the question can be answered from. Judge by the passages; all that \
+there are can be searched."""
+
+HINT = "Ask things that can only be understood from what was said before: “and when was that?”"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaHuEval:
+    """Its settings, and what it does with them."""
+
+    fewest_turns: int = 8
+    most_turns: int = 10
+    conversations: int = 10
+    """Of each person in each round."""
+    rounds: Literal[1, 2] = 2
+    opening: Literal["own", "offered", "supplied"] = "own"
+    """Of the first round: people write it, may change the data's first question, or ask that as it is."""
+    index: Literal["all", "topic"] = "all"
+    """What systems are given and people search: all passages of the data, or those of the topic's
+    conversation. A system that brings its own index is not told."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.fewest_turns <= self.most_turns <= 100:
+            raise ValueError(
+                f"fewest_turns {self.fewest_turns}, most_turns {self.most_turns}: no range within 1 to 100"
+            )
+        if not 1 <= self.conversations <= 1_000:
+            raise ValueError(f"conversations: {self.conversations} is not within 1 to 1,000")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"data", "systems"})
+
+    @property
+    def instructions(self) -> str:
+        return INSTRUCTIONS.format(fewest=self.fewest_turns, most=self.most_turns)
+
+    # Who talks about what ----------------------------------------------------------------------------
+
+    def tasks(self, material: Material) -> Sequence[NewTask]:
+        topics = [_topic(conversation) for conversation in material.conversations]
+        if len(topics) < self.conversations:
+            raise InputError(
+                f"data: {len(topics)} conversations, but each person talks about {self.conversations} of them"
+                f" in a round; give more, or set preset.mahueval.conversations to {len(topics)}"
+            )
+        if self.opening != "own" and (without := [one.id for one in topics if not one.first_question]):
+            raise InputError(
+                f'data: conversation "{without[0]}" has no question to open with, which opening:'
+                f" {self.opening} needs"
+            )
+        rng = random.Random(material.seed)
+        systems = list(material.systems)
+        rng.shuffle(topics)
+        rng.shuffle(systems)
+        return [
+            task
+            for place, rater in enumerate(material.raters)
+            for task in self._first_round(topics, systems, rater, place)
+        ]
+
+    def _first_round(
+        self, topics: Sequence[Topic], systems: Sequence[str], rater: int, place: int
+    ) -> list[NewTask]:
+        """
+        The conversations of the rater who comes at *place*, from 0.
+
+        Topics and systems are dealt on from rater to rater: nobody has a topic twice, two people have the
+        same one only where there are too few, and every system has the same number of conversations, give
+        or take one.
+        """
+        dealt = range(place * self.conversations, (place + 1) * self.conversations)
+        return [
+            self._talk(topics[number % len(topics)], systems[number % len(systems)], rater)
+            for number in dealt
+        ]
+
+    def _talk(self, topic: Topic, system: str, rater: int) -> NewTask:
+        supplied = topic.first_question if self.opening != "own" else None
+        return _task(topic, system, rater, opening=supplied, fixed=self.opening == "supplied")
+
+    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        talks = {id: task for id, task in state.tasks.items() if task.kind == "talk"}
+        first_round = {id: task for id, task in talks.items() if task.round == 1}
+        ring = sorted({owner for task in first_round.values() for owner in task.only or ()})
+        if rater not in ring:
+            # In the order in which they were dealt, once each.
+            topics = {task.conversation: _content(task).topic for task in first_round.values()}
+            systems = list(dict.fromkeys(task.system or "" for task in first_round.values()))
+            place = len(ring)
+            return self._first_round(list(topics.values()), systems, rater, place) if topics else None
+        if self.rounds == 1 or any(task.round == 2 and task.only == (rater,) for task in talks.values()):
+            return None
+        others = [*ring[ring.index(rater) + 1 :], *ring[: ring.index(rater)]]
+        staying = {one.id for one in state.raters if not one.left_at and not one.withdrawn_at}
+        other = next((one for one in others if one in staying), others[0] if others else None)
+        if other is None:
+            return None
+        given = [one for one in state.assignments if one.task in first_round]
+        at_work = any(one.rater == other and one.state == "open" for one in given)
+        if other in staying and (at_work or next_task(first_round, given, other, seed=0) is not None):
+            return ()
+        repeated = [one for one in given if one.rater == other and one.state == "done"]
+        return [
+            _task(
+                _content(first_round[one.task]).topic,
+                first_round[one.task].system or "",
+                rater,
+                opening=state.talks[one.id][0].question,
+                fixed=True,
+                repeats=one.id,
+            )
+            for one in repeated
+        ] or None
+
+    def talk(self, task: Task) -> TalkPlan | None:
+        if task.practice is not None:
+            return None
+        content = _content(task)
+        topic = content.topic
+        return TalkPlan(
+            system=task.system or "",
+            about=Conversation(
+                id=topic.id, turns=(), title=topic.title, section=topic.section, background=topic.background
+            ),
+            index=self._index(topic.id),
+            shown=tuple(text for text in (topic.title, topic.section, topic.background) if text),
+            opening=content.opening,
+            opening_fixed=content.fixed,
+            fewest=self.fewest_turns,
+            most=self.most_turns,
+            hint=HINT,
+        )
+
+    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
+        return ()
+
+    # What is judged ----------------------------------------------------------------------------------
+
+    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+        if task.practice is not None:
+            item = msgspec.convert(task.content, MaHuEvalPractice)
+            said = (item.question, item.answer, item.history, item.passages)
+            return [turn_screen("turn", "Question", *said, index=None)]
+        index = self._index(task.conversation)
+        steps = []
+        history: list[Exchange] = []
+        for turn in turns:
+            if turn.answer is None:
+                continue
+            steps.append(
+                turn_screen(
+                    f"turn-{turn.depth}",
+                    f"Question {turn.depth}",
+                    turn.question,
+                    turn.answer,
+                    tuple(history),
+                    turn.passages,
+                    index,
+                )
+            )
+            history.append(Exchange(question=turn.question, answer=turn.answer))
+        return steps
+
+    def _index(self, topic: str) -> Index:
+        return Index(heading="Search all passages", conversation=topic if self.index == "topic" else None)
+
+    @property
+    def practice_item(self) -> type[MaHuEvalPractice]:
+        return MaHuEvalPractice
+
+    def practice(self, item: MaHuEvalPractice) -> NewTask:
+        right: dict[str, Value] = {"intent": item.intent, "correct": item.correct}
+        if item.rank is not None:
+            if not item.passages:
+                raise InputError("rank: there are no passages; give them, or leave it out")
+            right["rank"] = item.rank
+        return NewTask(
+            kind="practice",
+            content=msgspec.to_builtins(item),
+            conversation="practice",
+            practice={"turn": right},
+        )
+
+    def results(self, state: StudyState) -> Results:
+        return results_of(state)
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation is to be about: a conversation of the data."""
+
+    id: str
+    title: str
+    section: str
+    background: str
+    first_question: str | None
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task of this preset holds."""
+
+    topic: Topic
+    opening: str | None
+    fixed: bool
+    """The opening is asked as it is."""
+
+
+def _topic(about: Conversation) -> Topic:
+    return Topic(
+        id=about.id,
+        title=about.title,
+        section=about.section,
+        background=about.background,
+        first_question=about.turns[0].question if about.turns else None,
+    )
+
+
+def _content(task: NewTask) -> Talk:
+    return msgspec.convert(task.content, Talk)
+
+
+def _task(
+    topic: Topic, system: str, rater: int, *, opening: str | None, fixed: bool, repeats: int | None = None
+) -> NewTask:
+    """*repeats* is the assignment whose opening it is, of a conversation of the second round."""
+    return NewTask(
+        kind="talk",
+        content=msgspec.to_builtins(Talk(topic=topic, opening=opening, fixed=fixed)),
+        conversation=topic.id,
+        system=system,
+        only=(rater,),
+        round=1 if repeats is None else 2,
+        sources=() if repeats is None else (repeats,),
+    )

@@ -1,0 +1,162 @@
+"""
+What people said in a ``mahueval`` study: scores of turns, and how far they agree.
+
+By turn, as the thesis has them: ``human_correct``, the answer's 0/1 (accuracy is its mean);
+``human_passage``, 1 if any of the passages found for it is right; ``human_hr@k``, 1 if one among the first k
+is (HR@k is the mean), for each k of 1, 3 and 5 that is no more than the passages ever found; ``human_mrr``,
+1/rank of the first right passage, 0 if there is none. A turn for which nothing was found scores 0 where its
+system names passages elsewhere in the study; one that never does is not judged by them, as with the scorers
+of the same names (``scorers/retrieval.py``).
+
+Two people agree or don't on what both judged: the same question to the same system about the same topic,
+after the same conversation and with the same answer, as the first turns of the second round mostly are.
+Passages have to be the same, too, where they are what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+import numpy as np
+
+from replay.statistics.estimate import resampling_of
+from replay.statistics.number import number, resampled
+from replay.statistics.people import shown_number
+from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import Rating
+from replay.statistics.rater_table import rater_agreement_of
+from replay.statistics.undefined import Undefined
+from replay.study.presets.live_conversations import talked_about, talks_to_replay
+from replay.study.presets.mahueval_turns import JudgedTurn, judged_turns
+from replay.study.results import HumanScore, Number, Results, Table
+from replay.study.tasks import StudyState
+
+CUTOFFS = (1, 3, 5)
+NO_PASSAGES = "the system names no passages"
+
+
+def results_of(state: StudyState) -> Results:
+    """
+    Records, scores, tables and the conversations themselves, in which what was judged correct is gold.
+    """
+    records, judged = judged_turns(state)
+    gold = {turn.key: (turn.record.answer or "",) for turn in judged if turn.correct}
+    return Results(
+        records=records,
+        conversations=talked_about(state.conversations, records),
+        scores=[score for turn in judged for score in _scores(turn, _cutoffs(judged))],
+        tables=[_agreement(judged), _intents(judged), _by_conversation(judged)] if judged else [],
+        data_set=talks_to_replay(state.conversations, records, gold),
+    )
+
+
+def _cutoffs(judged: Sequence[JudgedTurn]) -> list[int]:
+    most = max((len(turn.record.passages) for turn in judged), default=0)
+    return [k for k in CUTOFFS if k <= most]
+
+
+def _scores(turn: JudgedTurn, cutoffs: Sequence[int]) -> list[HumanScore]:
+    values: dict[str, float | None] = {"human_correct": turn.correct, "human_passage": turn.passage}
+    values |= {f"human_hr@{k}": turn.found_within(k) for k in cutoffs}
+    if cutoffs:
+        values["human_mrr"] = turn.rank and 1 / turn.rank
+    return [
+        HumanScore(name=name, turn=turn.key, rater=turn.rater, value=None if value is None else float(value))
+        for name, value in values.items()
+    ]
+
+
+# Tables ------------------------------------------------------------------------------------------------
+
+
+def _agreement(judged: Sequence[JudgedTurn]) -> Table:
+    compared = {
+        "answer correct": _items(judged, lambda turn: turn.correct),
+        "passage right": _items(judged, lambda turn: turn.passage, same_passages=True),
+        "question intent": _items(judged, lambda turn: turn.intent),
+    }
+    totals = {name: rater_agreement_of(items).total for name, items in compared.items()}
+    return Table(
+        title="Agreement on the same turns",
+        columns=("judgement", "turns", "equal", "Cohen's kappa"),
+        rows=[
+            (name, total.shared, shown_number(total.agreement, "share"), shown_number(total.cohen))
+            for name, total in totals.items()
+        ],
+        caption="Of turns that two people judged: the same question to the same system after the same "
+        "conversation, with the same answer. Of more than two people it is the mean over pairs.",
+    )
+
+
+def _items(
+    judged: Sequence[JudgedTurn], value: Callable[[JudgedTurn], Rating], *, same_passages: bool = False
+) -> list[RatedItem]:
+    """Turns that are the same, with what each person said; of one who had a turn twice, the first time."""
+    found: dict[object, dict[str, Rating]] = {}
+    topics: dict[object, str] = {}
+    for turn in judged:
+        key = (turn.said, turn.record.passages if same_passages else None)
+        found.setdefault(key, {}).setdefault(turn.rater, value(turn))
+        topics[key] = turn.record.recorded_conversation
+    return [RatedItem(conversation=topics[key], ratings=ratings) for key, ratings in found.items()]
+
+
+def _intents(judged: Sequence[JudgedTurn]) -> Table:
+    cells: dict[tuple[str, str], list[JudgedTurn]] = {}
+    for turn in sorted(judged, key=lambda turn: (turn.record.system, turn.intent)):
+        cells.setdefault((turn.record.system, turn.intent), []).append(turn)
+    return Table(
+        title="Kinds of questions",
+        columns=("system", "intent", "questions", "accuracy", "right passage found"),
+        rows=[
+            (
+                *cell,
+                len(turns),
+                _share(turns, lambda turn: turn.correct),
+                _share(turns, lambda turn: turn.passage),
+            )
+            for cell, turns in cells.items()
+        ],
+    )
+
+
+def _by_conversation(judged: Sequence[JudgedTurn]) -> Table:
+    talks: dict[str, list[JudgedTurn]] = {}
+    for turn in judged:
+        talks.setdefault(turn.record.conversation, []).append(turn)
+    cutoffs = _cutoffs(judged)
+
+    def mean(values: Sequence[float | None]) -> Number:
+        known = [value for value in values if value is not None]
+        return Number(value=fmean(known) if known else None, note="" if known else NO_PASSAGES, unit="share")
+
+    return Table(
+        title="By conversation",
+        columns=(
+            *("conversation", "system", "rater", "turns", "accuracy", "right passage found"),
+            *(f"HR@{k}" for k in cutoffs),
+        ),
+        rows=[
+            (
+                *(conversation, turns[0].record.system, turns[0].rater, len(turns)),
+                mean([turn.correct for turn in turns]),
+                mean([turn.passage for turn in turns]),
+                *(mean([turn.found_within(k) for turn in turns]) for k in cutoffs),
+            )
+            for conversation, turns in talks.items()
+        ],
+    )
+
+
+def _share(turns: Sequence[JudgedTurn], value: Callable[[JudgedTurn], float | None]) -> Number:
+    """The mean of 0/1 values, with an interval over topics: turns of one are not independent."""
+    given = [(turn.record.recorded_conversation, value(turn)) for turn in turns]
+    known = [(topic, share) for topic, share in given if share is not None]
+    if not known:
+        return Number(value=None, note=NO_PASSAGES, unit="share")
+    drawn, cell = resampling_of([topic for topic, _ in known], resamples=1000, seed=0), range(len(known))
+    features = np.array([[share, 1.0] for _, share in known])
+    values = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
+    undefined = Undefined(reason="no turn")
+    return shown_number(number(values, cell, drawn, scale="share", undefined=undefined), "share")
