@@ -12,11 +12,12 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from replay.core.conversation import Conversation, Passage
+from replay.study.schema import sound
 
 PAGE = 20
 """Passages of a page of results."""
@@ -26,7 +27,7 @@ MOST_WORDS = 32
 TABLES = """
 CREATE TABLE passage (
     id INTEGER PRIMARY KEY,          -- from 1, as the data has them
-    name TEXT NOT NULL UNIQUE,       -- the data's id
+    name TEXT NOT NULL UNIQUE,       -- its id in the data, which other passages may not have
     title TEXT NOT NULL,
     text TEXT NOT NULL
 ) STRICT;
@@ -44,32 +45,55 @@ _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]
 """Letters of scripts without spaces, each of which counts as a word: Thai, Lao, Japanese, Chinese."""
 
 
-def keep_passages(connection: sqlite3.Connection, conversations: Iterable[Conversation]) -> None:
+def told_apart(conversations: Iterable[Conversation]) -> list[Conversation]:
     """
-    Keep what *conversations* are about; passages with the same title and text once.
+    *conversations* with passages that have one id each, and each id one passage.
 
-    Where another passage has its id, a passage is named for its conversation, too.
+    Those with the same title and text are one, with the first one's id. Data sets that call the first passage
+    of every conversation "p1" have the others named for their conversations, too: "album/p1".
     """
-    kept: dict[tuple[str, str], int] = {}
-    names: set[str] = set()
+    ids: dict[tuple[str, str], str] = {}
+    taken: set[str] = set()
+    found = []
+    for conversation in conversations:
+        renamed: dict[str, str] = {}
+        for passage in conversation.passages:
+            said = (passage.title, passage.text)
+            if said not in ids:
+                id = passage.id if passage.id not in taken else f"{conversation.id}/{passage.id}"
+                while id in taken:
+                    id += "+"
+                taken.add(id)
+                ids[said] = id
+            renamed[passage.id] = ids[said]
+        passages = {renamed[one.id]: replace(one, id=renamed[one.id]) for one in conversation.passages}
+        turns = [
+            replace(turn, gold_passages=tuple(renamed.get(id, id) for id in turn.gold_passages))
+            for turn in conversation.turns
+        ]
+        found.append(replace(conversation, passages=tuple(passages.values()), turns=tuple(turns)))
+    return found
+
+
+def keep_passages(connection: sqlite3.Connection, conversations: Iterable[Conversation]) -> None:
+    """Keep the passages of *conversations*, in which an id stands for one passage everywhere."""
+    kept: dict[str, int] = {}
     for conversation in conversations:
         for passage in conversation.passages:
-            title, text = (said.encode("utf-8", "replace").decode() for said in (passage.title, passage.text))
-            if (title, text) not in kept:
-                kept[title, text] = number = len(kept) + 1
-                name = passage.id if passage.id not in names else f"{conversation.id}/{passage.id}"
-                while name in names:
-                    name = f"{name}~{number}"
-                names.add(name)
-                connection.execute("INSERT INTO passage VALUES (?, ?, ?, ?)", (number, name, title, text))
+            number = kept.get(passage.id, len(kept) + 1)
+            if passage.id not in kept:
+                kept[passage.id] = number
+                title, text = (
+                    said.encode("utf-8", "replace").decode() for said in (passage.title, passage.text)
+                )
+                connection.execute(
+                    "INSERT INTO passage VALUES (?, ?, ?, ?)", (number, passage.id, title, text)
+                )
                 connection.execute(
                     "INSERT INTO passage_words (rowid, words) VALUES (?, ?)",
                     (number, _spaced(f"{title}\n{text}")),
                 )
-            connection.execute(
-                "INSERT OR IGNORE INTO conversation_passage VALUES (?, ?)",
-                (conversation.id, kept[title, text]),
-            )
+            connection.execute("INSERT INTO conversation_passage VALUES (?, ?)", (conversation.id, number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

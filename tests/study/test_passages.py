@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
-from replay.core.conversation import Conversation, Passage
-from replay.study.passages import PAGE, TABLES, PassageIndex, keep_passages
+from replay.core.conversation import Conversation, Passage, Turn
+from replay.study.passages import PAGE, TABLES, PassageIndex, keep_passages, told_apart
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def index_of(tmp_path):
     def make(*conversations):
         with closing(sqlite3.connect(tmp_path / "study.db")) as connection, connection:
             connection.executescript(TABLES)
-            keep_passages(connection, conversations)
+            keep_passages(connection, told_apart(conversations))
         return PassageIndex(tmp_path / "study.db")
 
     return make
@@ -47,6 +48,22 @@ def test_passages_that_share_an_id_are_told_apart(index_of):
     assert index.has("b/p1")
     assert not index.has("b/p1", of="a")
     assert not index.has("b")
+
+
+def test_a_turns_gold_passage_is_called_as_the_passage_is():
+    turn = Turn(id="q", question="Who?", gold_passages=("p1", "elsewhere"))
+    first, second = told_apart([about("a", "Rex barks."), replace(about("b", "Tom meows."), turns=(turn,))])
+
+    assert first.passages[0].id == "p1"
+    assert [one.id for one in second.passages] == ["b/p1"]
+    assert second.turns[0].gold_passages == ("b/p1", "elsewhere")
+
+
+def test_no_name_is_given_twice():
+    named = [Conversation(id="x", turns=(), passages=(Passage(id="b/p1", text="Ann sings."),))]
+    found = told_apart([*named, about("a", "Rex barks."), about("b", "Tom meows.")])
+
+    assert [one.passages[0].id for one in found] == ["b/p1", "p1", "b/p1+"]
 
 
 @pytest.mark.parametrize(

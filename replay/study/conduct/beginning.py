@@ -16,6 +16,7 @@ from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import located
 from replay.study.conduct.practice import practice_tasks
 from replay.study.conduct.study_file import StudyFile, parse_study
+from replay.study.passages import told_apart
 from replay.study.preset import Material
 from replay.study.store import StudyStore
 
@@ -34,7 +35,7 @@ def begin_study(file: StudyFile, path: Path) -> None:
     if study.data is not None:
         reader, paths = builder.reader(study.data), builder.paths(study.data)
         if not builder.faults:
-            conversations = list(
+            conversations = told_apart(
                 read_conversations(paths, reader=reader, on_bad=None, limit=study.data.limit)
             )
     runs = {}

@@ -146,10 +146,11 @@ class MaHuEval:
             return None
         others = [*ring[ring.index(rater) + 1 :], *ring[: ring.index(rater)]]
         staying = {one.id for one in state.raters if not one.left_at and not one.withdrawn_at}
-        other = next((one for one in others if one in staying), others[0] if others else None)
+        given = [one for one in state.assignments if one.task in first_round]
+        done = {one.rater for one in given if one.state == "done"}
+        other = next((one for who in (staying, done) for one in others if one in who), None)
         if other is None:
             return None
-        given = [one for one in state.assignments if one.task in first_round]
         at_work = any(one.rater == other and one.state == "open" for one in given)
         if other in staying and (at_work or next_task(first_round, given, other, seed=0) is not None):
             return ()
