@@ -186,7 +186,8 @@ def checked_fields(preset: Preset, task: Task, answers: dict[str, Answer]) -> li
     """
     Each field of a practice item whose right answer is known, in the order of its screens.
 
-    A field that was never seen, since a wrong answer led past its screen, is wrong.
+    A field that was never seen, since a wrong answer led past its screen, is wrong. A text is right if it
+    holds the right one, white space and case aside.
     """
     seen = {step.id for step in preset.steps(task, (), answers)}
     found = []
@@ -203,7 +204,7 @@ def checked_fields(preset: Preset, task: Task, answers: dict[str, Answer]) -> li
                     label=field.label,
                     given=None if given is None else _shown(field, given),
                     right=_shown(field, expected),
-                    is_right=given is not None and _plain(given) == _plain(expected),
+                    is_right=given is not None and _is_right(field, given, expected),
                 )
             )
     return found
@@ -213,8 +214,12 @@ def _shown(field: Field, value: Value) -> str:
     return next((option.label for option in field.options if option.value == value), str(value))
 
 
-def _plain(value: Value) -> Value:
-    return " ".join(value.casefold().split()) if isinstance(value, str) else value
+def _is_right(field: Field, given: Value, expected: Value) -> bool:
+    return given == expected or (not field.options and _plain(expected) in _plain(given))
+
+
+def _plain(value: Value) -> str:
+    return " ".join(str(value).casefold().split())
 
 
 def practice_tasks(file: StudyFile) -> tuple[list[NewTask], list[Fault]]:

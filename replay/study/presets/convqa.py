@@ -16,6 +16,7 @@ A practice item (a line of the practice file) is a conversation to validate, wit
 
     {"passage": "...", "pairs": [
       {"question": "Who wrote it?", "answer": "Ann", "judged": "answerable", "correct": 1},
+      {"question": "When?", "answer": "Ann", "judged": "answerable", "correct": 0, "span": "1999"},
       {"question": "Why?", "answer": "CANNOTANSWER", "judged": "unanswerable"}]}
 """
 
@@ -217,6 +218,10 @@ class ConvQA:
                 right[f"answer-{depth}"] = {"correct": one.correct}
             elif one.correct is not None:
                 raise InputError(f"pairs[{place}].correct: has no use, the answer isn't shown")
+            if one.span is not None:
+                if one.correct != 0:
+                    raise InputError(f"pairs[{place}].span: has no use, unless correct is 0")
+                right[f"span-{depth}"] = {"span": one.span}
         pairs = [
             Pair(depth=depth, question=one.question, answer=one.answer)
             for depth, one in enumerate(item.pairs, 1)
@@ -241,6 +246,8 @@ class PracticePair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     judged: Judged
     correct: Literal[0, 1] | None = None
     """Of an answerable question."""
+    span: str | None = None
+    """The right answer, in the passage's words, where this one is incorrect; any is taken if left out."""
 
 
 class ConvQAPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -287,6 +288,15 @@ async def test_a_span_has_to_stand_in_the_passage(tmp_path):
             assert browser.heading == "Question 2 of 4"
 
 
+async def test_who_has_nothing_to_do_waits_for_talks_that_are_not_done(tmp_path):
+    async with served(convqa_study(tmp_path)) as study:
+        preset = study.pages._flow.file.preset
+        await ask_and_judge(study, 1)
+        assert preset.further(study.store.state(), 1) == ()
+        await ask_and_judge(study, 2)
+        assert preset.further(study.store.state(), 1) is None
+
+
 async def test_each_topic_has_every_system_equally_often_and_nobody_asks_about_a_passage_they_know(tmp_path):
     database = convqa_study(tmp_path, raters="6", settings="conversations: 2", topics=2)
     async with served(database) as study:
@@ -330,7 +340,13 @@ QUALIFICATION = {
     "pairs": [
         {"question": "Who wrote it?", "answer": "Ann Lee", "judged": A, "correct": 1},
         {"question": "And in 1999.", "answer": "in 1999", "judged": V},
-        {"question": "Where does she live?", "answer": CANNOT_ANSWER, "judged": A, "correct": 0},
+        {
+            "question": "Where does she live?",
+            "answer": CANNOT_ANSWER,
+            "judged": A,
+            "correct": 0,
+            "span": "in Rome",
+        },
         {"question": "Why?", "answer": "It was read by many.", "judged": U},
     ],
 }
@@ -347,18 +363,31 @@ async def test_a_qualification_is_passed_and_failed_on_the_screens_of_validation
     async with served(with_practice(tmp_path, QUALIFICATION)) as study:
         async with study.browser(study.rater_link(1)) as browser:
             await browser.send("/rate/begin")
-            # All six fields are right; the span is asked for, and counts for nothing.
-            await validate(browser, [(A, 1), (V,), (A, 0, "Rome"), (U,)])
+            # A span may say more than the right one.
+            await validate(browser, [(A, 1), (V,), (A, 0, "She lives in Rome."), (U,)])
             assert browser.heading == "Practice passed"
-            assert "6 of 6 answers were right" in browser.html
+            assert "7 of 7 answers were right" in browser.html
             await browser.send("/rate/practice")
             assert browser.heading == "Conversation"
         async with study.browser(study.rater_link(2)) as browser:
             await browser.send("/rate/begin")
-            # Two of six: the answer to the third was never reached, and one more screen was seen for nothing.
+            # One of seven: two screens were never reached, and one more was seen for nothing.
             await validate(browser, [(A, 0, "Ann"), (U,), (U,), (A, 1)])
             assert browser.heading == "Thank you"
         assert study.store.rater(2).failed_at
+
+
+async def test_feedback_says_which_screens_were_not_reached(tmp_path):
+    (tmp_path / "practice.jsonl").write_text(json.dumps(QUALIFICATION) + "\n")
+    database = convqa_study(tmp_path, more="practice: {items: practice.jsonl}\n")
+    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+        await browser.send("/rate/begin")
+        await validate(browser, [(A, 1), (V,), (U,), (U,)])
+        assert browser.heading == "Not all right"
+        rows = re.findall(r"<td>(.*?)</td><td>(.*?)</td>", browser.html)
+        assert [given.partition(":")[0] for given, _ in rows] == ["right"] * 3 + ["wrong"] * 3 + ["right"]
+        assert rows[4] == ("wrong: not reached", "Incorrect")
+        assert rows[5] == ("wrong: not reached", "in Rome")
 
 
 @pytest.mark.parametrize(
@@ -367,6 +396,8 @@ async def test_a_qualification_is_passed_and_failed_on_the_screens_of_validation
         ({"judged": A}, r"practice.jsonl:1: pairs\[0\].correct: is missing"),
         ({"judged": U, "correct": 1}, r"practice.jsonl:1: pairs\[0\].correct: has no use"),
         ({"judged": "maybe"}, r"practice.jsonl:1: pairs\[0\].judged"),
+        ({"judged": A, "correct": 1, "span": "P"}, r"practice.jsonl:1: pairs\[0\].span: has no use"),
+        ({"judged": A, "correct": 0, "span": "X"}, r'practice.jsonl:1: span: "X" can\'t be the right answer'),
     ],
 )
 def test_a_bad_practice_pair_is_named(tmp_path, pair, wrong):
