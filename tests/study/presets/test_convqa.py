@@ -390,6 +390,19 @@ async def test_feedback_says_which_screens_were_not_reached(tmp_path):
         assert rows[5] == ("wrong: not reached", "in Rome")
 
 
+async def test_what_was_answered_before_somebody_changed_their_mind_is_not_reached_any_more(tmp_path):
+    (tmp_path / "practice.jsonl").write_text(json.dumps(QUALIFICATION) + "\n")
+    database = convqa_study(tmp_path, more="practice: {items: practice.jsonl}\n")
+    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+        await browser.send("/rate/begin")
+        await validate(browser, [(A, 1), (V,), (A, 0, "in Rome")])
+        await browser.open("/rate?step=answer-3")
+        await browser.send("/rate/answer", {"correct": "1"})
+        await validate(browser, [(U,)])
+        rows = re.findall(r"<td>(.*?)</td><td>(.*?)</td>", browser.html)
+        assert rows[4:6] == [("wrong: Correct", "Incorrect"), ("wrong: not reached", "in Rome")]
+
+
 @pytest.mark.parametrize(
     ("pair", "wrong"),
     [
