@@ -9,6 +9,7 @@ import typer
 
 from replay.cli.arguments import ResamplesOption
 from replay.cli.output import echo
+from replay.cli.study_arguments import DbOption, StudyArgument
 from replay.cli.study_starting import demo, init
 
 study = typer.Typer(
@@ -20,57 +21,81 @@ study = typer.Typer(
 study.command()(init)
 study.command()(demo)
 
-StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")]
-DbOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--db", metavar="FILE", help="The study's database; left out, study.db beside the study file."
-    ),
-]
-
 
 @study.command()
 def serve(
-    path: StudyArgument,
+    path: StudyArgument = Path(),
     db: DbOption = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8770,
     host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="A name that the server is reached by, beside its address; may be given several times.",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="The address that people see, where another server stands before this one: "
+            "https://lab.example.org/study. With https, cookies are sent by TLS only.",
+        ),
+    ] = None,
 ) -> None:
     """
     Serve a study to its raters; begins it if it hasn't begun, goes on with it if it has.
+
+    Prints the links: one for the study's owner, and a personal one for each rater.
     """
     import asyncio
+    from contextlib import nullcontext
 
     from replay.cli.signals import INTERRUPTED, until_told_to_end
     from replay.core.settings.code_gate import code_may_run
+    from replay.core.web_server import serve as serve_app
     from replay.study.conduct.beginning import begin_study, check_unchanged, open_study
+    from replay.study.conduct.finding import find_study
     from replay.study.conduct.flow import Flow
     from replay.study.conduct.live import LiveTalks, built_systems
     from replay.study.conduct.study_file import read_study
-    from replay.study.pages.server import StudyPages, serve_study
-    from replay.study.store import DATABASE
+    from replay.study.pages.address import address_of, shown_origin, what_host_means
+    from replay.study.pages.server import StudyPages
 
-    file = read_study(path)
-    database = db or path.resolve().parent / DATABASE
-    with code_may_run():
-        systems = built_systems(file)
-        if not database.exists():
-            begin_study(file, database)
-    kept, store = open_study(database, write=True)
-    try:
-        check_unchanged(file, store)
-        pages = StudyPages(Flow(kept, store), LiveTalks(kept, store, systems))
+    found = find_study(path, db)
+    address = address_of(url, host, allow_host or ())
+    file = None if found.file is None else read_study(found.file)
+    # Whoever names a study file says what is to run; a database alone may have come from anybody.
+    with nullcontext() if file is None else code_may_run():
+        if file is not None and not found.database.exists():
+            built_systems(file)  # what is wrong with them is better mended before the study begins
+            begin_study(file, found.database)
+        kept, store = open_study(found.database, write=True)
+        try:
+            if file is not None:
+                check_unchanged(file, store)
+            live = LiveTalks(kept, store, built_systems(file or kept))
+            pages = StudyPages(
+                Flow(kept, store), live, root=address.root, names=address.names, origin=address.origin
+            )
+            if (said := what_host_means(host, address)) is not None:
+                echo(f"warning: {said}", err=True)
 
-        def ready(address: str) -> None:
-            echo(f"owner: {address}/owner?token={pages.access.owner_token}")
-            for rater in store.raters():
-                echo(f"{rater.name}: {address}/rate?token={pages.access.rater_token(rater.id)}")
+            def ready(bound: str) -> None:
+                start = (address.origin or shown_origin(bound)) + address.root
+                echo(f"owner: {start}/owner?token={pages.access.owner_token}")
+                for rater in store.raters():
+                    if rater.withdrawn_at is None:
+                        echo(f"{rater.name}: {start}/rate?token={pages.access.rater_token(rater.id)}")
 
-        asyncio.run(until_told_to_end(serve_study(pages, host=host, port=port, ready=ready)))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise typer.Exit(INTERRUPTED) from None
-    finally:
-        store.close()
+            asyncio.run(until_told_to_end(serve_app(pages.app(), host, port, ready=ready)))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise typer.Exit(INTERRUPTED) from None
+        finally:
+            store.close()
 
 
 @study.command()
@@ -91,10 +116,11 @@ def export(
     It may be served meanwhile.
     """
     from replay.study.conduct.export import export_study
-    from replay.study.store import DATABASE
+    from replay.study.conduct.finding import find_study
 
-    database = db or path.resolve().parent / DATABASE
-    exported = export_study(database, out, with_pseudonyms=pseudonyms, resamples=resamples)
+    exported = export_study(
+        find_study(path, db).database, out, with_pseudonyms=pseudonyms, resamples=resamples
+    )
     for remark in exported.remarks:
         echo(remark, err=True)
     for file in exported.files:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.conversation import Conversation, Passage
-from replay.study.schema import sound
 
 PAGE = 20
 """Passages of a page of results."""

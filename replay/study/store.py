@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -349,12 +349,8 @@ class StudyStore:
         return bool(self._rows("SELECT 1 FROM talk_turn WHERE click = ?", click))
 
     def take_back(self, turn: TalkTurn) -> None:
-        """Take a question that failed out of its talk; an event keeps it."""
-        with self.writing():
-            self._write(
-                "DELETE FROM talk_turn WHERE assignment = ? AND depth = ?", turn.assignment, turn.depth
-            )
-            self.add_event("taken-back", {**asdict(turn), "passages": []})
+        """Take a question that failed out of its talk."""
+        self._write("DELETE FROM talk_turn WHERE assignment = ? AND depth = ?", turn.assignment, turn.depth)
 
     def keep_turn(self, turn: TalkTurn) -> None:
         """Keep what came of a question; or, without an outcome, that it is asked again."""

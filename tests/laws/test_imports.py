@@ -50,7 +50,7 @@ ROOMS = {
     "cli/serving": "core core/asking",
     "cli": "core core/asking core/settings datasets scorers/judges statistics coreference play play/load "
     "scenario/assertions scenario runs/stress runs report report/plots report/pages "
-    "tables/agreement tables/scoring study study/conduct study/pages cli/serving",
+    "tables/agreement tables/scoring study/conduct study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

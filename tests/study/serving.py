@@ -29,12 +29,12 @@ def begun(text: str, folder: Path, database: str = "study.db") -> Path:
 
 
 @asynccontextmanager
-async def served(database: Path) -> AsyncIterator[Served]:
-    """The study in *database*, on a free port of this machine."""
+async def served(database: Path, **options) -> AsyncIterator[Served]:
+    """The study in *database*, on a free port of this machine; *options* are those of its pages."""
     file, store = open_study(database, write=True)
     with code_may_run():
         live = LiveTalks(file, store, built_systems(file))
-    pages = StudyPages(Flow(file, store), live)
+    pages = StudyPages(Flow(file, store), live, **options)
     runner = web.AppRunner(pages.app(), access_log=None)
     try:
         with code_may_run():

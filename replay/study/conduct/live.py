@@ -22,7 +22,7 @@ from replay.core.asking.opening import opened_endpoints
 from replay.core.asking.patience import PatientAsker
 from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
-from replay.core.errors import AdapterError, AdapterReplyError, ScenarioError
+from replay.core.errors import AdapterError, AdapterReplyError, InputError, ScenarioError
 from replay.core.history import Exchange
 from replay.core.record import Outcome
 from replay.core.secret_hiding import hide_in_error
@@ -46,9 +46,15 @@ def built_systems(file: StudyFile) -> list[System]:
 
     Raises:
         ScenarioError: one can't be made; all faults at once.
+        InputError: one is code, which may not run here.
     """
     builder = PartBuilder(file.folder)
     systems = builder.systems(file.study.systems)
+    if builder.unread:
+        raise InputError(
+            f'the study\'s systems name code ("{builder.unread[0].target}"), which runs only where its study '
+            f'file is named: `replay study serve "{file.source}"`'
+        )
     if builder.faults:
         raise ScenarioError(file.source, located(builder.faults, file.lines))
     return [system for system in systems if system is not None]

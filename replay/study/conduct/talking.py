@@ -127,7 +127,9 @@ class Talking:
                 self._store.keep_turn(replace(failed, outcome=None, error=None))
 
     def take_back(self, rater: Rater, assignment: int, depth: int) -> None:
-        """The question at *depth*, which failed, is taken out of the talk; the study's events keep it."""
+        """
+        The question at *depth*, which failed, is taken out of the talk; the event of its failure stays.
+        """
         with self._store.writing():
             talk = self.own(rater, assignment)
             failed = talk and talk.failed

@@ -2,34 +2,50 @@
 Who may see and do what: each rater by a link of their own, the study's owner by another.
 
 The token of a link is computed from the study's secret, so that the owner's page can show links again, and
-goes into a cookie that scripts can't read. Forms come from our own pages only: browsers say where a POST
-comes from (``Origin``), send the cookie with none that another site makes (``SameSite``), and each form
-carries a token of its own.
+goes into a cookie that scripts can't read and that is sent to that part of the pages alone. Forms come from
+our own pages only: browsers say where a POST comes from (``Origin``), send the cookie with none that another
+site makes (``SameSite``), and each form carries a token of its own.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import math
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Collection
+from typing import Literal
 
 from aiohttp import web
 
 from replay.core.server_access import is_own_name, is_token
+from replay.study.pages.rate_limit import RateLimit
 from replay.study.store import StudyStore
 from replay.study.tasks import Rater
 
+Part = Literal["rate", "owner"]
+"""Of the pages: those of raters, and the owner's."""
+FORM_WITHIN_S = 60.0
+_RATER_TOKEN = re.compile(r"([1-9][0-9]{0,8})-[-\w]{43}", re.ASCII)
+_CLICK = re.compile(r"[0-9a-f]{32}")
+
 
 class Access:
-    """The tokens of one study."""
+    """The tokens of one study, whose pages are below the path *root*."""
 
-    def __init__(self, store: StudyStore, names: Collection[str] = ()) -> None:
-        """*names* are the server's beside its address."""
+    def __init__(
+        self, store: StudyStore, *, root: str = "", names: Collection[str] = (), secure: bool = False
+    ) -> None:
+        """*names* are the server's beside its address; *secure* says that people reach it by HTTPS."""
         self._store = store
         self._secret = bytes.fromhex(store.fact("secret"))
-        self._names = names
-        self._tokens: dict[int, str] = {}
+        self._root = root
+        self._names = {name.lower() for name in names}
+        self._secure = secure
+        self._work = RateLimit(at_once=120, per_s=20)
+        self._wrong_links = RateLimit(at_once=20, per_s=1 / 6)
 
     def _made(self, what: str) -> str:
         digest = hmac.digest(self._secret, what.encode(), hashlib.sha256)
@@ -40,7 +56,7 @@ class Access:
         return self._made("owner")
 
     def rater_token(self, rater: int) -> str:
-        return self._tokens.setdefault(rater, self._made(f"rater {rater}"))
+        return f"{rater}-{self._made(f'rater {rater}')}"
 
     def form_token(self, request: web.Request) -> str:
         """What a form of whoever sent *request* has to carry."""
@@ -48,14 +64,16 @@ class Access:
 
     def rater_of(self, token: str | None) -> Rater | None:
         """Whose *token* it is, in a time that tells nothing of how near it came."""
-        found = None
-        for rater in self._store.raters():
-            if is_token(token, self.rater_token(rater.id)):
-                found = rater
-        return found
+        named = _RATER_TOKEN.fullmatch(token or "")
+        number = int(named[1]) if named else 0
+        return self._store.rater(number) if is_token(token, self.rater_token(number)) else None
 
     def is_owner(self, token: str | None) -> bool:
         return is_token(token, self.owner_token)
+
+    def part(self, request: web.Request) -> Part:
+        below = request.path.removeprefix(self._root)
+        return "owner" if below == "/owner" or below.startswith("/owner/") else "rate"
 
     def check_came_here(self, request: web.Request) -> None:
         """
@@ -74,17 +92,106 @@ class Access:
         if origin is not None and not is_own_name(origin.partition("://")[2], reached, self._names):
             raise web.HTTPForbidden(reason="this form came from another site's page")
 
-    def given_token(self, request: web.Request) -> str | None:
+    def take_in(self, request: web.Request) -> web.Response | None:
+        """
+        The link's token goes into a cookie, and out of the address; None where there is none.
+
+        Raises:
+            web.HTTPException: it is nobody's.
+        """
+        token = request.query.get("token")
+        if token is None:
+            return None
+        part = self.part(request)
+        if not (self.is_owner(token) if part == "owner" else self.rater_of(token)):
+            raise self._wrong(request, "this link is not valid; ask for a new one")
+        response = web.Response(status=303, headers={"Location": f"{self._root}/{part}"})
+        response.set_cookie(
+            self._cookie(request),
+            token,
+            httponly=True,
+            # Lax and not strict: a link is opened out of a mail.
+            samesite="Lax",
+            secure=self._secure,
+            path=f"{self._root}/{part}",
+            # A person comes back tomorrow.
+            max_age=180 * 24 * 3600,
+        )
+        return response
+
+    def rater(self, request: web.Request) -> Rater:
+        """
+        Who sent *request*.
+
+        Raises:
+            web.HTTPException: nobody with a link of this study's, or too often.
+        """
+        token = self._given(request)
+        rater = self.rater_of(token)
+        if rater is None:
+            raise self._wrong(request, "open the personal link that you were given", token)
+        self._count(f"rater {rater.id}")
+        return rater
+
+    def check_owner(self, request: web.Request) -> None:
+        """
+        Raises:
+            web.HTTPException: it wasn't the study's owner who sent *request*, or they ask too often.
+        """
+        token = self._given(request)
+        if not self.is_owner(token):
+            raise self._wrong(request, "open the owner's link that replay study serve printed", token)
+        self._count("owner")
+
+    async def form(self, request: web.Request) -> dict[str, str]:
+        """
+        What was filled in, of a form of our pages; of a field that is there twice, the last.
+
+        Raises:
+            web.HTTPException: it is not one of our pages', or can't be read.
+        """
+        if request.content_type != "application/x-www-form-urlencoded":
+            raise web.HTTPUnsupportedMediaType(reason="this is not how our pages send their forms")
+        try:
+            async with asyncio.timeout(FORM_WITHIN_S):
+                form = {key: str(value) for key, value in (await request.post()).items()}
+        except TimeoutError:
+            raise web.HTTPRequestTimeout(reason="the form did not come in time; send it again") from None
+        except (ValueError, LookupError) as error:  # not UTF-8, or in a charset that there isn't
+            raise web.HTTPBadRequest(reason="the form can't be read; load the page anew") from error
+        if not is_token(form.get("form_token"), self.form_token(request)):
+            raise web.HTTPForbidden(reason="this form is not from this page any more; load the page anew")
+        # Without an id of its own a click could not be told from one that was kept before.
+        if not _CLICK.fullmatch(form.get("click", "")):
+            raise web.HTTPBadRequest(reason="this form lacks the mark of its click; load the page anew")
+        return form
+
+    def _given(self, request: web.Request) -> str | None:
         """The token in the cookie of the part that *request* asks for."""
         return request.cookies.get(self._cookie(request))
 
-    def keep_token(self, request: web.Request, response: web.Response, token: str) -> None:
-        response.set_cookie(self._cookie(request), token, httponly=True, samesite="Lax", path="/")
+    def _wrong(self, request: web.Request, reason: str, token: str | None = "") -> web.HTTPException:
+        """What is said to somebody without a valid token; whoever comes without any has tried nothing."""
+        # Only wrong ones are counted by address: behind a proxy, everybody comes from the same.
+        wait_s = 0.0 if token is None else self._wrong_links.wait_s(request.remote or "")
+        return (
+            _too_many(wait_s, "links that are not valid") if wait_s else web.HTTPUnauthorized(reason=reason)
+        )
 
-    @staticmethod
-    def _cookie(request: web.Request) -> str:
+    def _count(self, who: str) -> None:
+        if wait_s := self._work.wait_s(who):
+            raise _too_many(wait_s, "requests")
+
+    def _cookie(self, request: web.Request) -> str:
         # With the port, since browsers send a machine's cookies to all of its ports.
         transport = request.transport
         port = transport.get_extra_info("sockname")[1] if transport is not None else 0
-        part = "owner" if "/owner" in request.path else "rater"
-        return f"replay-study-{part}-{port}"
+        return f"replay-study-{self.part(request)}-{port}"
+
+
+def _too_many(wait_s: float, what: str) -> web.HTTPException:
+    seconds = math.ceil(wait_s)
+    return web.HTTPTooManyRequests(
+        reason=f"too many {what} in a short time; try again in {seconds} s, nothing is lost",
+        headers={"Retry-After": str(seconds)},
+    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
 
-from replay.core.errors import InputError, ReplayError
+from replay.core.errors import ReplayError
 from replay.study.conduct.flow import Flow, PlainScreen, Screen, StepScreen, TalkScreen
 from replay.study.conduct.live import LiveTalks
 from replay.study.conduct.practice import FeedbackScreen, PracticeOverScreen
@@ -28,21 +29,37 @@ TEMPLATES = {
     TalkScreen: "talk.html",
     StepScreen: "step.html",
 }
+_TELLING = ("Allow", "Retry-After")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class StudyPages:
     """The web application of one study; all its addresses are below *root*."""
 
-    def __init__(self, flow: Flow, live: LiveTalks, *, root: str = "", names: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        live: LiveTalks,
+        *,
+        root: str = "",
+        names: Collection[str] = (),
+        origin: str | None = None,
+    ) -> None:
+        """
+        *names* are the server's beside its address; *origin* is what stands before *root* in the links that
+        people are given, where that isn't the address that the owner's browser has reached.
+        """
         self._flow = flow
         self._live = live
         self._root = root
-        self.access = Access(flow.store, names)
+        self._origin = origin
+        secure = origin is not None and origin.startswith("https://")
+        self.access = Access(flow.store, root=root, names=names, secure=secure)
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guarded], client_max_size=256 * 1024)
-        get, post, root = app.router.add_get, app.router.add_post, self._root
+        # A HEAD would give a task to whoever only wants to know whether the page is there.
+        get, post, root = partial(app.router.add_get, allow_head=False), app.router.add_post, self._root
         get(f"{root}/static/{{stamp}}/{{name}}", self._asset)
         get(f"{root}/rate", self._rate)
         get(f"{root}/rate/search", self._search)
@@ -51,7 +68,7 @@ class StudyPages:
         post(f"{root}/rate/answer", self._answer)
         post(f"{root}/rate/practice", self._does(self._go_on))
         get(f"{root}/owner", self._owner)
-        TalkPages(self._live, rater=self._rater, form=self._form, again=self._again).add_to(app, root)
+        TalkPages(self._live, self.access, self._again).add_to(app, root)
         return app
 
     @web.middleware
@@ -64,6 +81,7 @@ class StudyPages:
             if error.status < 400:
                 raise
             response = self._error(error.status, error.reason)
+            response.headers.update({key: error.headers[key] for key in _TELLING if key in error.headers})
         except ReplayError as error:
             response = self._error(500, str(error))
         except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
@@ -98,32 +116,10 @@ class StudyPages:
 
     # Raters ------------------------------------------------------------------------------------------
 
-    def _taken_in(self, request: web.Request) -> web.Response | None:
-        """The link's token goes into a cookie, and out of the address; None where there is none."""
-        token = request.query.get("token")
-        if token is None:
-            return None
-        is_owner = request.path.endswith("/owner")
-        if not (self.access.is_owner(token) if is_owner else self.access.rater_of(token)):
-            raise web.HTTPUnauthorized(reason="this link is not valid; ask for a new one")
-        response = web.Response(status=303, headers={"Location": request.path})
-        self.access.keep_token(request, response, token)
-        return response
-
-    def _rater(self, request: web.Request) -> Rater:
-        """
-        Raises:
-            web.HTTPException: nobody with a link of this study's.
-        """
-        rater = self.access.rater_of(self.access.given_token(request))
-        if rater is None:
-            raise web.HTTPUnauthorized(reason="open the personal link that you were given")
-        return rater
-
     async def _rate(self, request: web.Request) -> web.Response:
-        if response := self._taken_in(request):
+        if response := self.access.take_in(request):
             return response
-        rater = self._rater(request)
+        rater = self.access.rater(request)
         screen = await asyncio.to_thread(self._flow.screen, rater, request.query.get("step"))
         return _html(self._screen(request, screen))
 
@@ -146,21 +142,11 @@ class StudyPages:
             click=uuid4().hex,
         )
 
-    async def _form(self, request: web.Request) -> dict[str, str]:
-        """
-        Raises:
-            web.HTTPForbidden: the form is not one of our pages'.
-        """
-        form = {key: value for key, value in (await request.post()).items() if isinstance(value, str)}
-        if form.get("form_token") != self.access.form_token(request):
-            raise web.HTTPForbidden(reason="this form is not from this page any more; load the page anew")
-        return form
-
     def _does(self, what: Callable[[Rater, dict[str, str]], object]) -> Handler:
         """A click that does *what* and then shows what comes next."""
 
         async def handler(request: web.Request) -> web.Response:
-            rater, form = self._rater(request), await self._form(request)
+            rater, form = self.access.rater(request), await self.access.form(request)
             await asyncio.to_thread(what, rater, form)
             raise web.HTTPSeeOther(f"{self._root}/rate")
 
@@ -170,7 +156,7 @@ class StudyPages:
         self._flow.practice.go_on(rater, number_in(form, "assignment"))
 
     async def _answer(self, request: web.Request) -> web.Response:
-        rater, form = self._rater(request), await self._form(request)
+        rater, form = self.access.rater(request), await self.access.form(request)
         step = form.get("step", "")
         faults = await asyncio.to_thread(
             self._flow.answer, rater, number_in(form, "assignment"), step, form, form.get("click", "")
@@ -192,44 +178,20 @@ class StudyPages:
         return _html(self._screen(request, screen, faults, form), status=422)
 
     async def _search(self, request: web.Request) -> web.Response:
-        found = await searched(request, self._flow, self._rater(request))
+        found = await searched(request, self._flow, self.access.rater(request))
         return _html(self._page("search.html", **found))
 
     # Owner -------------------------------------------------------------------------------------------
 
     async def _owner(self, request: web.Request) -> web.Response:
-        if response := self._taken_in(request):
+        if response := self.access.take_in(request):
             return response
-        if not self.access.is_owner(self.access.given_token(request)):
-            raise web.HTTPUnauthorized(reason="open the owner's link that replay study serve printed")
+        self.access.check_owner(request)
         raters = await asyncio.to_thread(self._flow.store.raters)
-        links = {rater.id: f"{self._root}/rate?token={self.access.rater_token(rater.id)}" for rater in raters}
+        start = (self._origin or f"{request.scheme}://{request.host}") + self._root
+        links = {rater.id: f"{start}/rate?token={self.access.rater_token(rater.id)}" for rater in raters}
         return _html(self._page("owner.html", raters=raters, links=links))
 
 
 def _html(text: str, status: int = 200) -> web.Response:
     return web.Response(body=text.encode(), status=status, content_type="text/html", charset="utf-8")
-
-
-async def serve_study(
-    pages: StudyPages, *, host: str, port: int, ready: Callable[[str], None] | None = None
-) -> None:
-    """
-    Serve *pages* until cancelled; *ready* is told the address.
-
-    Raises:
-        InputError: nobody can listen there.
-    """
-    runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2.0)
-    try:
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
-        if ready is not None:
-            ready(f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}")
-        await asyncio.get_running_loop().create_future()
-    finally:
-        await runner.cleanup()

@@ -10,6 +10,7 @@ from typing import Protocol
 from aiohttp import web
 
 from replay.study.conduct.live import LiveTalks
+from replay.study.pages.access import Access
 from replay.study.tasks import Rater
 
 
@@ -27,19 +28,10 @@ Click = Callable[[Rater, int, Mapping[str, str]], object]
 class TalkPages:
     """What is below ``/rate/talk``."""
 
-    def __init__(
-        self,
-        live: LiveTalks,
-        *,
-        rater: Callable[[web.Request], Rater],
-        form: Callable[[web.Request], Awaitable[dict[str, str]]],
-        again: ShowAgain,
-    ) -> None:
-        """*rater* says who asks, *form* what they sent; both refuse whoever may not."""
+    def __init__(self, live: LiveTalks, access: Access, again: ShowAgain) -> None:
         self._live = live
         self._talking = live.talking
-        self._rater = rater
-        self._form = form
+        self._access = access
         self._again = again
 
     def add_to(self, app: web.Application, root: str) -> None:
@@ -60,7 +52,7 @@ class TalkPages:
         app.cleanup_ctx.append(lambda _: self._live.running())
 
     async def _ask(self, request: web.Request) -> web.Response:
-        rater, form = self._rater(request), await self._form(request)
+        rater, form = self._access.rater(request), await self._access.form(request)
         assignment = number_in(form, "assignment")
         fault = await asyncio.to_thread(
             self._talking.say,
@@ -77,7 +69,7 @@ class TalkPages:
 
     def _does(self, click: Click) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handler(request: web.Request) -> web.Response:
-            rater, form = self._rater(request), await self._form(request)
+            rater, form = self._access.rater(request), await self._access.form(request)
             assignment = number_in(form, "assignment")
             await asyncio.to_thread(click, rater, assignment, form)
             self._live.go_on(assignment)
@@ -87,7 +79,7 @@ class TalkPages:
 
     async def _state(self, request: web.Request) -> web.Response:
         """Whether an answer is still on its way, for the script of a page that waits for it."""
-        rater = self._rater(request)
+        rater = self._access.rater(request)
         assignment = number_in(request.query, "assignment")
         talk = await asyncio.to_thread(self._talking.own, rater, assignment)
         return web.json_response(

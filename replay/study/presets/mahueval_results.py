@@ -20,7 +20,7 @@ from statistics import fmean
 
 import numpy as np
 
-from replay.statistics.estimate import resampling_of
+from replay.statistics.estimate import resampling
 from replay.statistics.number import number, resampled
 from replay.statistics.people import shown_number
 from replay.statistics.rated_item import RatedItem
@@ -155,7 +155,7 @@ def _share(turns: Sequence[JudgedTurn], value: Callable[[JudgedTurn], float | No
     known = [(topic, share) for topic, share in given if share is not None]
     if not known:
         return Number(value=None, note=NO_PASSAGES, unit="share")
-    drawn, cell = resampling_of([topic for topic, _ in known], resamples=1000, seed=0), range(len(known))
+    drawn, cell = resampling([topic for topic, _ in known], resamples=1000, seed=0), range(len(known))
     features = np.array([[share, 1.0] for _, share in known])
     values = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
     undefined = Undefined(reason="no turn")
