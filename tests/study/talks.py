@@ -1,12 +1,16 @@
 """
 The smallest study with talks: one preset, systems that do as they are told, and a process that serves it.
 
-Run as a program it is ``replay`` with this preset among the others.
+Run as a program it is ``replay`` with this preset among the others. It kills itself as soon as the method
+that ``DIE_AFTER`` names has returned, if that is set: ``replay.study.store:StudyStore.ask``.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -106,8 +110,23 @@ def known() -> None:
     PRESETS["chat"] = Chat  # type: ignore[index]
 
 
+def die_after(method: str) -> None:
+    module, _, path = method.partition(":")
+    owner, name = path.split(".")
+    kind = getattr(importlib.import_module(module), owner)
+    original = getattr(kind, name)
+
+    def then_die(*args: Any, **kwargs: Any) -> None:
+        original(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(kind, name, then_die)
+
+
 if __name__ == "__main__":
     from replay.cli import heed_command_line
 
     known()
+    if "DIE_AFTER" in os.environ:
+        die_after(os.environ["DIE_AFTER"])
     heed_command_line()
