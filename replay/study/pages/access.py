@@ -29,7 +29,7 @@ Part = Literal["rate", "owner"]
 """Of the pages: those of raters, and the owner's."""
 FORM_WITHIN_S = 60.0
 _RATER_TOKEN = re.compile(r"([1-9][0-9]{0,8})-[-\w]{43}", re.ASCII)
-_CLICK = re.compile(r"[0-9a-f]{32}")
+_CLICK = re.compile(r"[-\w]{1,64}", re.ASCII)
 
 
 class Access:

@@ -60,7 +60,7 @@ class StudyPages:
         app = web.Application(middlewares=[self._guarded], client_max_size=256 * 1024)
         # A HEAD would give a task to whoever only wants to know whether the page is there.
         get, post, root = partial(app.router.add_get, allow_head=False), app.router.add_post, self._root
-        get(f"{root}/static/{{stamp}}/{{name}}", self._asset)
+        app.router.add_get(f"{root}/static/{{stamp}}/{{name}}", self._asset)
         get(f"{root}/rate", self._rate)
         get(f"{root}/rate/search", self._search)
         post(f"{root}/rate/consent", self._does(lambda rater, form: self._flow.consent(rater)))

@@ -113,7 +113,7 @@ async def test_an_assignment_that_is_none_does_nothing(database, number):
         ({"form_token": ""}, 403),
         ({"form_token": "x" * 43}, 403),
         ({"click": ""}, 400),
-        ({"click": "x" * 32}, 400),
+        ({"click": "x" * 65}, 400),
         ({"step": "\0"}, 200),
         ({"rating": "\0"}, 422),
         ({"rating": "x" * 200_000}, 422),
