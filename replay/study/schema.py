@@ -106,6 +106,8 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA journal_mode=WAL")
+    # What a person takes back must not stay in pages that the file no longer uses.
+    connection.execute("PRAGMA secure_delete=ON")
     # A click is confirmed once it would survive a loss of power.
     connection.execute("PRAGMA synchronous=FULL")
     return connection

@@ -25,6 +25,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
+from replay.study.erasure import Erased, erase, write_anew
 from replay.study.known import Known
 from replay.study.passages import TABLES as PASSAGE_TABLES, PassageIndex, keep_passages
 from replay.study.schema import connect, sound, talk_turn_of, task_row
@@ -214,6 +215,18 @@ class StudyStore:
         columns = ", ".join(f"{name} = ?" for name in changes)
         self._write(f"UPDATE rater SET {columns} WHERE id = ?", *changes.values(), id)
 
+    def erase_rater(self, id: int) -> tuple[Erased, bool]:
+        """
+        Erase what a rater did and who they are; returns how much, and whether the file's log is empty, too.
+
+        Another program that reads the database holds on to what it sees; the log is emptied after it.
+        """
+        with self._lock:
+            with self.writing():
+                erased = erase(self._connection, id, self.now())
+            self._known = None
+            return erased, write_anew(self._connection)
+
     # Tasks -------------------------------------------------------------------------------------------
 
     def add_tasks(self, tasks: Sequence[NewTask]) -> None:
@@ -241,6 +254,19 @@ class StudyStore:
     def assignment(self, id: int) -> Assignment | None:
         with self._lock:
             return self._up_to_date().assignments.get(id)
+
+    def seen_open(self) -> list[tuple[Assignment, str]]:
+        """Those that are open, each with the moment at which its rater was last seen at it."""
+        rows = self._rows(
+            "SELECT id, max(given_at,"
+            " coalesce((SELECT max(at) FROM shown WHERE assignment = given.id), ''),"
+            " coalesce((SELECT max(at) FROM judgement WHERE assignment = given.id), ''),"
+            " coalesce((SELECT max(asked_at) FROM talk_turn WHERE assignment = given.id), '')) AS seen_at"
+            " FROM assignment AS given WHERE state = 'open' ORDER BY id"
+        )
+        with self._lock:
+            known = self._up_to_date().assignments
+            return [(known[row["id"]], row["seen_at"]) for row in rows]
 
     def give(self, task: int, rater: int) -> Assignment:
         """
@@ -270,6 +296,13 @@ class StudyStore:
             self.now(),
             reason,
             assignment,
+        )
+        self._changed(assignment)
+
+    def reopen(self, assignment: int) -> None:
+        """Put what was given back into its rater's hands again."""
+        self._write(
+            "UPDATE assignment SET state = 'open', ended_at = NULL, reason = NULL WHERE id = ?", assignment
         )
         self._changed(assignment)
 

@@ -127,6 +127,11 @@ class Rater:
     withdrawn_at: str | None = None
     """When their data was erased at their request."""
 
+    @property
+    def takes_part(self) -> bool:
+        """Whether work may still be given to them."""
+        return self.left_at is None and self.failed_at is None and self.withdrawn_at is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkPlan:

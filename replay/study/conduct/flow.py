@@ -13,29 +13,19 @@ from itertools import pairwise
 from typing import Literal
 
 from replay.study.assignment import next_task
+from replay.study.conduct.leaving import give_back_idle, take_up_again
 from replay.study.conduct.practice import (
     FeedbackScreen,
     Practice,
     PracticeOverScreen,
     PracticePosition,
 )
+from replay.study.conduct.progress import Progress, progress_of
 from replay.study.conduct.study_file import StudyFile
 from replay.study.conduct.talking import Talk, Talking
 from replay.study.steps import Answer, Index, Step, read_answer
 from replay.study.store import StudyStore
 from replay.study.tasks import Assignment, Judgement, NewTask, Rater, TalkTurn, Task
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a rater is."""
-
-    done: int
-    """Tasks that are done."""
-    left: int | None
-    """Tasks that they will be given, the open one among them, as far as that is known."""
-    minutes_left: int | None
-    """By their own median time for a task; None before there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +141,15 @@ class Flow:
 
     def _give(self, rater: Rater) -> Assignment | None:
         with self.store.writing():
+            give_back_idle(self.store, self.file.study.limits.idle_h, but=rater.id)
             assignments = self.store.assignments()
             most = self.file.study.limits.tasks_per_rater
             own = [one for one in assignments if one.rater == rater.id and one.state in ("open", "done")]
             own = self.practice.left_out(own)
             if most is not None and len(own) >= most:
                 return None
+            if (again := take_up_again(self.store, rater.id)) is not None:
+                return again
             seed = self.file.study.seed
             task = next_task(self.store.tasks(), assignments, rater.id, seed=seed)
             if task is None and (further := self._further(rater)):
@@ -191,10 +184,12 @@ class Flow:
 
     def progress(self, rater: Rater) -> Progress:
         """How far *rater* is."""
-        done = self.practice.left_out(
-            [one for one in self.store.assignments(rater.id) if one.state == "done"]
-        )
-        return Progress(done=len(done), left=None, minutes_left=None)
+        active = [
+            one.id for one in self.store.raters() if not (one.left_at or one.failed_at or one.withdrawn_at)
+        ]
+        assignments = self.practice.left_out(self.store.assignments())
+        most = self.file.study.limits.tasks_per_rater
+        return progress_of(rater, self.store.tasks(), assignments, active, most)
 
     # What clicks do ----------------------------------------------------------------------------------
 

@@ -1,0 +1,71 @@
+"""How far a rater is, and how long what is left will take them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import median
+
+from replay.study.tasks import Assignment, Rater, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a rater is."""
+
+    done: int
+    """Tasks that are done."""
+    left: int | None
+    """Tasks that they will be given, the open one among them, as far as that is known."""
+    minutes_left: int | None
+    """By their own median time for a task; None before there is one."""
+
+
+def progress_of(
+    rater: Rater,
+    tasks: Mapping[int, Task],
+    assignments: Sequence[Assignment],
+    active: Collection[int],
+    most: int | None,
+) -> Progress:
+    """
+    How far *rater* is, of all *assignments* of real work; *active* are the raters who still take part.
+
+    Work that any of several people may do is shared out evenly among them. Nobody is given more than *most*.
+    """
+    own = {one.task: one for one in assignments if one.rater == rater.id and one.state != "given-back"}
+    done = [one for one in own.values() if one.state == "done"]
+    is_open = any(one.state == "open" for one in own.values())
+    given = Counter(one.task for one in assignments if one.state in ("open", "done"))
+    share = sum(
+        _share(task, rater.id, given[task.id], active)
+        for task in tasks.values()
+        if task.id not in own and task.practice is None
+    )
+    left = is_open + math.ceil(share - 1e-9)  # thirds don't add up to one
+    if most is not None:
+        left = min(left, most - len(done))
+    took_s = [_seconds(one) for one in done]
+    minutes = math.ceil(left * median(took_s) / 60) if took_s and left else None
+    return Progress(done=len(done), left=left, minutes_left=minutes)
+
+
+def _share(task: Task, rater: int, given: int, active: Collection[int]) -> float:
+    """Of a task that *rater* hasn't been given: how much of it comes to them, in [0, 1]."""
+    if rater in task.never or (task.only is not None and rater not in task.only):
+        return 0.0
+    if task.raters is None:
+        return 1.0
+    if task.only is None:
+        able = len(active) - len(task.never) - given
+    else:
+        able = len(set(task.only) & set(active)) - given
+    return min(1.0, max(0, task.raters - given) / max(1, able))
+
+
+def _seconds(one: Assignment) -> float:
+    assert one.ended_at is not None
+    return (datetime.fromisoformat(one.ended_at) - datetime.fromisoformat(one.given_at)).total_seconds()
