@@ -28,6 +28,7 @@ from replay.report.pages.load_view import load_charts
 from replay.report.pages.numbers import headline
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
+from replay.report.pages.people_view import people_view
 from replay.report.pages.run_numbers import run_numbers
 from replay.report.pages.turn_view import Room
 from replay.report.pages.watched_run import WatchedRun
@@ -88,6 +89,7 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
         "overview": overview(watched.run, numbers),
         "depth": depth_view(numbers),
         "gold": gap_view(numbers),
+        "people": people_view(numbers.report.people),
         "load": load_charts(numbers.load),
         "scripts": [Markup(script) for script in scripts],
         "style": Markup(style),

@@ -26,6 +26,7 @@ from replay.report.pages.gap_view import gap_view
 from replay.report.pages.load_view import load_charts
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
+from replay.report.pages.people_view import people_view
 from replay.report.pages.run_index import RunIndex
 from replay.report.pages.run_numbers import RunNumbers
 from replay.report.pages.watched_run import WatchedRun
@@ -61,6 +62,10 @@ class Viewer:
         get("/run/{key}/", self._of_numbers("overview", lambda w, numbers: overview(w.run, numbers)))
         get("/run/{key}/depth", self._of_numbers("depth", lambda _, numbers: depth_view(numbers)))
         get("/run/{key}/gold", self._of_numbers("gold", lambda _, numbers: gap_view(numbers)))
+        get(
+            "/run/{key}/people",
+            self._of_numbers("people", lambda _, numbers: people_view(numbers.report.people)),
+        )
         get("/run/{key}/load", self._of_numbers("load", lambda _, numbers: load_charts(numbers.load)))
         get("/run/{key}/conversations", self._conversations)
         get("/run/{key}/conversation", self._conversation)
@@ -210,6 +215,7 @@ class Viewer:
             failed=self._background.failed.get(watched.key),
             list_at="conversations",
             has_load=watched.is_load,
+            has_people=watched.has_people,
             **content,
             **_shared(watched, name),
         )

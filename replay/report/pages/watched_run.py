@@ -16,6 +16,7 @@ from replay.report.pages.conversation_view import ScoreKinds
 from replay.report.pages.numbers import headline
 from replay.report.pages.overview import Facts, facts
 from replay.report.pages.run_numbers import RunNumbers
+from replay.runs.people_columns import PEOPLE
 from replay.runs.run import Run
 from replay.scorers.scorer import SHARE, MeanScorer, Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
@@ -52,6 +53,8 @@ class WatchedRun:
         self.browser = RunBrowser(folder)
         self.name = str(self.browser.fact("name") or folder.name)
         self.is_load = self.browser.fact("load") is not None
+        self.has_people = self.browser.fact(PEOPLE) is not None
+        """It comes out of a study."""
         self._lock = threading.RLock()
         # Of its own, so that nobody waits for the list who doesn't want it.
         self._list_browser = RunBrowser(folder)

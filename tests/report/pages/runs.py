@@ -10,6 +10,10 @@ from typing import Any
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.record import Timing, TurnRecord, Usage
+from replay.runs.people_columns import keep_people
+from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.people import Number, People, PeopleGroup, PeopleRow, PeopleScore, Table
+from replay.statistics.score_column import ScoreColumn
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
 from tests.runs.scorer_entries import scorer_entry
@@ -129,6 +133,52 @@ EVIL = (
 )
 SQL_EVIL = EVIL.replace("\udc80", "")
 """For what is kept as SQL text: reasons and names are ours, or a scenario's, which is UTF-8."""
+
+
+def people_run(folder: Path, study: str = "Covers gold?") -> Path:
+    """Two conversations of three turns, which two people judged in *study*, under both policies."""
+    values = {(c, depth): (1.0, 0.5, 0.0)[depth - 1] for c in ("a", "b") for depth in (1, 2, 3)}
+    records = [record(c, depth, policy) for policy in ("gold", "pred") for c, depth in values]
+    f1 = {(r.policy, r.conversation, r.depth): 1.0 for r in records}
+    make_run(folder, [talk("a", 3), talk("b", 3)], records, {"f1": f1})
+    score = PeopleScore(unit="share", signature="people:2|mean", by_people=True)
+    people = People(
+        study=study,
+        raters=2,
+        scores={"human_correct": score, "f1": PeopleScore(unit="share", signature="f1", by_people=False)},
+        groups=[_judged(policy) for policy in ("gold", "pred")],
+        tables=[
+            Table(
+                title="Agreement among raters",
+                columns=("score", "depth", "Cohen's kappa"),
+                rows=[(study, 1, Number(value=None, note="all ratings are equal")), ("x", "all", 0.598)],
+                caption="On turns that two raters judged.",
+            ),
+            Table(title="Long table", columns=("n", "share"), rows=[(n, _share(0.5)) for n in range(21)]),
+        ],
+    )
+    column = ScoreColumn(
+        scorer=StoredScorer(signature=score.signature, unit="share", lower_is_better=False),
+        observed=[values[one.conversation, one.depth] for one in records],
+    )
+    store = RunStore(folder, write=True)
+    try:
+        keep_people(store, people, records, {"human_correct": column})
+    finally:
+        store.close()
+    return folder
+
+
+def _judged(policy: str) -> PeopleGroup:
+    rows = [
+        PeopleRow(depth=depth, turns=turns, scores={"human_correct": _share(value), "f1": _share(1.0)})
+        for depth, turns, value in ((1, 2, 1.0), (2, 2, 0.5), (3, 2, 0.0), (None, 6, 0.5))
+    ]
+    return PeopleGroup(system="made", policy=policy, rows=rows)
+
+
+def _share(value: float) -> Number:
+    return Number(value=value, low=value / 2, high=(1 + value) / 2, unit="share")
 
 
 def failing_run(folder: Path) -> Path:

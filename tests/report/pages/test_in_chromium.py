@@ -14,7 +14,7 @@ from replay.runs.run import Run
 from replay.scorers.token_f1 import f1
 from tests.driving import DARK_INK, INK, axe_script, dark, screen, serious, shown, until
 from tests.report.pages.conftest import viewing
-from tests.report.pages.runs import add, create, failing_run, finish, make_run, record, talk
+from tests.report.pages.runs import add, create, failing_run, finish, make_run, people_run, record, talk
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
 from tests.waiting import PATIENCE_S
@@ -56,6 +56,7 @@ def files(quickstart, hostile, tmp_path_factory):
         write_report(quickstart, folder / "quick.html", resamples=100)
     write_report(hostile, folder / "evil.html", resamples=10)
     write_report(failing_run(folder / "failing"), folder / "failing.html", resamples=10)
+    write_report(people_run(folder / "people"), folder / "people.html", resamples=10)
     return folder
 
 
@@ -436,6 +437,7 @@ def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, fi
     addresses += [f"{file}#{name}" for name in ("load", "conversation-1")]  # its others are those above
     failing = f"file://{files / 'failing.html'}"
     addresses += [f"{failing}#{name}" for name in ("overview", "conversation-0")]
+    addresses.append(f"file://{files / 'people.html'}#people")
     found = {}
     for address in addresses:
         browser.get("about:blank")
