@@ -10,8 +10,10 @@ import numpy as np
 
 from replay.core.conversation import Conversation, Turn
 from replay.scorers.answer_text import declines
+from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import resampling
-from replay.statistics.number import Number as Estimated, no_number, number, resampled
+from replay.statistics.number import no_number, number, resampled
+from replay.statistics.people import shown_number
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
 from replay.statistics.undefined import Undefined
@@ -189,12 +191,12 @@ def _share(values: Iterable[tuple[str, bool | int]]) -> Number:
     """The mean of 0s and 1s; what is about one topic is resampled together."""
     given = list(values)
     if not given:
-        return _shown(no_number(NOTHING_YET))
+        return shown_number(no_number(NOTHING_YET))
     drawn = resampling([topic for topic, _ in given], resamples=1000, seed=0)
     features = np.array([(float(value), 1.0) for _, value in given])
     cell = range(len(given))
     found = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
-    return _shown(number(found, cell, drawn, scale="share", undefined=NOTHING_YET))
+    return shown_number(number(found, cell, drawn, scale="share", undefined=NOTHING_YET), SHARE)
 
 
 def _agreement(pairs: Sequence[JudgedPair]) -> Table:
@@ -207,7 +209,7 @@ def _agreement(pairs: Sequence[JudgedPair]) -> Table:
             for pair, given in zip(judged, ratings, strict=True)
         ]
         total = rater_agreement_of(items, same_raters=False).total
-        return (what, total.complete, _shown(total.agreement), _shown(total.fleiss))
+        return (what, total.complete, shown_number(total.agreement, SHARE), shown_number(total.fleiss))
 
     by_rater = [pair.said.validations for pair in judged]
     correct = [
@@ -228,12 +230,6 @@ def _agreement(pairs: Sequence[JudgedPair]) -> Table:
         caption="Everything: invalid, unanswerable, correct or incorrect. Published (Li et al., 2022): 0.598 "
         "overall, 0.679 for answerability.",
     )
-
-
-def _shown(found: Estimated) -> Number:
-    plain = found.to_json()
-    note = plain["undefined"] or plain["no_interval"] or ""
-    return Number(value=plain["value"], low=plain["low"], high=plain["high"], note=note)
 
 
 def _with_gold(talk: JudgedTalk, validators: int) -> Conversation:
