@@ -65,7 +65,7 @@ def next_task(
             own_systems[task.system],
             systems[task.system],
             seen[task.conversation],
-            _drawn(seed, rater if task.raters is None else 0, task.id),
+            drawn(seed, rater if task.raters is None else 0, task.id),
         )
 
     return min((task for task in waiting if task.round == first), key=rank)
@@ -80,6 +80,7 @@ def _is_for(task: Task, rater: int, given: int) -> bool:
     )
 
 
-def _drawn(*parts: int) -> bytes:
-    """A number drawn for *parts*, the same on every machine."""
-    return blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
+def drawn(*parts: int) -> int:
+    """A whole number in [0, 2**62) drawn for *parts*, the same on every machine."""
+    digest = blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 2

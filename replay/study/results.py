@@ -9,6 +9,7 @@ from typing import NamedTuple
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.statistics.people import Number as Number, Table as Table
+from replay.statistics.rated_item import RatedItem
 
 
 class TurnKey(NamedTuple):
@@ -54,6 +55,8 @@ class Results:
     """By system and policy, of records that come from runs."""
     units: Mapping[str, str] = field(default_factory=dict)
     """Of scores by name, where it isn't plain from their values: nothing for points on a scale."""
+    rated: Mapping[str, Sequence[RatedItem]] = field(default_factory=dict)
+    """By score: what raters judged, where one judgement is not about one turn."""
     tables: Sequence[Table] = ()
     """What this preset alone has."""
     data_set: Sequence[Conversation] = field(default_factory=tuple)

@@ -53,7 +53,8 @@ CREATE TABLE assignment (
     given_at TEXT NOT NULL,
     ended_at TEXT,
     reason TEXT,
-    talk_ended INTEGER NOT NULL DEFAULT 0
+    talk_ended INTEGER NOT NULL DEFAULT 0,
+    draw INTEGER NOT NULL            -- for what is shown in an order of this rater's own
 ) STRICT;
 CREATE UNIQUE INDEX assignment_open ON assignment (rater) WHERE state = 'open';
 CREATE TABLE judgement (

@@ -268,9 +268,9 @@ class StudyStore:
             known = self._up_to_date().assignments
             return [(known[row["id"]], row["seen_at"]) for row in rows]
 
-    def give(self, task: int, rater: int) -> Assignment:
+    def give(self, task: int, rater: int, draw: int = 0) -> Assignment:
         """
-        Put *task* into the hands of *rater*.
+        Put *task* into the hands of *rater*, with what was drawn for them.
 
         Raises:
             ValueError: the rater has another one open.
@@ -278,15 +278,16 @@ class StudyStore:
         at = self.now()
         try:
             id = self._write(
-                "INSERT INTO assignment (task, rater, state, given_at) VALUES (?, ?, 'open', ?)",
+                "INSERT INTO assignment (task, rater, state, given_at, draw) VALUES (?, ?, 'open', ?, ?)",
                 task,
                 rater,
                 at,
+                draw,
             )
         except sqlite3.IntegrityError as error:
             raise ValueError(f"rater {rater} has a task already") from error
         self._changed(id)
-        return Assignment(id=id, task=task, rater=rater, state="open", given_at=at, ended_at=None)
+        return Assignment(id=id, task=task, rater=rater, state="open", given_at=at, ended_at=None, draw=draw)
 
     def end(self, assignment: int, state: AssignmentState, reason: str | None = None) -> None:
         """Take it out of its rater's hands, if it is still open."""

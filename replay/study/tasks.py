@@ -50,6 +50,8 @@ class Task(NewTask):
     """A task of a study."""
 
     id: int
+    draw: int = 0
+    """That of the assignment whose screens are made; 0 elsewhere."""
 
 
 AssignmentState = Literal["open", "done", "set-aside", "given-back"]
@@ -72,6 +74,8 @@ class Assignment:
     """Why it was set aside or given back."""
     talk_ended: bool = False
     """The person has said that the talk is over; of a task with a talk."""
+    draw: int = 0
+    """Drawn by the study's seed for this task and rater: in which order they are shown what has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

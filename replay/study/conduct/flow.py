@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from replay.study.assignment import next_task
+from replay.study.assignment import drawn, next_task
 from replay.study.conduct.leaving import give_back_idle, take_up_again
 from replay.study.conduct.practice import (
     FeedbackScreen,
@@ -104,7 +104,7 @@ class Flow:
         talk = self._talking.talk(assignment)
         if talk is not None:
             return TalkScreen(talk=talk, progress=self.progress(rater))
-        task = self.store.task(assignment.task)
+        task = replace(self.store.task(assignment.task), draw=assignment.draw)
         turns = self.store.talks(assignment.id).get(assignment.id, [])
         given = self.store.judgements(assignment.id).get(assignment.id, {})
         steps = self._steps(task, turns, given)
@@ -155,7 +155,9 @@ class Flow:
             if task is None and (further := self._further(rater)):
                 self.store.add_tasks(further)
                 task = next_task(self.store.tasks(), assignments, rater.id, seed=seed)
-            return None if task is None else self.store.give(task.id, rater.id)
+            if task is None:
+                return None
+            return self.store.give(task.id, rater.id, drawn(seed, rater.id, task.id))
 
     def _further(self, rater: Rater) -> Sequence[NewTask] | None:
         return self.file.preset.further(self.store.state(lazily=True), rater.id)
@@ -220,7 +222,7 @@ class Flow:
             assignment = self._open(rater)
             if assignment is None or assignment.id != assignment_id or self.practice.screen(rater):
                 return {}
-            task = self.store.task(assignment.task)
+            task = replace(self.store.task(assignment.task), draw=assignment.draw)
             turns = self.store.talks(assignment.id).get(assignment.id, [])
             given = self.store.judgements(assignment.id).get(assignment.id, {})
             step = next((one for one in self._steps(task, turns, given) if one.id == step_id), None)

@@ -47,7 +47,7 @@ def study_numbers(
     automatic = automatic_columns(judged.records, runs)
     columns = {**automatic, **judged.columns}
     columns = {name: columns[name] for name in (*judged.columns, *automatic)}
-    agreement = _agreement(judged, resamples, seed)
+    agreement = _agreement(judged, results.rated, resamples, seed)
     held = held_against(judged, automatic, resamples=resamples, seed=seed)
     tables = [
         *([_agreement_table(agreement)] if agreement else []),
@@ -106,12 +106,15 @@ def _scores(row: DepthRow, table: DepthTable) -> dict[str, Number]:
     }
 
 
-def _agreement(judged: JudgedTurns, resamples: int, seed: int) -> dict[str, RaterAgreement]:
-    """By score; of those that two raters gave to one turn."""
+def _agreement(
+    judged: JudgedTurns, rated: Mapping[str, Sequence[RatedItem]], resamples: int, seed: int
+) -> dict[str, RaterAgreement]:
+    """By score; of the items that are *rated*, or else of what two raters gave to one turn."""
     about = {key_of(record): record.recorded_conversation for record in judged.records}
     found = {
         name: rater_agreement_of(
-            [
+            rated.get(name)
+            or [
                 RatedItem(conversation=about[key], depth=key.depth, ratings=given)
                 for key, given in by_turn.items()
             ],

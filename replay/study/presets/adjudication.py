@@ -70,6 +70,7 @@ def adjudication(
         raters=1,
         only=only,
         never=tuple(one.rater for one in given),
+        sources=tuple(one.id for one in given),
     )
 
 

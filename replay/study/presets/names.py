@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from replay.study.preset import Preset
+from replay.study.presets.compare import Compare
 from replay.study.presets.convqa import ConvQA
 from replay.study.presets.mahueval import MaHuEval
 from replay.study.presets.rating import Rating
 
-PRESETS: Mapping[str, Callable[..., Any]] = {"mahueval": MaHuEval, "convqa": ConvQA, "rating": Rating}
+PRESETS: Mapping[str, Callable[..., Preset]] = {
+    "mahueval": MaHuEval,
+    "convqa": ConvQA,
+    "rating": Rating,
+    "compare": Compare,
+}
 """What makes each of its settings."""

@@ -16,7 +16,7 @@ TELLTALE = ("zebra", "okapi", "badger", "ferret", "marten", "heron")
 
 SYSTEMS = [
     {"name": "zebra", "adapter": "extractive"},
-    {"name": "okapi", "adapter": "extractive", "settings": {"history_weight": 0.0}},
+    {"name": "okapi", "adapter": "extractive", "settings": {"history_weight": 4.0, "decay": 1.0}},
 ]
 POLICIES = [
     {own_name: policy, "settings": {}}
@@ -63,3 +63,9 @@ def shown(browser: Browser) -> str:
 
 def results_of(study: Served):
     return study.pages._flow.file.preset.results(study.store.state())
+
+
+def table_of(results, title: str) -> list[dict[str, object]]:
+    """The rows of the results' table called *title*, by column."""
+    (table,) = [one for one in results.tables if one.title == title]
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]

@@ -123,6 +123,21 @@ async def test_answers_that_raters_part_on_go_to_the_adjudicator_and_nothing_els
     assert sorted(row["final"] for row in by_column) == [0, 1]
 
 
+async def test_three_raters_part_once_and_their_majority_is_final_until_somebody_settles_it(heron, tmp_path):
+    settings = ("answers: 1", "adjudicate: true", "adjudicator: cat")
+    database = begun(study_text(heron, *settings, raters="[ann, ben, dan, cat]"), tmp_path)
+    finals = []
+    async with served(database) as study:
+        for rater, rating in enumerate(("1", "0", "1"), start=1):
+            await work(study, rater, lambda heading, text, rating=rating: {"rating": rating})
+            finals.append([s.value for s in results_of(study).scores if s.name == "final_rating"])
+        pages = await work(study, 4, lambda heading, text: {"rating": "0"})
+        finals.append([s.value for s in results_of(study).scores if s.name == "final_rating"])
+
+    assert finals == [[1], [None], [1], [0]]
+    assert len(pages) == 2, "one answer to settle"
+
+
 async def test_without_a_name_somebody_who_has_not_rated_adjudicates_and_may_see_the_ratings(heron, tmp_path):
     settings = ("answers: 2", "raters: 2", "adjudicate: true", "adjudicator_sees_ratings: true")
     database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)

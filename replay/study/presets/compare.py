@@ -1,0 +1,274 @@
+"""
+``compare``: two answers to the same question side by side; which one people prefer.
+
+Blind and in an order that is drawn for each rater and comparison: what stands under A is one system's here
+and the other's there. What is compared are two systems under one policy, two policies of one system, or both,
+of one run or of several. What people chose is counted in ``compare_results.py``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+
+from replay.core.errors import InputError
+from replay.core.history import Exchange
+from replay.core.settings.bounds import Count
+from replay.core.settings.faults import nearest
+from replay.study.preset import Material, PracticeItem
+from replay.study.presets.compare_results import CHOICE, Compared, Side, compare_results
+from replay.study.presets.run_turns import (
+    RunTurn,
+    drawn,
+    gold_block,
+    passage_block,
+    practice_turn,
+    run_turns,
+)
+from replay.study.results import Results
+from replay.study.steps import Answer, Beside, Block, Field, Option, Step, Text, Transcript
+from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+
+TURNS = """\
+You will see questions from conversations, each with two answers, A and B, that different systems gave.
+
+Say which answer is better: more correct, more complete, and to the point of what was asked. Where you see \
+no difference that matters, say whether they are equally good or both bad.
+
+Which system gave which answer is not shown, and changes from screen to screen."""
+
+CONVERSATIONS = """\
+You will see the same conversation twice, A and B, with the answers of different systems.
+
+Say in which one the questions are answered better: more correctly, more completely, and to the point of \
+what was asked. Where you see no difference that matters, say whether they are equally good or both bad.
+
+Which system answered which is not shown, and changes from screen to screen."""
+
+OPTIONS = (
+    Option(value="a", label="A is better"),
+    Option(value="b", label="B is better"),
+    Option(value="tie", label="Equally good"),
+    Option(value="both-bad", label="Both are bad"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """Its settings, and what it does with them."""
+
+    comparisons: Count = 100
+    """How many are drawn, of each two systems as many."""
+    between: Literal["systems", "policies", "both"] | None = None
+    """Which answers meet: of two systems under one policy, of one system under two policies, or of any two.
+    None for systems, or policies where there is one system."""
+    systems: tuple[str, ...] = ()
+    """Those of the runs that take part; all if left out."""
+    policies: tuple[str, ...] = ()
+    unit: Literal["turn", "conversation"] = "turn"
+    """What is compared: two answers to one question, or two whole conversations."""
+    history: Literal["own", "shared"] = "own"
+    """``shared``: only answers to the same words after the same history; else each side shows its own."""
+    show: tuple[Literal["passage", "gold"], ...] = ("passage",)
+    """What stands beside the answers."""
+    raters: Count | None = None
+    """How many people judge each comparison; None for everyone."""
+
+    def __post_init__(self) -> None:
+        if self.unit == "conversation" and self.history == "shared":
+            raise ValueError("history: shared is for single turns; whole conversations have their own")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"runs"})
+
+    @property
+    def instructions(self) -> str:
+        return TURNS if self.unit == "turn" else CONVERSATIONS
+
+    def tasks(self, material: Material) -> Sequence[NewTask]:
+        sides = self._sides(material)
+        pairs = list(self._pairs(sides))
+        if not pairs:
+            raise InputError(
+                "runs: there are no two answers to compare; name runs with several systems or policies that "
+                "answered the same conversations, or set preset.compare.between"
+            )
+        different = [pair for pair in pairs if pair[0].answers != pair[1].answers]
+        if not different:
+            raise InputError("runs: all answers that could be compared are the same, word for word")
+        chosen = drawn(
+            different,
+            self.comparisons,
+            random.Random(material.seed),
+            stratum=lambda pair: (pair[0].name, pair[1].name),
+            evenly=True,
+        )
+        counts: dict[object, list[int]] = defaultdict(lambda: [0, 0])
+        for first, second in pairs:
+            counts[first.name, second.name][first.answers == second.answers] += 1
+        return [
+            NewTask(
+                kind="compare",
+                content=msgspec.to_builtins(
+                    Compared(
+                        first=first,
+                        second=second,
+                        different=counts[first.name, second.name][0],
+                        same=counts[first.name, second.name][1],
+                    )
+                ),
+                conversation=first.turns[0].record.recorded_conversation,
+                raters=self.raters,
+            )
+            for first, second in chosen
+        ]
+
+    def _sides(self, material: Material) -> list[Side]:
+        """
+        All that can be compared.
+
+        Raises:
+            InputError: a system or a policy that is asked for is in no run.
+        """
+        turns = run_turns(material)
+        for name, wanted in (("systems", self.systems), ("policies", self.policies)):
+            known = {one.record.system if name == "systems" else one.record.policy for one in turns}
+            for missing in sorted(set(wanted) - known):
+                raise InputError(
+                    f'preset.compare.{name}: no run has "{missing}"{nearest(missing, known)} '
+                    f"(there are {', '.join(sorted(known))})"
+                )
+        turns = [
+            one
+            for one in turns
+            if (not self.systems or one.record.system in self.systems)
+            and (not self.policies or one.record.policy in self.policies)
+        ]
+        if self.unit == "turn":
+            return [Side(turns=(one,), before=one.history) for one in turns]
+        plays: dict[tuple[str, str, str], list[RunTurn]] = defaultdict(list)
+        for one in turns:
+            # Without what they don't show: each turn would hold all that was said before it.
+            bare = msgspec.structs.replace(one, history=(), gold=())
+            plays[one.record.system, one.record.policy, one.record.conversation].append(bare)
+        return [Side(turns=tuple(played)) for played in plays.values()]
+
+    def _pairs(self, sides: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
+        several = len({side.name.system for side in sides}) > 1
+        between = self.between or ("systems" if several else "policies")
+        places: dict[tuple[str, int], list[Side]] = defaultdict(list)
+        for side in sides:
+            record = side.turns[0].record
+            places[record.conversation, record.depth if self.unit == "turn" else 0].append(side)
+        for meeting in places.values():
+            for first, second in combinations(sorted(meeting, key=lambda side: str(side.name)), 2):
+                differ = (first.name.system != second.name.system, first.name.policy != second.name.policy)
+                fits = between == "both" or differ == (between == "systems", between == "policies")
+                if fits and (self.history == "own" or first.asked == second.asked):
+                    yield first, second
+
+    @property
+    def practice_item(self) -> type[ComparePractice]:
+        return ComparePractice
+
+    def practice(self, item: ComparePractice) -> NewTask:
+        if self.unit == "conversation":
+            raise InputError("practice is for single turns; with unit: conversation there is none")
+
+        def side(answer: str) -> Side:
+            turn = practice_turn(
+                item.question, answer, item.gold_answer, passage=item.passage, history=item.history
+            )
+            return Side(turns=(turn,), before=item.history)
+
+        content = Compared(first=side(item.a), second=side(item.b), different=1, same=0)
+        return NewTask(
+            kind="compare",
+            content=msgspec.to_builtins(content),
+            conversation="practice",
+            practice={CHOICE: {"choice": item.choice}},
+        )
+
+    def talk(self, task: Task) -> TalkPlan | None:
+        return None
+
+    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+        compared = msgspec.convert(task.content, Compared)
+        a, b = compared.in_order(task.draw)
+        first = a.turns[0]
+        blocks = passage_block(first.passages) if "passage" in self.show else []
+        blocks += _both_conversations(a, b) if self.unit == "conversation" else _both_answers(a, b)
+        if "gold" in self.show and self.unit == "turn" and first.record.gold_answers:
+            blocks.append(gold_block(first.record))
+        return [
+            Step(
+                id=CHOICE,
+                heading="Two answers" if self.unit == "turn" else "Two conversations",
+                blocks=tuple(blocks),
+                fields=(
+                    Field(name="choice", label="Which one is better?", options=OPTIONS),
+                    Field(name="reason", label="Why?", required=False),
+                ),
+            )
+        ]
+
+    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
+        return ()
+
+    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        return None
+
+    def results(self, state: StudyState) -> Results:
+        return compare_results(state)
+
+
+class ComparePractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file."""
+
+    question: str
+    a: str
+    """The answer that stands under A."""
+    b: str
+    choice: Literal["a", "b", "tie", "both-bad"]
+    """The right one."""
+    gold_answer: str | None = None
+    passage: str = ""
+    history: tuple[Exchange, ...] = ()
+
+
+def _both_answers(a: Side, b: Side) -> list[Block]:
+    asked, other = a.turns[0].record, b.turns[0].record
+    blocks: list[Block] = []
+    if a.before == b.before:
+        if a.before:
+            blocks.append(Transcript(heading="Before", exchanges=a.before))
+    else:
+        before = (Transcript(heading=f"Before {n}", exchanges=one.before) for n, one in (("A", a), ("B", b)))
+        blocks.append(Beside(blocks=tuple(before)))
+    if asked.asked == other.asked:
+        blocks.append(Text(heading="Question", text=asked.asked))
+    else:
+        blocks.append(_beside("Question A", asked.asked, "Question B", other.asked))
+    return [*blocks, _beside("A", asked.answer or "", "B", other.answer or "")]
+
+
+def _beside(heading: str, text: str, other_heading: str, other: str) -> Beside:
+    return Beside(blocks=(Text(heading=heading, text=text), Text(heading=other_heading, text=other)))
+
+
+def _both_conversations(a: Side, b: Side) -> list[Block]:
+    return [
+        Beside(
+            blocks=(
+                Transcript(heading="A", exchanges=a.exchanges),
+                Transcript(heading="B", exchanges=b.exchanges),
+            )
+        )
+    ]

@@ -1,0 +1,307 @@
+"""
+What people prefer: outcomes and win rates by depth, strengths, whether the place on the screen mattered.
+
+The win rate of one of two is its wins and half of the comparisons without a winner, over all
+(``statistics/preferences.py``). Answers that are the same, word for word, were shown to nobody and are no
+part of it; how many they are stands below the table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from replay.core.history import Exchange
+from replay.statistics.bradley_terry import bradley_terry
+from replay.statistics.group import Group
+from replay.statistics.people import Table, shown_number
+from replay.statistics.preferences import (
+    OUTCOMES,
+    POINTS,
+    TURNED,
+    Outcome,
+    Preference,
+    PreferenceRow,
+    preferences_of,
+)
+from replay.statistics.rated_item import RatedItem
+from replay.study.presets.run_turns import RunTurn, origins
+from replay.study.results import HumanScore, Results, TurnKey
+from replay.study.tasks import StudyState
+
+CHOICE = "compare"
+"""The only screen."""
+WIN = "human_win"
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two that are compared."""
+
+    turns: tuple[RunTurn, ...]
+    """The one that is judged, or all of a conversation."""
+    before: tuple[Exchange, ...] = ()
+    """What its system was shown before the one turn."""
+
+    @property
+    def name(self) -> Group:
+        record = self.turns[0].record
+        return Group(record.system, record.policy)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was asked and answered."""
+        records = [turn.record for turn in self.turns]
+        return tuple(Exchange(question=one.asked, answer=one.answer or "") for one in records)
+
+    @property
+    def answers(self) -> list[str]:
+        return [one.answer for one in self.exchanges]
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """What its system was asked, and after what."""
+        return (self.before, self.turns[0].record.asked)
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task of this preset holds."""
+
+    first: Side
+    second: Side
+    different: int
+    """How often these two systems and policies answered differently where they could be compared."""
+    same: int
+    """How often word for word the same."""
+
+    def in_order(self, draw: int) -> tuple[Side, Side]:
+        """A and B, as *draw* wants it."""
+        return (self.second, self.first) if draw % 2 else (self.first, self.second)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What one rater chose."""
+
+    task: int
+    rater: str
+    compared: Compared
+    as_shown: Outcome
+    """With A as the first."""
+    outcome: Outcome
+    reason: str
+
+    @property
+    def turn(self) -> TurnKey:
+        """Of the first side; of a whole conversation the last turn."""
+        return self.compared.first.turns[-1].key
+
+    @property
+    def conversation(self) -> str:
+        return self.compared.first.turns[0].record.recorded_conversation
+
+    @property
+    def depth(self) -> int | None:
+        """None for whole conversations."""
+        return self.turn.depth if len(self.compared.first.turns) == 1 else None
+
+
+def compare_results(state: StudyState) -> Results:
+    """All that comes out of a comparison."""
+    votes = _votes(state)
+    labels = _labels(votes)
+    tables = [_preferred(votes, labels), *_strengths(votes, labels), _places(votes), _reasons(votes, labels)]
+    turns = {
+        turn.key: turn
+        for vote in votes
+        for side in (vote.compared.first, vote.compared.second)
+        for turn in side.turns
+    }
+    return Results(
+        records=[turn.record for turn in turns.values()],
+        conversations=state.conversations_of(turn.record for turn in turns.values()),
+        scores=_scores(votes),
+        origins=origins(turns.values()),
+        rated={WIN: _rated(votes, labels)},
+        tables=[table for table in tables if table.rows],
+    )
+
+
+def _votes(state: StudyState) -> list[Vote]:
+    names = {rater.id: rater.name for rater in state.raters}
+    found = []
+    for one in state.done:
+        answer = state.answers[one.id][CHOICE].answer
+        shown: dict[Any, Outcome] = {"a": "first", "b": "second", "tie": "tie", "both-bad": "both-bad"}
+        as_shown = shown[answer["choice"]]
+        found.append(
+            Vote(
+                task=one.task,
+                rater=names[one.rater],
+                compared=msgspec.convert(state.tasks[one.task].content, Compared),
+                as_shown=as_shown,
+                outcome=TURNED[as_shown] if one.draw % 2 else as_shown,
+                reason=str(answer.get("reason", "")),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """What two sides are called beside each other."""
+
+    of: str
+    """What both have."""
+    first: str
+    second: str
+
+
+def _labels(votes: Sequence[Vote]) -> dict[int, _Label]:
+    """By task; by the system or the policy alone where all pairs differ in that only."""
+    pairs = {vote.task: (vote.compared.first.name, vote.compared.second.name) for vote in votes}
+    by_system = all(one.policy == other.policy for one, other in pairs.values())
+    by_policy = all(one.system == other.system for one, other in pairs.values())
+    if by_system:
+        return {task: _Label(one.policy, one.system, other.system) for task, (one, other) in pairs.items()}
+    if by_policy:
+        return {task: _Label(one.system, one.policy, other.policy) for task, (one, other) in pairs.items()}
+    return {task: _Label("", str(one), str(other)) for task, (one, other) in pairs.items()}
+
+
+def _preferences(votes: Sequence[Vote], labels: dict[int, _Label]) -> dict[str, list[Preference]]:
+    """By what both sides have."""
+    found: dict[str, list[Preference]] = defaultdict(list)
+    for vote in votes:
+        label = labels[vote.task]
+        found[label.of].append(
+            Preference(
+                conversation=vote.conversation,
+                first=label.first,
+                second=label.second,
+                outcome=vote.outcome,
+                depth=vote.depth,
+                rater=vote.rater,
+            )
+        )
+    return found
+
+
+def _cells(row: PreferenceRow) -> tuple[Any, ...]:
+    shares = (shown_number(row.shares[outcome], "share") for outcome in OUTCOMES)
+    win_rate = shown_number(row.win_rates[0], "share")
+    return (sum(row.counts.values()), *shares, win_rate, row.adjusted_p)
+
+
+def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> Table:
+    rows = [
+        (of, pair.first, pair.second, row.depth or "all", *_cells(row))
+        for of, preferences in sorted(_preferences(votes, labels).items())
+        for pair in preferences_of(preferences)
+        for row in (*pair.depths, pair.total)
+    ]
+    counted = {
+        (one.compared.first.name, one.compared.second.name): (one.compared.different, one.compared.same)
+        for one in votes
+    }
+    different, same = (sum(count[place] for count in counted.values()) for place in (0, 1))
+    return Table(
+        title="Which answers people prefer",
+        columns=(
+            *("under", "first", "second", "depth", "judgements", "first is better", "second is better"),
+            *("as good", "both bad", "win rate of the first", "p"),
+        ),
+        rows=rows,
+        caption="A win rate counts wins and half of what has no winner; one half means that neither is "
+        "preferred. Intervals resample conversations; p (sign flips of conversations) is corrected for all "
+        f"pairs, or for all depths, by Holm. Of {different + same} comparisons that the runs offer, {same} "
+        "have the same answers, word for word: they are shown to nobody and not counted.",
+    )
+
+
+def _strengths(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[Table]:
+    """Where there are more than two."""
+    rows = []
+    for of, preferences in sorted(_preferences(votes, labels).items()):
+        systems = bradley_terry(preferences).systems
+        if len(systems) > 2:
+            rows += [(of, name, one.items, shown_number(one)) for name, one in systems.items()]
+    return [
+        Table(
+            title="Strengths",
+            columns=("under", "name", "judgements", "strength"),
+            rows=rows,
+            caption="Bradley and Terry's, natural logarithms with mean 0, best first: who is 1 above another "
+            "is preferred to it in 73 of 100 comparisons, those without a winner counting half.",
+        )
+    ]
+
+
+def _places(votes: Sequence[Vote]) -> Table:
+    """How often A was chosen, by all and by each rater."""
+
+    def row(name: str, of: Sequence[Vote]) -> tuple[Any, ...]:
+        shown = [
+            Preference(conversation=one.conversation, first="A", second="B", outcome=one.as_shown)
+            for one in of
+        ]
+        return (name, *_cells(preferences_of(shown)[0].total))
+
+    raters = sorted({vote.rater for vote in votes})
+    rows = [row(rater, [vote for vote in votes if vote.rater == rater]) for rater in raters]
+    return Table(
+        title="Whether the place mattered",
+        columns=(
+            *("rater", "judgements", "A is better", "B is better", "as good", "both bad"),
+            *("win rate of A", "p"),
+        ),
+        rows=[row("all", votes), *rows] if votes else [],
+        caption="Who stands under A is drawn, so that one half is to be expected.",
+    )
+
+
+def _reasons(votes: Sequence[Vote], labels: dict[int, _Label]) -> Table:
+    return Table(
+        title="Why",
+        columns=("conversation", "depth", "under", "rater", "choice", "reason"),
+        rows=[
+            (one.conversation, one.depth, labels[one.task].of, one.rater, _chosen(one, labels), one.reason)
+            for one in votes
+            if one.reason
+        ],
+    )
+
+
+def _chosen(vote: Vote, labels: dict[int, _Label]) -> str:
+    label = labels[vote.task]
+    return {"first": label.first, "second": label.second}.get(vote.outcome, vote.outcome)
+
+
+def _scores(votes: Sequence[Vote]) -> list[HumanScore]:
+    """For each turn what a rater gave it: the mean of its wins over those that it met."""
+    points: dict[tuple[TurnKey, str], list[float]] = defaultdict(list)
+    for vote in votes:
+        first = POINTS[vote.outcome]
+        points[vote.turn, vote.rater].append(first)
+        points[vote.compared.second.turns[-1].key, vote.rater].append(1 - first)
+    return [HumanScore(name=WIN, turn=key[0], rater=key[1], value=fmean(won)) for key, won in points.items()]
+
+
+def _rated(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[RatedItem]:
+    """What each rater chose, comparison by comparison, whatever stood under A."""
+    by_task: dict[int, list[Vote]] = defaultdict(list)
+    for vote in votes:
+        by_task[vote.task].append(vote)
+    return [
+        RatedItem(
+            id=str(task),
+            conversation=some[0].conversation,
+            depth=some[0].depth,
+            ratings={vote.rater: _chosen(vote, labels) for vote in some},
+        )
+        for task, some in by_task.items()
+    ]
