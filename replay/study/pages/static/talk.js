@@ -28,7 +28,7 @@
     // Only what is new, so that screen readers read that and nothing twice.
     last.append(...[...same[same.length - 1].children].slice(last.children.length));
     document.getElementById("next").replaceChildren(...next.querySelector("#next").childNodes);
-    (document.getElementById("question") ?? talk.querySelector("button"))?.focus({ preventScroll: true });
+    talk.querySelector("[autofocus]")?.focus({ preventScroll: true });
     last.scrollIntoView({ block: "nearest" });
   }
 
