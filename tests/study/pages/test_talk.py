@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from replay.study.presets.names import PRESETS
-from tests.adapters.servers import answering, unused_address
+from tests.adapters.servers import answering, http, playing, unused_address
 from tests.study.serving import begun, served
 from tests.study.talks import Chat, http_system, study_file
 from tests.waiting import until_async
@@ -281,6 +281,73 @@ async def test_a_failure_is_shown_in_words_and_tried_again_when_the_person_says_
         await until_async(lambda: study.store.assignment(1).talk_ended)
         assert turns(study) == [("Where?", "In the kitchen."), ("Since when?", "Since 1999.")]
         assert study.store.talks(1)[1][1].attempts == 2
+
+
+BROKEN = {
+    "closes": ((b"",), "connection-failed"),
+    "stops half-way": ((http(b'{"answer": "zarquon', length=1000),), "connection-failed"),
+    "is down": ((http(b"zarquon", status="503 Service Unavailable"),), "refused"),
+    "sends a page": ((http(b"<h1>zarquon</h1>"),), "bad-reply"),
+    "sends no answer": ((http(b'{"zarquon": 1}'),), "bad-reply"),
+}
+
+
+@pytest.mark.parametrize(("chunks", "outcome"), BROKEN.values(), ids=BROKEN)
+async def test_a_server_that_breaks_is_a_failure_in_words(tmp_path, chunks, outcome):
+    async with playing(*chunks) as address:
+        database = begun(study_file(http_system(address), ask={"backoff_s": 0}), tmp_path)
+        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+            await begin(browser)
+            await ask(study, browser, "Where?")
+            assert "The system could not answer." in browser.html
+            assert "zarquon" not in browser.html
+            (failed,) = study.store.talks(1)[1]
+            assert (failed.outcome, failed.answer) == (outcome, None)
+            assert failed.attempts in (1, 2)  # once more where that may help
+
+
+ODD = {
+    "large": ("x" * 1_000_000, "x" * 1_000_000),
+    "lone surrogate": ("a \ud83d b", "a ? b"),
+    "overrides": ("\u202edesrever\u202c\x00", "\u202edesrever\u202c\x00"),
+    "markup": ("</textarea></script><img src=x onerror=alert(1)>", None),
+}
+
+
+@pytest.mark.parametrize(("text", "kept"), ODD.values(), ids=ODD)
+async def test_an_odd_answer_is_kept_and_the_talk_goes_on_with_it(tmp_path, text, kept):
+    asked = []
+
+    async def answer(request):
+        asked.append(await request.json())
+        return web.json_response({"answer": text})
+
+    async with answering(answer) as address:
+        database = begun(study_file(http_system(address), preset={"most": 3}), tmp_path)
+        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+            await begin(browser)
+            await ask(study, browser, "Where?")
+            await ask(study, browser, "Since when?")
+            assert "Question 3 of" in browser.html
+            assert len(browser.html) < 250_000
+            assert not set("\x00\u202e\ud83d") & set(browser.html)
+            assert "<img" not in browser.html
+            kept = text if kept is None else kept
+            assert turns(study) == [("Where?", kept), ("Since when?", kept)]
+            assert asked[1]["history"] == [{"question": "Where?", "answer": kept}]
+
+
+async def test_an_empty_answer_shows_as_one(tmp_path):
+    system = {"adapter": "scripted", "settings": {"answers": [" ", "Yes."]}}
+    async with (
+        served(begun(study_file(system, preset={"most": 3}), tmp_path)) as study,
+        study.browser(study.rater_link(1)) as browser,
+    ):
+        await begin(browser)
+        await ask(study, browser, "Where?")
+        assert "The answer is empty." in browser.html
+        await ask(study, browser, "Where?")
+        assert browser.html.count("The answer is empty.") == 1
 
 
 async def test_a_click_on_again_that_comes_late_doesn_t_ask_once_more(tmp_path):
