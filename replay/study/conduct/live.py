@@ -209,7 +209,7 @@ class LiveTalks:
             spoiled = own and outcome.reached
             failed = cast(Outcome, outcome.outcome)
             turn = replace(turn, outcome=failed, error=str(outcome), latency_s=(done or self._clock()) - sent)
-            await _in_thread(self._keep_failure, talk, turn, lost=spoiled and talk.answered > 0)
+            await _in_thread(self._keep, talk, turn, lost=spoiled and talk.answered > 0)
             return not spoiled
         times = outcome.times
         turn = replace(
@@ -219,18 +219,19 @@ class LiveTalks:
             passages=outcome.passages,
             latency_s=self._clock() - sent if times is None else times.done - times.sent,
         )
-        await _in_thread(self._keep_answer, talk, turn)
+        await _in_thread(self._keep, talk, turn)
         return True
 
-    def _keep_answer(self, talk: Talk, turn: TalkTurn) -> None:
+    def _keep(self, talk: Talk, turn: TalkTurn, *, lost: bool = False) -> None:
+        """Keep *turn*; what that means for its talk is in the same transaction."""
         with self._store.writing():
+            if self._store.assignment(turn.assignment) is None:
+                return  # erased while its system was asked
             self._store.keep_turn(turn)
-            if turn.depth >= talk.plan.most:
-                self._store.end_talk(turn.assignment)
-
-    def _keep_failure(self, talk: Talk, turn: TalkTurn, *, lost: bool) -> None:
-        with self._store.writing():
-            self._store.keep_turn(turn)
+            if turn.outcome == "answered":
+                if turn.depth >= talk.plan.most:
+                    self._store.end_talk(turn.assignment)
+                return
             self._store.add_event(
                 "ask-failed",
                 {

@@ -121,6 +121,9 @@ class StudyPages:
             return response
         rater = self.access.rater(request)
         screen = await asyncio.to_thread(self._flow.screen, rater, request.query.get("step"))
+        if isinstance(screen, TalkScreen) and screen.talk.waiting:
+            # It may have been given back meanwhile, and nobody waited for its answer when the server started.
+            self._live.go_on(screen.talk.assignment.id)
         return _html(self._screen(request, screen))
 
     def _screen(

@@ -126,7 +126,7 @@ MOMENTS = {
     "before a question is durable": ("replay.study.store:StudyStore.ask", 1),
     "before it is confirmed": ("replay.study.conduct.talking:Talking.say", 1),
     "before its answer is durable": ("replay.study.store:StudyStore.keep_turn", 2),
-    "before its answer is shown": ("replay.study.conduct.live:LiveTalks._keep_answer", 1),
+    "before its answer is shown": ("replay.study.conduct.live:LiveTalks._keep", 1),
 }
 
 

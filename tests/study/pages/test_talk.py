@@ -550,6 +550,51 @@ async def test_as_many_questions_are_under_way_as_the_study_says(tmp_path):
             assert most == 2
 
 
+async def test_a_talk_that_was_given_back_under_way_is_gone_on_with_when_its_person_comes_back(tmp_path):
+    asked, go = [], asyncio.Event()
+
+    async def answer(request):
+        asked.append((await request.json())["question"])
+        await go.wait()
+        return web.json_response({"answer": "Yes."})
+
+    async with answering(answer) as address:
+        database = begun(study_file(http_system(address)), tmp_path)
+        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+            await begin(browser)
+            await browser.send("/rate/talk/ask", {"question": "Where?"})
+            await until_async(lambda: asked)
+            study.store.end(1, "given-back", "idle")
+        go.set()
+        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+            assert asked == ["Where?"]  # nobody waited for it
+            assert browser.heading == "Conversation"
+            await answered(study, browser)
+            assert said(browser) == ["Where?", "Yes."]
+    assert asked == ["Where?", "Where?"]
+
+
+async def test_of_somebody_who_withdraws_while_a_system_is_asked_nothing_is_kept(tmp_path):
+    arrived, go = asyncio.Event(), asyncio.Event()
+
+    async def refuse(request):
+        arrived.set()
+        await go.wait()
+        raise web.HTTPBadRequest(text="my name is ann")
+
+    async with answering(refuse) as address:
+        database = begun(study_file(http_system(address)), tmp_path)
+        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+            await begin(browser)
+            await browser.send("/rate/talk/ask", {"question": "I am ann"})
+            await arrived.wait()
+            study.store.erase_rater(1)
+            go.set()
+            await until_async(lambda: not study.live._tasks)
+            assert not study.store.talks()
+            assert not study.store.events("ask-failed")
+
+
 # Blind -----------------------------------------------------------------------------------------------
 
 
