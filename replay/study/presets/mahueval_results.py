@@ -16,10 +16,12 @@ Passages have to be the same, too, where they are what is compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
 
+from replay.core.conversation import Conversation
 from replay.statistics.estimate import resampling
 from replay.statistics.number import number, resampled
 from replay.statistics.people import shown_number
@@ -27,8 +29,8 @@ from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.rater_table import rater_agreement_of
 from replay.statistics.undefined import Undefined
-from replay.study.presets.live_conversations import talked_about, talks_to_replay
-from replay.study.presets.mahueval_turns import JudgedTurn, judged_turns
+from replay.study.presets.live import live_conversation
+from replay.study.presets.mahueval_turns import JudgedTalk, JudgedTurn, judged_talks
 from replay.study.results import HumanScore, Number, Results, Table
 from replay.study.tasks import StudyState
 
@@ -37,17 +39,15 @@ NO_PASSAGES = "the system names no passages"
 
 
 def results_of(state: StudyState) -> Results:
-    """
-    Records, scores, tables and the conversations themselves, in which what was judged correct is gold.
-    """
-    records, judged = judged_turns(state)
-    gold = {turn.key: (turn.record.answer or "",) for turn in judged if turn.correct}
+    """Records, scores, tables and the talks themselves, in which what was judged correct is gold."""
+    talks = judged_talks(state)
+    judged = [turn for talk in talks for turn in talk.judged]
     return Results(
-        records=records,
-        conversations=talked_about(state.conversations, records),
+        records=[record for talk in talks for record in talk.records],
+        conversations=[live_conversation(talk.about, talk.assignment, talk.turns) for talk in talks],
         scores=[score for turn in judged for score in _scores(turn, _cutoffs(judged))],
         tables=[_agreement(judged), _intents(judged), _by_conversation(judged)] if judged else [],
-        data_set=talks_to_replay(state.conversations, records, gold),
+        data_set=[_with_gold(talk) for talk in talks],
     )
 
 
@@ -160,3 +160,30 @@ def _share(turns: Sequence[JudgedTurn], value: Callable[[JudgedTurn], float | No
     values = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
     undefined = Undefined(reason="no turn")
     return shown_number(number(values, cell, drawn, scale="share", undefined=undefined), "share")
+
+
+def _with_gold(talk: JudgedTalk) -> Conversation:
+    """
+    The talk as a conversation of a data set, with its topic's passages and those that were found.
+
+    An answer that was judged correct is the gold answer of its question; of others none is known.
+    """
+    live = live_conversation(talk.about, talk.assignment, talk.turns)
+    correct = {turn.record.depth for turn in talk.judged if turn.correct}
+    named = [*live.passages, *(passage for record in talk.records for passage in record.passages)]
+    passages = {passage.id: passage for passage in named}
+    turns = tuple(
+        replace(
+            turn,
+            gold_answers=(record.answer,) if record.answer and record.depth in correct else (),
+            gold_passages=tuple(id for id in record.gold_passages if id in passages),
+        )
+        for turn, record in zip(live.turns, talk.records, strict=True)
+    )
+    origin = {"preset": "mahueval", "topic": talk.about.id, "system": talk.records[0].system}
+    return replace(
+        live,
+        turns=turns,
+        passages=tuple(passages.values()),
+        metadata={**live.metadata, "study": origin},
+    )

@@ -4,15 +4,17 @@ The turns of ``mahueval`` talks as records, and what was said of each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replay.core.record import Timing, TurnRecord
+from msgspec.structs import replace
+
+from replay.core.conversation import Conversation
+from replay.core.record import TurnRecord
+from replay.study.presets.live import live_records
 from replay.study.results import TurnKey
 from replay.study.steps import Answer
 from replay.study.tasks import Assignment, StudyState, TalkTurn
-
-POLICY = "live"
-"""In a record's ``policy``: a person asked, after what the system had really said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,64 +45,68 @@ class JudgedTurn:
         return TurnKey(record.system, record.policy, record.conversation, record.depth)
 
 
-def judged_turns(state: StudyState) -> tuple[list[TurnRecord], list[JudgedTurn]]:
-    """
-    The turns of all talks that are done, and those of them that have an answer, with what was said of it.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTalk:
+    """A talk that is done."""
+
+    assignment: Assignment
+    about: Conversation
+    """The conversation of the data that is its topic."""
+    turns: Sequence[TalkTurn]
+    records: Sequence[TurnRecord]
+    """One of each turn; its gold passage is the one that was called right."""
+    judged: Sequence[JudgedTurn]
+    """Those with an answer."""
+
+
+def judged_talks(state: StudyState) -> list[JudgedTalk]:
+    """All talks that are done, in the order in which they were begun."""
     talks = [one for one in state.done if state.tasks[one.task].kind == "talk"]
     reporting = {
-        state.tasks[one.task].system
-        for one in talks
-        if any(turn.passages for turn in state.talks.get(one.id, ()))
+        state.tasks[talk.task].system
+        for talk in talks
+        if any(turn.passages for turn in state.talks.get(talk.id, ()))
     }
     names = {rater.id: rater.name for rater in state.raters}
-    records: list[TurnRecord] = []
-    judged: list[JudgedTurn] = []
+    found = []
     for talk in talks:
-        said: tuple[object, ...] = ()
-        answers = state.answers.get(talk.id, {})
-        for turn in state.talks.get(talk.id, ()):
-            kept = answers.get(f"turn-{turn.depth}")
-            record = _record(state, talk, turn, kept.answer if kept else {})
-            records.append(record)
-            if kept is None or turn.answer is None:
+        task, turns = state.tasks[talk.task], state.talks.get(talk.id, ())
+        said = {step: judgement.answer for step, judgement in state.answers.get(talk.id, {}).items()}
+        records = [
+            replace(record, gold_passages=_right_passage(record, said.get(f"turn-{record.depth}", {})))
+            for record in live_records(talk, task.conversation, task.system or "", turns)
+        ]
+        judged = []
+        before: tuple[object, ...] = (task.system, task.conversation)
+        for record in records:
+            answer = said.get(f"turn-{record.depth}")
+            if answer is None or record.answer is None:
                 continue
-            said = (*said, turn.question, turn.answer)
-            rank = kept.answer.get("rank", 0)
+            before = (*before, record.asked, record.answer)
             judged.append(
                 JudgedTurn(
                     record=record,
                     rater=names[talk.rater],
-                    said=(record.system, record.recorded_conversation, *said),
-                    intent=str(kept.answer["intent"]),
-                    correct=int(kept.answer["correct"]),
-                    rank=int(rank) if record.system in reporting else None,
+                    said=before,
+                    intent=str(answer["intent"]),
+                    correct=int(answer["correct"]),
+                    rank=int(answer.get("rank", 0)) if task.system in reporting else None,
                 )
             )
-    return records, judged
+        found.append(
+            JudgedTalk(
+                assignment=talk,
+                about=state.conversations[task.conversation],
+                turns=turns,
+                records=records,
+                judged=judged,
+            )
+        )
+    return found
 
 
-def _record(state: StudyState, talk: Assignment, turn: TalkTurn, answer: Answer) -> TurnRecord:
-    task = state.tasks[talk.task]
-    conversation = f"{task.conversation}~{talk.id}"
-    rank, elsewhere = int(answer.get("rank", 0)), answer.get("elsewhere")
-    right = (turn.passages[rank - 1].id,) if rank else (str(elsewhere),) if elsewhere else ()
-    return TurnRecord(
-        system=task.system or "",
-        policy=POLICY,
-        conversation=conversation,
-        depth=turn.depth,
-        turn=f"{conversation}#{turn.depth}",
-        recorded=turn.question,
-        asked=turn.question,
-        edit="kept",
-        drift=None,
-        outcome=turn.outcome or "skipped",
-        answer=turn.answer,
-        error=turn.error,
-        gold_passages=right,
-        passages=turn.passages,
-        attempts=turn.attempts,
-        timing=None if turn.latency_s is None else Timing(scheduled_s=0.0, sent_s=0.0, done_s=turn.latency_s),
-        source=task.conversation,
-    )
+def _right_passage(record: TurnRecord, answer: Answer) -> tuple[str, ...]:
+    """Its id, where one was found by the system or by the person."""
+    if rank := int(answer.get("rank", 0)):
+        return (record.passages[rank - 1].id,)
+    return (str(answer["elsewhere"]),) if "elsewhere" in answer else ()

@@ -82,5 +82,8 @@ class Showcase:
     def follow_ups(self, state, ended):
         return ()
 
+    def further(self, state, rater):
+        return None
+
     def results(self, state):
         return Results(records=(), conversations=())

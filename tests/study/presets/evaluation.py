@@ -119,4 +119,4 @@ class Person:
     def ranked(self) -> list[str]:
         """The passages that the screen shows, best first."""
         found = re.findall(r'<ol class="passages">(.*?)</ol>', self.browser.html, re.DOTALL)
-        return re.findall(r'<span class="said"[^>]*>(.*?)</span>', found[0]) if found else []
+        return re.findall(r'<div class="said[^>]*>(.*?)</div>', found[0]) if found else []
