@@ -12,7 +12,7 @@ from aiohttp import web
 from replay.study.presets.names import PRESETS
 from tests.adapters.servers import answering, http, playing, unused_address
 from tests.study.serving import begun, served
-from tests.study.talks import Chat, http_system, study_file
+from tests.study.talks import Chat, answered, ask, http_system, study_file
 from tests.waiting import until_async
 
 SCRIPTED = {"adapter": "scripted", "settings": {"answers": ["In the kitchen.", "Since 1999.", "Yes."]}}
@@ -30,18 +30,6 @@ def scripted(*faults, **settings):
 async def begin(browser):
     await browser.send("/rate/begin")
     assert browser.heading == "Conversation"
-
-
-async def answered(study, browser):
-    """Wait for what is under way, and look."""
-    talks = study.store.talks
-    await until_async(lambda: all(turn.outcome for turns in talks().values() for turn in turns))
-    await browser.open("/rate")
-
-
-async def ask(study, browser, question):
-    await browser.send("/rate/talk/ask", {"question": question})
-    await answered(study, browser)
 
 
 def turns(study, assignment=1):

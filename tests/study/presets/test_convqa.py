@@ -14,8 +14,9 @@ from replay.core.errors import InputError, ScenarioError
 from replay.datasets.native import write_native
 from replay.runs.launch import run_async
 from replay.scenario.reading import parse_scenario
-from replay.study.tasks import TalkTurn, Task
+from replay.study.tasks import Task
 from tests.study.serving import Browser, Served, begun, served
+from tests.study.talks import ask
 
 PASSAGE = "Ann Lee wrote the book in 1999.\nIt was read by many.\nShe lives in Rome."
 
@@ -69,11 +70,16 @@ def convqa_study(
     settings: str = "conversations: 1",
     topics: int = 1,
     more: str = "",
+    turns: str = "fewest_turns: 4, most_turns: 4",
 ) -> Path:
     data_file(folder, topics)
+    systems = [
+        {"name": name, "adapter": "scripted", "settings": {"answers": [answer for _, answer in talk]}}
+        for name, talk in TALKS.items()
+    ]
     return begun(
-        f"name: check\npreset: {{convqa: {{fewest_turns: 4, {settings}}}}}\ndata: {{path: data.jsonl}}\n"
-        "systems: [{name: one, adapter: extractive}, {name: two, adapter: extractive}]\n"
+        f"name: check\npreset: {{convqa: {{{turns}, {settings}}}}}\ndata: {{path: data.jsonl}}\n"
+        f"systems: {json.dumps(systems)}\nlimits: {{between_messages_s: 0}}\n"
         f"raters: {raters}\n{more}",
         folder,
     )
@@ -84,27 +90,6 @@ def open_task(study: Served, rater: int) -> Task:
     return study.store.task(assignment.task)
 
 
-def talk_of(study: Served, rater: int) -> str:
-    """Have the talk that *rater* has open, in the database alone; returns its system."""
-    (assignment,) = [one for one in study.store.assignments(rater) if one.state == "open"]
-    system = study.store.task(assignment.task).system
-    for depth, (question, answer) in enumerate(TALKS[system], 1):
-        study.store.ask(f"{assignment.id}-{depth}", assignment.id, depth, question)
-        turn = TalkTurn(
-            assignment=assignment.id,
-            depth=depth,
-            question=question,
-            asked_at="",
-            outcome="answered",
-            answer=answer,
-            attempts=1,
-            latency_s=0.5,
-        )
-        study.store.keep_turn(turn)
-    study.store.end_talk(assignment.id)
-    return system
-
-
 async def ask_and_judge(study: Served, rater: int) -> str | None:
     """*rater* has the talk that comes next, and judges it as ``ASKERS`` says; returns its system."""
     async with study.browser(study.rater_link(rater)) as browser:
@@ -112,11 +97,12 @@ async def ask_and_judge(study: Served, rater: int) -> str | None:
             await browser.send("/rate/begin")
         if browser.heading != "Conversation":
             return None
-        assert "lives in Rome" not in browser.html, "the passage is not shown to who asks"
-        system = talk_of(study, rater)
-        await browser.open("/rate")
+        system = open_task(study, rater).system
+        for question, _ in TALKS[system]:
+            assert "1999.\nIt" not in browser.html, "the passage is not shown to who asks"
+            await ask(browser, question)
         for correct in ASKERS[system]:
-            assert "lives in Rome" in browser.html
+            assert "1999.\nIt" in browser.html
             await browser.send("/rate/answer", {"correct": str(correct)})
         return system
 
@@ -195,9 +181,10 @@ async def test_each_person_and_the_majority_have_scores_of_the_turns(tmp_path):
     assert scores["human_accuracy", "two"] == {1: [0], 2: [1], 3: [None], 4: [1]}
     assert scores["human_unanswerable", "two"] == {1: [0], 2: [0], 3: [1], 4: [1]}
     assert scores["human_accuracy_answerable", "two"] == {1: [0], 2: [1]}
-    assert [(one.system, one.policy, one.source, one.timing.latency_s) for one in found.records][:1] == [
-        (found.records[0].system, "live", "book-0", 0.5)
-    ]
+    assert {(one.policy, one.source, one.outcome) for one in found.records} == {
+        ("live", "book-0", "answered")
+    }
+    assert all(one.timing.latency_s > 0 for one in found.records)
 
 
 async def test_the_conversations_become_data_that_other_systems_can_play(tmp_path):
@@ -328,9 +315,17 @@ def test_a_study_that_can_t_be_done_is_refused_when_it_begins(tmp_path, raters, 
         convqa_study(tmp_path, raters=raters, settings=settings)
 
 
-def test_settings_are_checked(tmp_path):
-    with pytest.raises(ScenarioError, match="most_turns"):
-        convqa_study(tmp_path, settings="most_turns: 3")
+@pytest.mark.parametrize(
+    ("turns", "settings", "wrong"),
+    [
+        ("fewest_turns: 13", "conversations: 1", "fewest_turns: 13 is more than most_turns, 12"),
+        ("fewest_turns: 4", "validators: -1", "validators: -1 is not within 0 to 100"),
+        ("fewest_turns: 4", "declining: ['(']", "declining"),
+    ],
+)
+def test_settings_are_checked(tmp_path, turns, settings, wrong):
+    with pytest.raises(ScenarioError, match=wrong):
+        convqa_study(tmp_path, turns=turns, settings=settings)
 
 
 # The qualification ----------------------------------------------------------------------------------
