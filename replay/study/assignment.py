@@ -51,7 +51,7 @@ def next_task(
         task
         for task in tasks.values()
         if task.id not in own
-        and _is_for(task, rater, by_task[task.id])
+        and is_for(task, rater, by_task[task.id])
         and not (task.unseen and task.conversation in knows)
     ]
     if not waiting:
@@ -71,7 +71,8 @@ def next_task(
     return min((task for task in waiting if task.round == first), key=rank)
 
 
-def _is_for(task: Task, rater: int, given: int) -> bool:
+def is_for(task: Task, rater: int, given: int) -> bool:
+    """Whether *rater*, who hasn't got it yet, may be given *task*, which as many as *given* have."""
     return (
         task.practice is None
         and (task.raters is None or given < task.raters)

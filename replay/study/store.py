@@ -268,6 +268,17 @@ class StudyStore:
             known = self._up_to_date().assignments
             return [(known[row["id"]], row["seen_at"]) for row in rows]
 
+    def seen(self) -> dict[int, str]:
+        """When each rater last looked at something or answered it; those who never did are missing."""
+        rows = self._rows(
+            "SELECT rater, max(at) AS at FROM ("
+            "SELECT id AS rater, coalesce(instructed_at, consented_at, '') AS at FROM rater"
+            " UNION ALL SELECT rater, at FROM shown JOIN assignment ON id = assignment"
+            " UNION ALL SELECT rater, asked_at FROM talk_turn JOIN assignment ON id = assignment)"
+            " GROUP BY rater HAVING max(at) > ''"
+        )
+        return {row["rater"]: row["at"] for row in rows}
+
     def give(self, task: int, rater: int, draw: int = 0) -> Assignment:
         """
         Put *task* into the hands of *rater*, with what was drawn for them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime, timedelta
 
+from replay.study.assignment import is_for
 from replay.study.store import StudyStore
 from replay.study.tasks import Assignment
 
@@ -44,8 +45,7 @@ def take_up_again(store: StudyStore, rater: int) -> Assignment | None:
     held = {one.task for one in own if one.state != "given-back"}
     for one in reversed(own):
         task = tasks[one.task]
-        is_free = task.raters is None or given[task.id] < task.raters
-        if one.state == "given-back" and one.task not in held and is_free and task.practice is None:
+        if one.state == "given-back" and one.task not in held and is_for(task, rater, given[task.id]):
             store.reopen(one.id)
             return store.assignment(one.id)
     return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
+from replay.study.assignment import is_for
 from replay.study.tasks import Assignment, Rater, Task
 
 
@@ -41,9 +42,7 @@ def progress_of(
     is_open = any(one.state == "open" for one in own.values())
     given = Counter(one.task for one in assignments if one.state in ("open", "done"))
     share = sum(
-        _share(task, rater.id, given[task.id], active)
-        for task in tasks.values()
-        if task.id not in own and task.practice is None
+        _share(task, rater.id, given[task.id], active) for task in tasks.values() if task.id not in own
     )
     left = is_open + math.ceil(share - 1e-9)  # thirds don't add up to one
     if most is not None:
@@ -55,7 +54,7 @@ def progress_of(
 
 def _share(task: Task, rater: int, given: int, active: Collection[int]) -> float:
     """Of a task that *rater* hasn't been given: how much of it comes to them, in [0, 1]."""
-    if rater in task.never or (task.only is not None and rater not in task.only):
+    if not is_for(task, rater, given):
         return 0.0
     if task.raters is None:
         return 1.0
@@ -63,7 +62,7 @@ def _share(task: Task, rater: int, given: int, active: Collection[int]) -> float
         able = len(active) - len(task.never) - given
     else:
         able = len(set(task.only) & set(active)) - given
-    return min(1.0, max(0, task.raters - given) / max(1, able))
+    return min(1.0, (task.raters - given) / max(1, able))
 
 
 def _seconds(one: Assignment) -> float:

@@ -22,6 +22,7 @@ FILES = {
     "study.css": FOLDER / "static" / "study.css",
     "search.js": FOLDER / "static" / "search.js",
     "study.js": FOLDER / "static" / "study.js",
+    "owner.js": FOLDER / "static" / "owner.js",
     "talk.js": FOLDER / "static" / "talk.js",
 }
 """All that a page loads."""

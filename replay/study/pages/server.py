@@ -13,9 +13,11 @@ from aiohttp import web
 
 from replay.core.errors import ReplayError
 from replay.study.conduct.flow import Flow, PlainScreen, Screen, StepScreen, TalkScreen
+from replay.study.conduct.leaving import leave
 from replay.study.conduct.live import LiveTalks
 from replay.study.conduct.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.pages.access import Access
+from replay.study.pages.owner import OwnerPages
 from replay.study.pages.render import FILES, POLICY, render
 from replay.study.pages.search import searched
 from replay.study.pages.talk import TalkPages, number_in
@@ -66,9 +68,10 @@ class StudyPages:
         post(f"{root}/rate/consent", self._does(lambda rater, form: self._flow.consent(rater)))
         post(f"{root}/rate/begin", self._does(lambda rater, form: self._flow.begin(rater)))
         post(f"{root}/rate/answer", self._answer)
+        post(f"{root}/rate/leave", self._does(lambda rater, form: leave(self._flow.store, rater.id)))
         post(f"{root}/rate/practice", self._does(self._go_on))
-        get(f"{root}/owner", self._owner)
         TalkPages(self._live, self.access, self._again).add_to(app, root)
+        OwnerPages(self._flow, self.access, self._page, origin=self._origin).add_to(app, root)
         return app
 
     @web.middleware
@@ -183,17 +186,6 @@ class StudyPages:
     async def _search(self, request: web.Request) -> web.Response:
         found = await searched(request, self._flow, self.access.rater(request))
         return _html(self._page("search.html", **found))
-
-    # Owner -------------------------------------------------------------------------------------------
-
-    async def _owner(self, request: web.Request) -> web.Response:
-        if response := self.access.take_in(request):
-            return response
-        self.access.check_owner(request)
-        raters = await asyncio.to_thread(self._flow.store.raters)
-        start = (self._origin or f"{request.scheme}://{request.host}") + self._root
-        links = {rater.id: f"{start}/rate?token={self.access.rater_token(rater.id)}" for rater in raters}
-        return _html(self._page("owner.html", raters=raters, links=links))
 
 
 def _html(text: str, status: int = 200) -> web.Response:

@@ -1,0 +1,334 @@
+"""
+Where a study stands, for its owner: who is where, what is done, how far raters agree, how long they take.
+
+Whatever the preset: agreement is about each field that people choose in, over the screens that two or more
+of them have answered. The numbers that a study is made for are those of ``numbers.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from replay.scorers.scorer import SHARE
+from replay.statistics.majority import disagreements
+from replay.statistics.people import Number
+from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import Level
+from replay.statistics.rater_table import rater_agreement_of
+from replay.study.assignment import is_for
+from replay.study.conduct.against_scores import shown_number
+from replay.study.conduct.study_file import StudyFile
+from replay.study.steps import Field, Step
+from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task
+
+BOUNDS_S = (2, 5, 10, 30, 60, 120, 300)
+"""Between which the time for a screen is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterStanding:
+    """Where one rater is."""
+
+    rater: Rater
+    standing: str
+    done: int
+    set_aside: int
+    open_since: str | None
+    seen_at: str | None
+    """When they last looked at or answered something; UTC."""
+    screens: int
+    """Those answered, of work, whose time is known."""
+    median_s: float | None
+    """For a screen."""
+    too_fast: int
+    """Screens answered in less than the study's ``limits.too_fast_s``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalanceRow:
+    """How much is done of one kind of work, for one system in one round."""
+
+    kind: str
+    round: int
+    system: str | None
+    tasks: int
+    wanted: int
+    """Assignments, of all who take part where a task is for everyone."""
+    done: int
+    open: int
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldAgreement:
+    """How far raters agree in what they choose in one field."""
+
+    kind: str
+    field: str
+    label: str
+    items: int
+    """Screens that two or more have answered."""
+    equal: Number
+    """The share of pairs of answers to one screen that are equal."""
+    cohen: Number
+    fleiss: Number
+    alpha: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parting:
+    """A screen that raters answered differently."""
+
+    task: int
+    step: str
+    label: str
+    answers: Mapping[str, str]
+    """By rater, as the options are called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastScreen:
+    """A screen that was answered faster than it can be read."""
+
+    rater: str
+    task: int
+    step: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """Work that was set aside, and why."""
+
+    task: int
+    rater: str
+    at: str
+    reason: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Where a study stands."""
+
+    raters: Sequence[RaterStanding]
+    balance: Sequence[BalanceRow]
+    agreement: Sequence[FieldAgreement]
+    partings: Sequence[Parting]
+    fast: Sequence[FastScreen]
+    set_aside: Sequence[SetAside]
+    times: Sequence[tuple[str, int]]
+    """How many screens took how long."""
+    withdrawn: int
+    """Raters whose data was erased at their request."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; nothing of what was said, and no link."""
+        return {
+            "raters": [
+                {
+                    "name": one.rater.name,
+                    **{key: value for key, value in asdict(one).items() if key != "rater"},
+                }
+                for one in self.raters
+            ],
+            "balance": [asdict(one) for one in self.balance],
+            "agreement": [asdict(one) for one in self.agreement],
+            "disagreements": len(self.partings),
+            "too_fast": [asdict(one) for one in self.fast],
+            "set_aside": [asdict(one) for one in self.set_aside],
+            "seconds_for_a_screen": dict(self.times),
+            "withdrawn": self.withdrawn,
+        }
+
+
+def overview_of(
+    file: StudyFile, state: StudyState, seen: Mapping[int, str], *, resamples: int = 1000
+) -> Overview:
+    """
+    Where the study of *file* stands in *state*; *seen* says when each rater last did something.
+
+    With ``resamples=0`` agreement has no intervals.
+    """
+    names = {one.id: one.name for one in state.raters}
+    work = [one for one in state.assignments if state.tasks[one.task].practice is None]
+    timed = [
+        (one, judged)
+        for one in work
+        if one.state == "done"
+        for judged in state.answers.get(one.id, {}).values()
+        if judged.seconds is not None
+    ]
+    limit_s = file.study.limits.too_fast_s
+    agreement, partings = _agreement(file, state, names, resamples)
+    return Overview(
+        raters=[
+            _standing(rater, file, state, [one for one in work if one.rater == rater.id],
+                      [judged for one, judged in timed if one.rater == rater.id], seen, limit_s)
+            for rater in state.raters
+            if rater.withdrawn_at is None
+        ],
+        balance=_balance(state, work),
+        agreement=agreement,
+        partings=partings,
+        fast=[
+            FastScreen(rater=names[one.rater], task=one.task, step=judged.step, seconds=judged.seconds or 0.0)
+            for one, judged in timed
+            if (judged.seconds or 0.0) < limit_s
+        ],
+        set_aside=[
+            SetAside(
+                task=one.task,
+                rater=names[one.rater],
+                at=one.ended_at or "",
+                reason=one.reason or "",
+                error=next((turn.error for turn in reversed(state.talks.get(one.id, ())) if turn.error), ""),
+            )
+            for one in work
+            if one.state == "set-aside"
+        ],
+        times=_times([judged.seconds or 0.0 for _, judged in timed]),
+        withdrawn=sum(one.withdrawn_at is not None for one in state.raters),
+    )  # fmt: skip
+
+
+def _standing(
+    rater: Rater,
+    file: StudyFile,
+    state: StudyState,
+    work: Sequence[Assignment],
+    timed: Sequence[Judgement],
+    seen: Mapping[int, str],
+    limit_s: float,
+) -> RaterStanding:
+    is_open = next((one for one in work if one.state == "open"), None)
+    done = sum(one.state == "done" for one in work)
+    seconds = [one.seconds for one in timed if one.seconds is not None]
+    if rater.left_at:
+        standing = "has left"
+    elif rater.failed_at:
+        standing = "failed practice"
+    elif rater.instructed_at is None:
+        standing = "not begun" if rater.consented_at is None else "has agreed"
+    elif file.study.practice is not None and rater.qualified_at is None:
+        standing = "practising"
+    elif is_open is not None:
+        standing = "at work"
+    else:
+        standing = "between tasks" if _waiting(rater, state, work) else "done"
+    return RaterStanding(
+        rater=rater,
+        standing=standing,
+        done=done,
+        set_aside=sum(one.state == "set-aside" for one in work),
+        open_since=is_open.given_at if is_open else None,
+        seen_at=seen.get(rater.id),
+        screens=len(seconds),
+        median_s=median(seconds) if seconds else None,
+        too_fast=sum(one < limit_s for one in seconds),
+    )
+
+
+def _waiting(rater: Rater, state: StudyState, work: Sequence[Assignment]) -> bool:
+    """Whether *rater*, who has nothing open, could be given something."""
+    given = Counter(one.task for one in state.assignments if one.state in ("open", "done"))
+    own = {one.task for one in work if one.state != "given-back"}
+    return any(task.id not in own and is_for(task, rater.id, given[task.id]) for task in state.tasks.values())
+
+
+def _balance(state: StudyState, work: Sequence[Assignment]) -> list[BalanceRow]:
+    everyone = sum(one.takes_part for one in state.raters)
+    groups: dict[tuple[int, str, str | None], list[Task]] = defaultdict(list)
+    for task in state.tasks.values():
+        if task.practice is None:
+            groups[task.round, task.kind, task.system].append(task)
+    states: dict[int, Counter[str]] = defaultdict(Counter)
+    for one in work:
+        states[one.task][one.state] += 1
+    return [
+        BalanceRow(
+            kind=kind,
+            round=round,
+            system=system,
+            tasks=len(tasks),
+            wanted=sum(everyone if task.raters is None else task.raters for task in tasks),
+            done=sum(states[task.id]["done"] for task in tasks),
+            open=sum(states[task.id]["open"] for task in tasks),
+            set_aside=sum(states[task.id]["set-aside"] for task in tasks),
+        )
+        for (round, kind, system), tasks in sorted(
+            groups.items(), key=lambda group: (group[0][0], group[0][1], group[0][2] or "")
+        )
+    ]
+
+
+def steps_of(file: StudyFile, state: StudyState, one: Assignment) -> Sequence[Step]:
+    """The screens of *one* as its rater has answered them."""
+    answers = {step: judged.answer for step, judged in state.answers.get(one.id, {}).items()}
+    return file.preset.steps(state.tasks[one.task], state.talks.get(one.id, ()), answers)
+
+
+def _agreement(
+    file: StudyFile, state: StudyState, names: Mapping[int, str], resamples: int
+) -> tuple[list[FieldAgreement], list[Parting]]:
+    # By kind of work and field: what each rater chose on each screen of each task.
+    chosen: dict[tuple[str, str], dict[tuple[int, str], dict[str, Any]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    fields: dict[tuple[str, str], Field] = {}
+    shared = Counter(one.task for one in state.done)
+    for one in state.done:
+        if shared[one.task] < 2:
+            continue
+        kind = state.tasks[one.task].kind
+        for step in steps_of(file, state, one):
+            for field in step.fields:
+                judged = state.answers.get(one.id, {}).get(step.id)
+                if field.options and judged is not None and field.name in judged.answer:
+                    fields[kind, field.name] = field
+                    given = judged.answer[field.name]
+                    chosen[kind, field.name][one.task, step.id][names[one.rater]] = given
+    agreement, partings = [], []
+    for (kind, name), screens in chosen.items():
+        field = fields[kind, name]
+        items = [
+            RatedItem(conversation=state.tasks[task].conversation, ratings=given, id=f"{task} {step}")
+            for (task, step), given in screens.items()
+            if len(given) > 1
+        ]
+        if not items:
+            continue
+        numbers = all(isinstance(option.value, int) for option in field.options)
+        level: Level = "ordinal" if numbers and len(field.options) > 2 else "nominal"
+        found = rater_agreement_of(items, level=level, resamples=resamples, seed=file.study.seed)
+        agreement.append(
+            FieldAgreement(
+                kind=kind,
+                field=name,
+                label=field.label,
+                items=found.total.shared,
+                equal=shown_number(found.total.agreement, SHARE),
+                cohen=shown_number(found.total.cohen),
+                fleiss=shown_number(found.total.fleiss),
+                alpha=shown_number(found.total.alpha),
+            )
+        )
+        labels: dict[object, str] = {option.value: option.label for option in field.options}
+        for parting in disagreements(items):
+            task, _, place = (parting.item.id or "").partition(" ")
+            shown = {rater: labels.get(value, str(value)) for rater, value in parting.item.ratings.items()}
+            partings.append(Parting(task=int(task), step=place, label=field.label, answers=shown))
+    return agreement, partings
+
+
+def _times(seconds: Sequence[float]) -> list[tuple[str, int]]:
+    edges = [0, *BOUNDS_S]
+    found = [
+        (f"{low} to {high} s", sum(low <= one < high for one in seconds))
+        for low, high in zip(edges, BOUNDS_S, strict=False)
+    ]
+    return [*found, (f"{BOUNDS_S[-1]} s and more", sum(one >= BOUNDS_S[-1] for one in seconds))]

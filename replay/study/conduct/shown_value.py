@@ -1,0 +1,23 @@
+"""A table's value as people read it, on the owner's page and on a terminal."""
+
+from __future__ import annotations
+
+from replay.statistics.people import Number
+
+
+def shown(value: str | int | float | Number | None) -> str:
+    """With its interval where it has one, and with why not where it has no value; a share in per cent."""
+    if value is None:
+        return "-"
+    if isinstance(value, Number):
+        if value.value is None:
+            return f"- ({value.note})" if value.note else "-"
+        text = _plain(value.value, value.unit)
+        if value.low is not None and value.high is not None:
+            text += f" [{_plain(value.low, value.unit)}, {_plain(value.high, value.unit)}]"
+        return text
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: float, unit: str) -> str:
+    return f"{100 * value:.1f} %" if unit == "share" else f"{value:.2f}"

@@ -1,0 +1,191 @@
+"""The pages of a study's owner: where it stands, what raters part on, who takes part."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from aiohttp import web
+
+from replay.core.errors import InputError
+from replay.study.conduct.flow import Flow
+from replay.study.conduct.leaving import leave, let_back
+from replay.study.conduct.numbers import study_numbers
+from replay.study.conduct.overview import overview_of, steps_of
+from replay.study.conduct.shown_value import shown
+from replay.study.pages.access import Access
+from replay.study.tasks import Rater
+
+LONGEST_NAME = 100
+
+
+class OwnerPages:
+    """What is below ``/owner``."""
+
+    def __init__(
+        self, flow: Flow, access: Access, page: Callable[..., str], *, origin: str | None = None
+    ) -> None:
+        """*page* renders a template; *origin* is what stands before the path in raters' links."""
+        self._flow = flow
+        self._store = flow.store
+        self._access = access
+        self._page = page
+        self._origin = origin
+        self._root = ""
+
+    def add_to(self, app: web.Application, root: str) -> None:
+        """Add the addresses below *root*."""
+        self._root = root
+        for path, show in (
+            ("", self._standing),
+            ("/numbers", self._numbers),
+            (r"/task/{id:[0-9]{1,9}}", self._task),
+        ):
+            app.router.add_get(f"{root}/owner{path}", show, allow_head=False)
+        for name, click in (
+            ("add", self._add),
+            ("leave", self._leave),
+            ("return", self._let_back),
+            ("withdraw", self._withdraw),
+        ):
+            app.router.add_post(f"{root}/owner/{name}", self._does(click))
+
+    # What is shown -----------------------------------------------------------------------------------
+
+    async def _standing(self, request: web.Request) -> web.StreamResponse:
+        if response := self._access.take_in(request):
+            return response
+        self._access.check_owner(request)
+        return await self._show_standing(request)
+
+    async def _show_standing(self, request: web.Request, fault: str = "") -> web.Response:
+        def page() -> str:
+            state = self._store.state()
+            overview = overview_of(self._flow.file, state, self._store.seen())
+            start = (self._origin or f"{request.scheme}://{request.host}") + self._root
+            return self._page(
+                "owner.html",
+                overview=overview,
+                links={
+                    one.rater.id: f"{start}/rate?token={self._access.rater_token(one.rater.id)}"
+                    for one in overview.raters
+                },
+                ago=Ago(self._store.now()),
+                shown=shown,
+                limits=self._flow.file.study.limits,
+                fault=fault,
+                form_token=self._access.form_token(request),
+                click=uuid4().hex,
+            )
+
+        return _html(await asyncio.to_thread(page), 422 if fault else 200)
+
+    async def _numbers(self, request: web.Request) -> web.Response:
+        self._access.check_owner(request)
+
+        def page() -> str:
+            people = study_numbers(self._flow.file, self._store.state())
+            return self._page("owner_numbers.html", people=people, shown=shown)
+
+        return _html(await asyncio.to_thread(page))
+
+    async def _task(self, request: web.Request) -> web.Response:
+        """One task with what all raters answered."""
+        self._access.check_owner(request)
+        id = int(request.match_info["id"])
+
+        def page() -> str | None:
+            state = self._store.state()
+            task = state.tasks.get(id)
+            if task is None:
+                return None
+            names = {one.id: one.name for one in state.raters}
+            given = [
+                (names[one.rater], one, steps_of(self._flow.file, state, one), state.answers.get(one.id, {}))
+                for one in state.assignments
+                if one.task == id
+            ]
+            fallback = self._flow.file.preset.steps(task, (), {}) if not given else ()
+            return self._page("owner_task.html", task=task, given=given, steps=fallback, labelled=labelled)
+
+        html = await asyncio.to_thread(page)
+        if html is None:
+            raise web.HTTPNotFound(reason="there is no such task; it may have been erased")
+        return _html(html)
+
+    # What clicks do ----------------------------------------------------------------------------------
+
+    def _does(self, click: Callable[[dict[str, str]], None]) -> Callable[[web.Request], Any]:
+        async def handler(request: web.Request) -> web.Response:
+            self._access.check_owner(request)
+            form = await self._access.form(request)
+            try:
+                await asyncio.to_thread(click, form)
+            except InputError as error:
+                return await self._show_standing(request, str(error))
+            raise web.HTTPSeeOther(f"{self._root}/owner")
+
+        return handler
+
+    def _add(self, form: dict[str, str]) -> None:
+        name = " ".join(form.get("name", "").split())
+        if not name or len(name) > LONGEST_NAME:
+            raise InputError(f"a rater's name has 1 to {LONGEST_NAME} characters; nobody was added")
+        self._store.add_rater(name)
+
+    def _leave(self, form: dict[str, str]) -> None:
+        leave(self._store, self._chosen(form).id)
+
+    def _let_back(self, form: dict[str, str]) -> None:
+        let_back(self._store, self._chosen(form).id)
+
+    def _withdraw(self, form: dict[str, str]) -> None:
+        rater = self._chosen(form)
+        if form.get("name", "").strip() != rater.name.strip():
+            raise InputError(
+                f'to erase what "{rater.name}" did, type the name just as it stands here; nothing was erased'
+            )
+        _, is_clean = self._store.erase_rater(rater.id)
+        if not is_clean:
+            raise InputError(
+                "It is erased. Another program is reading the database, and its log still holds what was "
+                "there: end that program, and then this server (Ctrl-C), which empties the log"
+            )
+
+    def _chosen(self, form: dict[str, str]) -> Rater:
+        number = form.get("rater", "")
+        known = re.fullmatch("[1-9][0-9]{0,8}", number)
+        rater = self._store.rater(int(number)) if known else None
+        if rater is None or rater.withdrawn_at is not None:
+            raise InputError("there is no such rater any more; look at the page anew")
+        return rater
+
+
+class Ago:
+    """How long ago a moment of the database was, in words."""
+
+    def __init__(self, now: str) -> None:
+        self._now = datetime.fromisoformat(now)
+
+    def __call__(self, moment: str | None) -> str:
+        if moment is None:
+            return "never"
+        minutes = int((self._now - datetime.fromisoformat(moment)).total_seconds() // 60)
+        if minutes < 1:
+            return "just now"
+        if minutes < 120:
+            return f"{minutes} min ago"
+        return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"
+
+
+def labelled(field: Any, value: object) -> str:
+    """*value* as the option of *field* is called."""
+    return next((option.label for option in field.options if option.value == value), str(value))
+
+
+def _html(text: str, status: int = 200) -> web.Response:
+    return web.Response(body=text.encode(), status=status, content_type="text/html", charset="utf-8")
