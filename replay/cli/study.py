@@ -11,6 +11,7 @@ from replay.cli.arguments import ResamplesOption
 from replay.cli.output import echo
 from replay.cli.study_arguments import DbOption, StudyArgument
 from replay.cli.study_starting import demo, init
+from replay.cli.study_status import status
 
 study = typer.Typer(
     name="study",
@@ -20,6 +21,7 @@ study = typer.Typer(
 )
 study.command()(init)
 study.command()(demo)
+study.command()(status)
 
 
 @study.command()

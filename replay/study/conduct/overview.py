@@ -15,12 +15,11 @@ from typing import Any
 
 from replay.scorers.scorer import SHARE
 from replay.statistics.majority import disagreements
-from replay.statistics.people import Number
+from replay.statistics.people import Number, shown_number
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Level
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.assignment import is_for
-from replay.study.conduct.against_scores import shown_number
 from replay.study.conduct.study_file import StudyFile
 from replay.study.steps import Field, Step
 from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task
@@ -129,13 +128,7 @@ class Overview:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; nothing of what was said, and no link."""
         return {
-            "raters": [
-                {
-                    "name": one.rater.name,
-                    **{key: value for key, value in asdict(one).items() if key != "rater"},
-                }
-                for one in self.raters
-            ],
+            "raters": [{**asdict(one), "rater": one.rater.name} for one in self.raters],
             "balance": [asdict(one) for one in self.balance],
             "agreement": [asdict(one) for one in self.agreement],
             "disagreements": len(self.partings),

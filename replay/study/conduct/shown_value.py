@@ -1,6 +1,8 @@
-"""A table's value as people read it, on the owner's page and on a terminal."""
+"""Values and moments as people read them, on the owner's page and on a terminal."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from replay.statistics.people import Number
 
@@ -21,3 +23,20 @@ def shown(value: str | int | float | Number | None) -> str:
 
 def _plain(value: float, unit: str) -> str:
     return f"{100 * value:.1f} %" if unit == "share" else f"{value:.2f}"
+
+
+class Ago:
+    """How long ago a moment of the database was, in words."""
+
+    def __init__(self, now: str) -> None:
+        self._now = datetime.fromisoformat(now)
+
+    def __call__(self, moment: str | None) -> str:
+        if moment is None:
+            return "never"
+        minutes = int((self._now - datetime.fromisoformat(moment)).total_seconds() // 60)
+        if minutes < 1:
+            return "just now"
+        if minutes < 120:
+            return f"{minutes} min ago"
+        return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"

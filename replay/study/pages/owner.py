@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +15,7 @@ from replay.study.conduct.flow import Flow
 from replay.study.conduct.leaving import leave, let_back
 from replay.study.conduct.numbers import study_numbers
 from replay.study.conduct.overview import overview_of, steps_of
-from replay.study.conduct.shown_value import shown
+from replay.study.conduct.shown_value import Ago, shown
 from replay.study.pages.access import Access
 from replay.study.tasks import Rater
 
@@ -163,23 +162,6 @@ class OwnerPages:
         if rater is None or rater.withdrawn_at is not None:
             raise InputError("there is no such rater any more; look at the page anew")
         return rater
-
-
-class Ago:
-    """How long ago a moment of the database was, in words."""
-
-    def __init__(self, now: str) -> None:
-        self._now = datetime.fromisoformat(now)
-
-    def __call__(self, moment: str | None) -> str:
-        if moment is None:
-            return "never"
-        minutes = int((self._now - datetime.fromisoformat(moment)).total_seconds() // 60)
-        if minutes < 1:
-            return "just now"
-        if minutes < 120:
-            return f"{minutes} min ago"
-        return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"
 
 
 def labelled(field: Any, value: object) -> str:
