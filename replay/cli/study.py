@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from replay.cli.output import echo
 from replay.cli.study_arguments import DbOption, StudyArgument
 from replay.cli.study_starting import demo, init
 from replay.cli.study_status import status
+
+if TYPE_CHECKING:
+    from replay.study.conduct.study_file import StudyFile
 
 study = typer.Typer(
     name="study",
@@ -79,6 +83,7 @@ def serve(
         try:
             if file is not None:
                 check_unchanged(file, store)
+                _tell_of_names(file, {rater.name for rater in store.raters()})
             live = LiveTalks(kept, store, built_systems(file or kept))
             pages = StudyPages(
                 Flow(kept, store), live, root=address.root, names=address.names, origin=address.origin
@@ -127,3 +132,15 @@ def export(
         echo(remark, err=True)
     for file in exported.files:
         echo(file)
+
+
+def _tell_of_names(file: StudyFile, known: Collection[str]) -> None:
+    """The list of raters is read when a study begins; what is added to it later has no effect."""
+    listed = file.study.raters if isinstance(file.study.raters, tuple) else ()
+    for name in listed:
+        if name not in known:
+            echo(
+                f'warning: "{name}" is in {file.source} and not in this study: add raters on the owner\'s page, '
+                "or take the name out of the file if their data was erased",
+                err=True,
+            )

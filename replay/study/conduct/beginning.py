@@ -15,7 +15,7 @@ from replay.runs.run import Run
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import located
 from replay.study.conduct.practice import practice_tasks
-from replay.study.conduct.study_file import StudyFile, parse_study
+from replay.study.conduct.study_file import StudyFile, parse_study, without_names
 from replay.study.passages import told_apart
 from replay.study.preset import Material
 from replay.study.store import StudyStore
@@ -69,7 +69,7 @@ def begin_study(file: StudyFile, path: Path) -> None:
     facts = {
         "name": study.name,
         "version": __version__,
-        "file": {"text": file.text, "source": file.source, "folder": str(file.folder)},
+        "file": {"text": without_names(file.text), "source": file.source, "folder": str(file.folder)},
         "conversations": msgspec.to_builtins(about),
     }
     StudyStore.make(path, facts, study.rater_names, [*practice, *tasks], conversations)
@@ -116,7 +116,7 @@ def check_unchanged(file: StudyFile, store: StudyStore) -> None:
     Raises:
         InputError: *file* is not what the study in *store* began with.
     """
-    if store.fact("file")["text"] != file.text:
+    if store.fact("file")["text"] != without_names(file.text):
         raise InputError(
             f'"{file.source}" has changed since its study began; people would be judging two things. Put it '
             f"back as it was, or begin another study with --db FILE ({store.path} stays as it is)"

@@ -1,0 +1,41 @@
+"""The names of raters are in one place, from which they can be erased."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from replay.study.conduct.beginning import check_unchanged, open_study
+from replay.study.conduct.study_file import parse_study, without_names
+from tests.study.serving import begun
+
+
+@pytest.mark.parametrize(
+    "raters",
+    [
+        "[Quixley, Ben]",
+        "\n  - Quixley\n  - Ben",
+        "\n- Quixley\n- 'Ben'",
+        "[Quixley,\n  Ben] # two",
+        '["Quixley"]',
+    ],
+)
+def test_names_are_taken_out_and_all_else_stays(raters):
+    text = f"name: Quixley Hall\nraters: {raters}\nseed: 3\n"
+    kept = without_names(text)
+    assert yaml.safe_load(kept) == {"name": "Quixley Hall", "raters": 1, "seed": 3}
+    assert kept.count("Quixley") == 1
+
+
+def test_a_number_of_raters_stays():
+    assert without_names("raters: 3\n") == "raters: 3\n"
+
+
+def test_a_study_goes_on_whatever_names_are_listed_now(quick_run, tmp_path):
+    """Who is added or erased later is known to the database alone."""
+    text = f"name: check\npreset: rating\nruns: ['{quick_run}']\nraters: [Quixley, Ben]\n"
+    _, store = open_study(begun(text, tmp_path))
+    check_unchanged(parse_study(text.replace("Quixley, ", ""), source="study.yaml", folder=tmp_path), store)
+    assert "Quixley" not in store.fact("file")["text"]
+    assert store.rater(1).name == "Quixley"
+    store.close()
