@@ -140,7 +140,7 @@ def _tell_of_names(file: StudyFile, known: Collection[str]) -> None:
     for name in listed:
         if name not in known:
             echo(
-                f'warning: "{name}" is in {file.source} and not in this study: add raters on the owner\'s page, '
-                "or take the name out of the file if their data was erased",
+                f'warning: "{name}" is in {file.source} and not in this study: add raters on the owner\'s '
+                "page, or take the name out of the file if their data was erased",
                 err=True,
             )
