@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+from zlib import crc32
 
 import pandas as pd
 import pytest
@@ -24,12 +25,10 @@ FILES = "README.txt judgements.csv lock raters.csv ratings.csv results.json run.
 
 
 def as_rater(rater):
-    """What a rater says: the first likes answers with a *the* in them, the second those with an *a*."""
-    word = {1: " the ", 2: " a "}[rater]
+    """What a rater says: one thing and another, as the screens differ."""
 
     def says(heading, text):
-        right = word in text.partition("Answer to judge")[2]
-        return {"rating": str(int(right)), "comment": 'She said: "no"'}
+        return {"rating": str(crc32(f"{rater}{text}".encode()) % 2), "comment": 'She said: "no"'}
 
     return says
 
