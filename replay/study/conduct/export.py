@@ -37,7 +37,6 @@ from replay.study.conduct.exported_run import (
     replaying,
     talked_run,
 )
-from replay.study.conduct.judged_turns import Scored, renamed
 from replay.study.conduct.numbers import study_numbers
 from replay.study.conduct.pseudonyms import pseudonyms, under_names
 from replay.study.conduct.study_file import StudyFile
@@ -99,20 +98,19 @@ def _write(database: Path, folder: Path, with_pseudonyms: bool, resamples: int) 
     file, state = under_names(file, state, pseudonyms(state, secret) if with_pseudonyms else {})
     results = file.preset.results(state)
     runs, remarks = _runs(file)
-    played: dict[str, Scored] = {
-        name: renamed(name, run.scored(), results.origins) for name, run in runs.items()
-    }
-    people = study_numbers(file, state, results=results, runs=played.values(), resamples=resamples)
     if len(runs) == 1 and not remarks:
         copy_run(next(iter(runs.values())).folder, folder)
     elif runs:
-        merge_runs(file, runs, played, results, folder)
+        merge_runs(file, runs, results, folder)
     elif results.records and file.study.systems:
         talked_run(file, results, folder)
     else:
         folder.mkdir(0o700)
         remarks.append(f"there is no {RUN_DATABASE}: nothing that was judged is at hand")
-    if (folder / RUN_DATABASE).exists():
+    has_run = (folder / RUN_DATABASE).exists()
+    scored = [Run(folder).scored()] if has_run else []
+    people = study_numbers(file, state, results=results, runs=scored, resamples=resamples)
+    if has_run:
         add_people(folder, people, results)
     write_csv(folder / "judgements.csv", JUDGEMENT_COLUMNS, judgement_rows(state))
     write_csv(folder / "ratings.csv", *rating_rows(results))

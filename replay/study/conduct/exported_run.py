@@ -38,7 +38,14 @@ from replay.store.database import connect
 from replay.store.reader import DATABASE
 from replay.store.schema import record_row
 from replay.store.store import RunStore
-from replay.study.conduct.judged_turns import NOT_JUDGED, Scored, automatic_columns, judged_turns, key_of
+from replay.study.conduct.judged_turns import (
+    NOT_JUDGED,
+    Scored,
+    automatic_columns,
+    judged_turns,
+    key_of,
+    renamed,
+)
 from replay.study.conduct.study_file import StudyFile
 from replay.study.results import Results
 
@@ -54,14 +61,9 @@ def copy_run(run: Path, folder: Path) -> None:
         source.backup(copy)
 
 
-def merge_runs(
-    file: StudyFile, runs: Mapping[str, Run], played: Mapping[str, Scored], results: Results, folder: Path
-) -> None:
-    """
-    Make a run in *folder* of what people were shown of *runs*, with the scores of these.
-
-    *played* are their turns, with systems ``renamed`` as in *results*.
-    """
+def merge_runs(file: StudyFile, runs: Mapping[str, Run], results: Results, folder: Path) -> None:
+    """Make a run in *folder* of what people were shown of *runs*, with the scores of these."""
+    played = {name: renamed(name, run.scored(), results.origins) for name, run in runs.items()}
     texts: list[dict[str, Any]] = []
     facts: dict[str, Any] = {"policies": {}, "histories": {}}
     systems: list[dict[str, Any]] = []
@@ -98,7 +100,11 @@ def merge_runs(
 
 
 def talked_run(file: StudyFile, results: Results, folder: Path) -> None:
-    """Make a run in *folder* of the talks of *results*, scored where there are gold answers."""
+    """
+    Make a run in *folder* of the talks of *results*, scored where there are gold answers.
+
+    Each talk is a conversation of its own in it, with what was really asked, and no play of its topic.
+    """
     policies = list(dict.fromkeys(record.policy for record in results.records))
     systems = [one.name for one in file.study.systems]
     facts = {
@@ -111,8 +117,15 @@ def talked_run(file: StudyFile, results: Results, folder: Path) -> None:
         "policies": dict.fromkeys(policies, "people"),
         "histories": {system: dict.fromkeys(policies, "own") for system in systems},
     }
-    with closing(_new_run(folder, file, facts, talked_conversations(results), results.records)) as store:
-        if any(record.gold_answers for record in results.records):
+    gold = {turn.id: turn.gold_answers for talk in results.data_set for turn in talk.turns}
+    played = [
+        msgspec.structs.replace(one, gold_answers=one.gold_answers or gold.get(one.turn, ()))
+        for one in results.records
+    ]
+    talks = _talks([*results.conversations, *results.data_set], played)
+    records = [msgspec.structs.replace(one, source=None) for one in played]
+    with closing(_new_run(folder, file, facts, talks, records)) as store:
+        if any(record.gold_answers for record in records):
             with code_may_run():
                 score_into(store, [Choice(name=name) for name in SCORERS_OF_TALKS])
 
@@ -154,19 +167,24 @@ def replaying(file: StudyFile) -> str:
     )
 
 
-def talked_conversations(results: Results) -> list[Conversation]:
-    """Each talk as a conversation, under the id that its records have."""
-    about = {one.id: one for one in results.conversations}
+def _talks(data: Sequence[Conversation], records: Sequence[TurnRecord]) -> list[Conversation]:
+    """Each talk of *records* as a conversation, under the id that these have; *data* is what it was about."""
+    about = {one.id: one for one in data}
     talks: dict[str, list[TurnRecord]] = {}
-    for record in results.records:
+    for record in records:
         talks.setdefault(record.conversation, []).append(record)
     return [
         replace(
-            about.get(id) or about.get(turns[0].recorded_conversation) or Conversation(id=id, turns=()),
+            about.get(id) or about[turns[0].recorded_conversation],
             id=id,
             turns=tuple(
-                Turn(id=turn.turn, question=turn.recorded, gold_answers=turn.gold_answers)
-                for turn in sorted(turns, key=lambda turn: turn.depth)
+                Turn(
+                    id=one.turn,
+                    question=one.recorded,
+                    gold_answers=one.gold_answers,
+                    gold_passages=one.gold_passages,
+                )
+                for one in sorted(turns, key=lambda one: one.depth)
             ),
         )
         for id, turns in talks.items()
