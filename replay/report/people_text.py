@@ -13,7 +13,7 @@ from replay.report.printing import heading, put_items, put_lines, put_table
 from replay.scorers.scorer import SHARE
 from replay.statistics.people import Number, People, Table
 
-MOST_ROWS = 30
+MOST_ROWS = 24
 """Longer tables, of all scores under all policies, are for files and pages."""
 
 

@@ -17,6 +17,9 @@ from replay.store.store import RunStore
 PEOPLE = "people"
 """The fact of a run that holds its study's ``People``."""
 
+BY_PEOPLE = "people"
+"""The fact ``ask`` of a run in which people asked what they liked, each conversation one system."""
+
 
 def people_of(store: RunStore) -> People | None:
     """

@@ -274,18 +274,20 @@ class Run:
         resamples: int,
         method: IntervalMethod,
     ) -> DepthTable:
+        from replay.runs.people_columns import BY_PEOPLE
         from replay.statistics.depth_table import depth_table
 
         with self._opened() as store:
             lengths, seed = store.conversation_lengths(), store.needed("seed")
-            only_last = store.fact("ask") == "last"
+            asked = store.fact("ask")
             if store.fact("load") is not None:  # not what the data has, but what was begun
                 lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
         return depth_table(
             records,
             columns,
             lengths,
-            only_last=only_last,
+            only_last=asked == "last",
+            by_all=asked != BY_PEOPLE,
             resamples=resamples,
             seed=seed,
             method=method,

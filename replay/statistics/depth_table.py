@@ -136,6 +136,7 @@ def depth_table(
     conversations: Mapping[str, int],
     *,
     only_last: bool = False,
+    by_all: bool = True,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -146,8 +147,8 @@ def depth_table(
 
     *scores* are columns over *records*, by name. *conversations* gives the number of turns of every
     conversation that was to be played, also of those without a record; with *only_last* no other turn of
-    them was to be asked. *method* is the kind of
-    interval; with ``resamples=0`` there are none.
+    them was to be asked, and unless *by_all* systems and policies play each, only what has a record was.
+    *method* is the kind of interval; with ``resamples=0`` there are none.
 
     Raises:
         ValueError: a column doesn't fit the records, a turn is recorded twice for a system and policy,
@@ -181,7 +182,7 @@ def depth_table(
         (group, depth): depth_row(
             [records[index] for index in cells[group, depth]],
             depth,
-            planned[depth],
+            planned[depth] if by_all else len(cells[group, depth]),
             {name: estimates[name][position] for name in scores},
         )
         for position, (group, depth) in enumerate(keys)

@@ -27,7 +27,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.core.settings.code_gate import code_may_run
-from replay.runs.people_columns import keep_people
+from replay.runs.people_columns import BY_PEOPLE, keep_people
 from replay.runs.run import Run
 from replay.runs.scoring import score_into, stored_score
 from replay.runs.stored_scorers import SCORERS, ScorerEntry
@@ -114,6 +114,7 @@ def talked_run(file: StudyFile, results: Results, folder: Path) -> None:
             "folder": str(file.folder),
         },
         "systems": systems,
+        "ask": BY_PEOPLE,
         "policies": dict.fromkeys(policies, "people"),
         "histories": {system: dict.fromkeys(policies, "own") for system in systems},
     }

@@ -81,6 +81,7 @@ def test_gold_answers_of_validation_score_the_talks_themselves(validated):
     }
     assert found["one", 1] == (1.0, 1.0), "answered in the words of the passage, and right to all"
     assert found["two", 1] == (0.0, 0.0)
+    assert not played.depth_table(resamples=0).unreached.any(), "nobody was to ask both systems everything"
     # What people said of the systems is set against these scores.
     numbers = json.loads((validated / "results.json").read_text())
     held = numbers["details"]["against_scores"]
