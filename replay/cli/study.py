@@ -115,6 +115,15 @@ def export(
     pseudonyms: Annotated[
         bool, typer.Option("--pseudonyms", help="Call raters by names that nobody can trace back.")
     ] = False,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--against",
+            metavar="RUN",
+            help="A run of the study's systems and data whose scores are held against what people said of "
+            "their talks; may be given several times.",
+        ),
+    ] = None,
     resamples: ResamplesOption = 1000,
 ) -> None:
     """
@@ -126,7 +135,11 @@ def export(
     from replay.study.conduct.finding import find_study
 
     exported = export_study(
-        find_study(path, db).database, out, with_pseudonyms=pseudonyms, resamples=resamples
+        find_study(path, db).database,
+        out,
+        against=against or (),
+        with_pseudonyms=pseudonyms,
+        resamples=resamples,
     )
     for remark in exported.remarks:
         echo(remark, err=True)

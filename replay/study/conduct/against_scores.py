@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import group_of, groups_in_order
 from replay.statistics.people import Number, Table, shown_number
@@ -29,26 +30,34 @@ def held_against(
 
     Less is better in some scores, which give no order of systems that people's could be like.
     """
-    usable = {
-        name: column for name, column in automatic.items() if column.is_mean and not column.lower_is_better
-    }
-    groups = groups_in_order(map(group_of, judged.records))
-    policies = list(dict.fromkeys(group.policy for group in groups))
+    ranking = usable(automatic)
+    policies = policies_of(judged.records)
     settings = StudySettings(resamples=resamples, seed=seed)
     found = []
     for policy in (EVERY, *(policies if len(policies) > 1 else ())):
         records = [record for record in judged.records if policy in (EVERY, record.policy)]
         places = [place for place, record in enumerate(judged.records) if policy in (EVERY, record.policy)]
-        columns = {name: column.at(places) for name, column in usable.items()}
+        columns = {name: column.at(places) for name, column in ranking.items()}
         scores = run_items("scores", records, columns)
         people = run_items("people", records, {n: c.at(places) for n, c in judged.columns.items()})
-        for name in judged.columns if usable and records else ():
+        for name in judged.columns if ranking and records else ():
             study = agreement_study(scores, people, against=name, settings=settings)
             found += [(policy, one) for one in study.agreements if one.scores]
     return found
 
 
-def against_tables(held: Sequence[Held]) -> list[Table]:
+def usable(columns: Mapping[str, ScoreColumn]) -> dict[str, ScoreColumn]:
+    """Those of *columns* that can rank systems as people do: means of which more is better."""
+    return {name: one for name, one in columns.items() if one.is_mean and not one.lower_is_better}
+
+
+def policies_of(records: Sequence[TurnRecord]) -> list[str]:
+    """In the order of tables."""
+    return list(dict.fromkeys(group.policy for group in groups_in_order(map(group_of, records))))
+
+
+def against_tables(held: Sequence[Held], *, item: str = "turn", where: str = "") -> list[Table]:
+    """Tables of *held*, *item* by item; *where* stands behind their titles."""
     ranked = [(policy, one, one.ranking) for policy, one in held if one.ranking]
     paired = [(policy, one, pair) for policy, one in held for pair in one.pairwise]
     names = ("people", "score", "policy")
@@ -56,8 +65,8 @@ def against_tables(held: Sequence[Held]) -> list[Table]:
     if held:
         tables.append(
             Table(
-                title="People and scores, turn by turn",
-                columns=(*names, "turns", "Pearson", "Spearman", "Kendall"),
+                title=f"People and scores, {item} by {item}{where}",
+                columns=(*names, f"{item}s", "Pearson", "Spearman", "Kendall"),
                 rows=[
                     (
                         *(one.criterion, one.score, policy, len(one.scores)),
@@ -71,7 +80,7 @@ def against_tables(held: Sequence[Held]) -> list[Table]:
     if ranked:
         tables.append(
             Table(
-                title="Systems as people and as scores rank them",
+                title=f"Systems as people and as scores rank them{where}",
                 columns=(*names, "by people", "by score", "same", "pairs", "agreeing", "Kendall"),
                 rows=[
                     (
@@ -89,7 +98,7 @@ def against_tables(held: Sequence[Held]) -> list[Table]:
     if paired:
         tables.append(
             Table(
-                title="Pairs of systems, conversation by conversation",
+                title=f"Pairs of systems, conversation by conversation{where}",
                 columns=(*names, "first", "second", "conversations", "told apart", "same better one"),
                 rows=[
                     (

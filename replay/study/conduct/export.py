@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,28 +69,40 @@ class Exported:
 
 
 def export_study(
-    database: Path, folder: Path, *, with_pseudonyms: bool = False, resamples: int = 1000
+    database: Path,
+    folder: Path,
+    *,
+    against: Sequence[Path] = (),
+    with_pseudonyms: bool = False,
+    resamples: int = 1000,
 ) -> Exported:
     """
     Write the study in *database* to *folder*, as it is now; it may be served meanwhile.
 
+    *against* are folders of runs that replayed the study's data against its systems: their scores are held
+    against what people said in talks.
+
     Raises:
-        InputError: there is no such study, the folder is there already, or can't be written.
+        InputError: there is no such study or run, they have nothing in common, the folder is there already,
+            or can't be written.
     """
+    others = {one.name: Run(one) for one in against}
     if folder.exists():
         raise InputError(f'"{folder}" is there already; name a folder that is not')
     with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            remarks = _write(database, unfinished / folder.name, with_pseudonyms, resamples)
+            remarks = _write(database, unfinished / folder.name, others, with_pseudonyms, resamples)
             (unfinished / folder.name).rename(folder)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
     return Exported(files=tuple(sorted(folder.iterdir())), remarks=tuple(remarks))
 
 
-def _write(database: Path, folder: Path, with_pseudonyms: bool, resamples: int) -> list[str]:
+def _write(
+    database: Path, folder: Path, others: Mapping[str, Run], with_pseudonyms: bool, resamples: int
+) -> list[str]:
     """Returns what is missing."""
     file, store = open_study(database)
     with closing(store):
@@ -109,7 +121,14 @@ def _write(database: Path, folder: Path, with_pseudonyms: bool, resamples: int) 
         remarks.append(f"there is no {RUN_DATABASE}: nothing that was judged is at hand")
     has_run = (folder / RUN_DATABASE).exists()
     scored = [Run(folder).scored()] if has_run else []
-    people = study_numbers(file, state, results=results, runs=scored, resamples=resamples)
+    people = study_numbers(
+        file,
+        state,
+        results=results,
+        runs=scored,
+        against={name: run.scored() for name, run in others.items()},
+        resamples=resamples,
+    )
     if has_run:
         add_people(folder, people, results)
     write_csv(folder / "judgements.csv", JUDGEMENT_COLUMNS, judgement_rows(state))

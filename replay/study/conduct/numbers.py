@@ -22,6 +22,7 @@ from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_ag
 from replay.statistics.score_column import ScoreColumn
 from replay.study.conduct.against_scores import against_tables, held_against
 from replay.study.conduct.judged_turns import JudgedTurns, Scored, automatic_columns, judged_turns, key_of
+from replay.study.conduct.other_runs import held_against_run
 from replay.study.conduct.study_file import StudyFile
 from replay.study.results import Results
 from replay.study.tasks import StudyState
@@ -33,6 +34,7 @@ def study_numbers(
     *,
     results: Results | None = None,
     runs: Iterable[Scored] = (),
+    against: Mapping[str, Scored] | None = None,
     resamples: int = 1000,
 ) -> People:
     """
@@ -40,7 +42,11 @@ def study_numbers(
 
     *results* are those of *state*, if they are at hand; *runs* those whose scores stand beside the people's,
     with systems called as in the results (``renamed``).
-    With ``resamples=0`` there are no intervals.
+    *against* are runs of the same systems and conversations, by name, whose turns nobody judged. With
+    ``resamples=0`` there are no intervals.
+
+    Raises:
+        InputError: one of *against* has nothing in common with what people judged.
     """
     results = file.preset.results(state) if results is None else results
     judged, seed = judged_turns(results), file.study.seed
@@ -49,9 +55,15 @@ def study_numbers(
     columns = {name: columns[name] for name in (*judged.columns, *automatic)}
     agreement = _agreement(judged, results.rated, resamples, seed)
     held = held_against(judged, automatic, resamples=resamples, seed=seed)
+    others = [
+        one
+        for name, run in (against or {}).items()
+        for one in held_against_run(judged, name, run, resamples=resamples, seed=seed)
+    ]
     tables = [
         *([_agreement_table(agreement)] if agreement else []),
         *against_tables(held),
+        *against_tables(others, item="conversation", where=", of other runs"),
         *results.tables,
     ]
     return People(
@@ -65,7 +77,7 @@ def study_numbers(
         tables=tables,
         details={
             "agreement": {name: one.to_json() for name, one in agreement.items()},
-            "against_scores": [{"policy": policy, **one.to_json()} for policy, one in held],
+            "against_scores": [{"policy": policy, **one.to_json()} for policy, one in [*held, *others]],
         },
     )
 

@@ -8,6 +8,7 @@ import json
 import pandas as pd
 import pytest
 
+from replay.cli import app
 from replay.datasets.loading import read_conversations
 from replay.runs.launch import run
 from replay.runs.run import Run
@@ -94,3 +95,25 @@ def test_validated_conversations_are_read_and_played_by_another_scenario(validat
     again = run(validated / "scenario.yaml", runs=tmp_path)
     assert again.outcomes() == {"answered": 2 * 3 * 7}
     assert again.depth_table(resamples=0).f1_scored.max() > 0
+
+
+def test_a_run_of_the_same_systems_and_data_is_held_against_talks(validated, tmp_path):
+    """Ranked by people and by each policy, as in the published comparison."""
+    passage = {"id": "p", "text": "Ann Lee wrote the book in 1999.\nShe lives in Rome."}
+    asked = {"question": "Who wrote the book?", "gold_answers": ["Ann Lee wrote the book"]}
+    line = {"id": "book-0", "turns": [asked], "passages": [passage]}
+    (tmp_path / "data.jsonl").write_text(json.dumps(line), "utf-8")
+    systems = [{"name": name, "adapter": "extractive"} for name in ("one", "two")]
+    scenario = {"name": "auto", "data": {"path": str(tmp_path / "data.jsonl")}, "systems": systems}
+    done = run({**scenario, "policies": ["gold", "pred"], "scorers": ["f1"]}, runs=tmp_path / "runs")
+
+    study, out = validated.parent, tmp_path / "out"
+    files = [str(study / "study.db"), "--out", str(out)]
+    with pytest.raises(SystemExit) as ended:
+        app(["study", "export", *files, "--against", str(done.folder), "--resamples", "0"])
+
+    assert ended.value.code == 0
+    tables = json.loads((out / "results.json").read_text())["tables"]
+    ranks = next(one["rows"] for one in tables if one["title"].endswith("rank them, of other runs"))
+    assert {row[2] for row in ranks} == {f"{policy} of {done.folder.name}" for policy in ("gold", "pred")}
+    assert {tuple(row[3:5]) for row in ranks if row[0] == "human_correct"} == {("one > two", "one = two")}
