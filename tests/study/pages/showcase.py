@@ -25,13 +25,13 @@ YES_NO = (Option(value=1, label="Yes"), Option(value=0, label="No"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Showcase:
-    """Two tasks of three screens."""
+    """One task of three screens."""
 
     needs = frozenset()
     instructions = "Judge what you see.\n\nIt is short."
 
     def tasks(self, material):
-        return [NewTask(kind="all", content={}, conversation=f"c{number}") for number in (1, 2)]
+        return [NewTask(kind="all", content={}, conversation="c")]
 
     def practice(self, items):
         return ()

@@ -49,7 +49,7 @@ async def test_a_talk_with_the_embedded_system_ends_by_itself_and_is_then_judged
     async with served(database) as study, study.browser(study.rater_link(1)) as browser:
         await begin(browser)
         assert "You know nothing of these pets." in browser.html
-        assert "Question 1 of 1 to 2" in browser.html
+        assert "Question 1, of 1 to 2 in all" in browser.html
 
         await ask(study, browser, "Where does the dog sleep?")
         assert said(browser) == ["Where does the dog sleep?", "The dog sleeps in the kitchen."]
@@ -358,7 +358,7 @@ async def test_something_else_can_be_asked_in_the_place_of_what_failed(tmp_path)
         await ask(study, browser, "Where?")
         await ask(study, browser, "What breaks it?")
         await browser.send("/rate/talk/take-back")
-        assert "Question 2 of 1 to 2" in browser.html
+        assert "Question 2, of 1 to 2 in all" in browser.html
         assert "/rate/talk/end" in browser.html
         assert [one["depth"] for one in study.store.events("ask-failed")] == [2]
         await ask(study, browser, "Since when?")

@@ -12,12 +12,6 @@
     event.target.form.requestSubmit();
   });
 
-  talk.addEventListener("submit", (event) => {
-    // After the form was read; the click's id makes a second one harmless anyway.
-    setTimeout(() => { for (const button of talk.querySelectorAll("button")) button.disabled = true; });
-  });
-  addEventListener("pageshow", () => { for (const button of talk.querySelectorAll("button")) button.disabled = false; });
-
   async function show() {
     const answer = await fetch(talk.dataset.page, { cache: "no-store" });
     if (!answer.ok) throw new Error(`${answer.status}`);
