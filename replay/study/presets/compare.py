@@ -22,7 +22,8 @@ from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
 from replay.core.settings.faults import nearest
 from replay.study.preset import Material, PracticeItem
-from replay.study.presets.compare_results import CHOICE, Compared, Side, compare_results
+from replay.study.presets.compare_results import CHOICE, compare_results
+from replay.study.presets.compared import Compared, Side
 from replay.study.presets.run_turns import (
     RunTurn,
     drawn,
@@ -155,10 +156,8 @@ class Compare:
             return [Side(turns=(one,), before=one.history) for one in turns]
         plays: dict[tuple[str, str, str], list[RunTurn]] = defaultdict(list)
         for one in turns:
-            # Without what they don't show: each turn would hold all that was said before it.
-            bare = msgspec.structs.replace(one, history=(), gold=())
-            plays[one.record.system, one.record.policy, one.record.conversation].append(bare)
-        return [Side(turns=tuple(played)) for played in plays.values()]
+            plays[one.record.system, one.record.policy, one.record.conversation].append(one)
+        return [Side(turns=(played[0], *(one.bare for one in played[1:]))) for played in plays.values()]
 
     def _pairs(self, sides: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
         several = len({side.name.system for side in sides}) > 1

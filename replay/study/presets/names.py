@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from replay.study.preset import Preset
 from replay.study.presets.compare import Compare
 from replay.study.presets.convqa import ConvQA
+from replay.study.presets.drift import DriftStudy
 from replay.study.presets.mahueval import MaHuEval
 from replay.study.presets.rating import Rating
 
@@ -15,5 +16,6 @@ PRESETS: Mapping[str, Callable[..., Preset]] = {
     "convqa": ConvQA,
     "rating": Rating,
     "compare": Compare,
+    "drift": DriftStudy,
 }
 """What makes each of its settings."""

@@ -1,5 +1,5 @@
 """
-The answered turns of runs, as people are shown them; and how a few are drawn of many.
+The turns of runs, as people are shown them; and how a few are drawn of many.
 
 What is drawn in strata goes to them by the method of Sainte-Laguë: each further turn to the stratum whose
 (drawn + 1/2)/share is least. With the strata's sizes as shares the draw has their proportions, so that means
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class RunTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """An answered turn."""
+    """A turn of a run."""
 
     record: TurnRecord
     """Where several runs have its system under its policy, the system is called ``NAME (RUN)``."""
@@ -46,14 +46,19 @@ class RunTurn(msgspec.Struct, frozen=True, kw_only=True):
         record = self.record
         return TurnKey(record.system, record.policy, record.conversation, record.depth)
 
+    @property
+    def bare(self) -> RunTurn:
+        """Without the texts that other turns of a task have too."""
+        return msgspec.structs.replace(self, history=(), gold=(), passages=())
 
-def run_turns(material: Material) -> list[RunTurn]:
-    """Every turn of the runs that has an answer, by run, conversation, system, policy and depth."""
+
+def run_turns(material: Material, *, answered: bool = True) -> list[RunTurn]:
+    """Every turn of the runs, or each that was *answered*, by run, conversation, system, policy and depth."""
     found = []
     for run, played in material.runs.items():
         for case in played.cases():
             record, conversation = case.record, case.conversation
-            if record.outcome != "answered":
+            if answered and record.outcome != "answered":
                 continue
             holding = tuple(one for one in conversation.passages if one.id in record.gold_passages)
             found.append(

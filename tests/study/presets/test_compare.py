@@ -12,7 +12,7 @@ import pytest
 
 from replay.core.errors import InputError
 from replay.study.assignment import drawn
-from replay.study.presets.compare_results import Compared
+from replay.study.presets.compared import Compared
 from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, table_of, work
 from tests.study.serving import begun, served
 

@@ -1,0 +1,228 @@
+"""
+``drift``: people judge our own verdicts: does a question mean the same after the system's own history?
+
+A screen shows the question as recorded and both histories before it, the recorded one and the system's own.
+For a question that a policy has reworded a second screen asks whether the rewording is right; it comes after
+the first one is answered, which then stands, since it tells that the detector has found drift. No verdict is
+ever shown.
+
+Questions are drawn evenly from verdicts and depths, since drift is rare, and each keeps how many turns of the
+runs it stands for (``drift_results.py``). Li et al., *Ditch the Gold Standard* (ACL 2022), section 5, had
+people judge their detector in this way: precision and recall 72 %, and of the rewritings of questions that it
+rightly found invalid 68 % were right.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from replay.core.errors import InputError
+from replay.core.history import Exchange
+from replay.core.settings.bounds import Count
+from replay.core.settings.faults import nearest
+from replay.study.preset import Material, PracticeItem
+from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
+from replay.study.presets.run_turns import RunTurn, drawn, practice_turn, run_turns
+from replay.study.results import Results
+from replay.study.steps import Answer, Beside, Block, Field, Option, Step, Text, Transcript
+from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+
+INSTRUCTIONS = """\
+You will see questions from conversations. Each was asked after one history, and was then to be asked again \
+after another one, in which some of the answers are different.
+
+Say whether the question means the same after both: whether "he", "it", "the album", or what is left out, \
+refers to the same. Other answers don't matter as long as the question still asks for the same thing. If it \
+asks for something else, or for nothing that can be told, it is not the same.
+
+Some questions were reworded so that they ask, after the other history, for what was meant. Say then whether \
+they do."""
+YES_OR_NO = (Option(value=1, label="Yes"), Option(value=0, label="No"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftStudy:
+    """Its settings, and what it does with them."""
+
+    questions: Count = 100
+    """How many are drawn, of each verdict and depth as many."""
+    policies: tuple[str, ...] = ()
+    """Those whose verdicts are judged; all that compare histories if left out."""
+    window: Count | None = None
+    """How many exchanges before the question are shown; None for all."""
+    raters: Count | None = None
+    """How many people judge each question; None for everyone."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"runs"})
+
+    @property
+    def instructions(self) -> str:
+        return INSTRUCTIONS
+
+    def tasks(self, material: Material) -> Sequence[NewTask]:
+        found = self._questions(material)
+
+        def stratum(question: DriftQuestion) -> tuple[bool, int]:
+            return question.found, question.depth
+
+        strata = Counter(map(stratum, found))
+        by_depth = self.questions >= len(strata)  # else some would have nobody to stand for them
+
+        def drawn_from(question: DriftQuestion) -> tuple[bool, int]:
+            return stratum(question) if by_depth else (question.found, 0)
+
+        chosen = drawn(found, self.questions, random.Random(material.seed), stratum=drawn_from, evenly=True)
+        of, taken = Counter(map(drawn_from, found)), Counter(map(drawn_from, chosen))
+        return [
+            NewTask(
+                kind="drift",
+                content=msgspec.to_builtins(
+                    msgspec.structs.replace(one, weight=of[drawn_from(one)] / taken[drawn_from(one)])
+                ),
+                conversation=one.turns[0].record.recorded_conversation,
+                raters=self.raters,
+            )
+            for one in chosen
+        ]
+
+    def _questions(self, material: Material) -> list[DriftQuestion]:
+        """
+        Each question with a verdict whose two histories differ, once for all turns that met it so.
+
+        Raises:
+            InputError: there is none, or a policy that is asked for is in no run.
+        """
+        turns = run_turns(material, answered=False)
+        known = {turn.record.policy for turn in turns}
+        for missing in sorted(set(self.policies) - known):
+            raise InputError(
+                f'preset.drift.policies: no run has "{missing}"{nearest(missing, known)} '
+                f"(there are {', '.join(sorted(known))})"
+            )
+        met: dict[object, list[RunTurn]] = defaultdict(list)
+        for turn in turns:
+            record = turn.record
+            judged = record.drift is not None and record.drift.valid is not None
+            if judged and turn.history != turn.gold and (not self.policies or record.policy in self.policies):
+                met[record.recorded_conversation, record.depth, turn.history].append(turn)
+        if not met:
+            raise InputError(
+                "runs: no question has a drift verdict after a history that differs from the recorded one; "
+                "name a run with the policy pred, rewrite, replace or filter"
+            )
+        return [
+            DriftQuestion(turns=tuple(turn.bare for turn in alike), gold=alike[0].gold, own=alike[0].history)
+            for alike in met.values()
+        ]
+
+    @property
+    def practice_item(self) -> type[DriftPractice]:
+        return DriftPractice
+
+    def practice(self, item: DriftPractice) -> NewTask:
+        turn = practice_turn(item.question, "", None, passage="", history=())
+        right: dict[str, Mapping[str, str | int]] = {MEANING: {"meaning": item.meaning}}
+        if item.reworded is not None:
+            record = msgspec.structs.replace(turn.record, asked=item.reworded, edit="rewritten")
+            turn = msgspec.structs.replace(turn, record=record)
+            given = {"right": item.right, "fluent": item.fluent}
+            right[rewording(1)] = {name: int(value) for name, value in given.items() if value is not None}
+        elif item.right is not None or item.fluent is not None:
+            raise InputError("reworded: is missing, and right and fluent are about it")
+        content = DriftQuestion(turns=(turn,), gold=item.recorded_history, own=item.own_history)
+        return NewTask(
+            kind="drift",
+            content=msgspec.to_builtins(content),
+            conversation=turn.record.conversation,
+            practice=right,
+        )
+
+    def talk(self, task: Task) -> TalkPlan | None:
+        return None
+
+    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+        question = msgspec.convert(task.content, DriftQuestion)
+        histories = Beside(
+            blocks=(
+                Transcript(heading="First history", exchanges=self._shown(question.gold)),
+                Transcript(heading="Second history", exchanges=self._shown(question.own)),
+            )
+        )
+        asked = Text(heading="Question", text=question.recorded)
+        first = Step(
+            id=MEANING,
+            heading="One question, two histories",
+            blocks=(histories, asked),
+            fields=(
+                Field(
+                    name="meaning",
+                    label="Does the question mean the same after both histories?",
+                    options=(
+                        Option(value="same", label="The same"),
+                        Option(value="changed", label="Not the same"),
+                        Option(value="unsure", label="Can't say"),
+                    ),
+                ),
+            ),
+            final=bool(question.rewordings),
+        )
+        # Before it is answered nothing may tell that the question was reworded.
+        if MEANING not in answers:
+            return [first]
+        return [
+            first,
+            *(
+                _rewording_step(number, text, [histories, asked])
+                for number, text in enumerate(question.rewordings, start=1)
+            ),
+        ]
+
+    def _shown(self, history: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
+        return history if self.window is None else history[-self.window :]
+
+    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
+        return ()
+
+    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        return None
+
+    def results(self, state: StudyState) -> Results:
+        return drift_results(state)
+
+
+class DriftPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file."""
+
+    question: str
+    recorded_history: tuple[Exchange, ...]
+    own_history: tuple[Exchange, ...]
+    meaning: Literal["same", "changed", "unsure"]
+    """The right answer."""
+    reworded: str | None = None
+    right: bool | None = None
+    """Whether the rewording is."""
+    fluent: bool | None = None
+
+
+def _rewording_step(number: int, text: str, blocks: Sequence[Block]) -> Step:
+    return Step(
+        id=rewording(number),
+        heading="Reworded question",
+        blocks=(*blocks, Text(heading="Reworded, to be asked after the second history", text=text)),
+        fields=(
+            Field(
+                name="right",
+                label="After the second history, does it ask for what the question asks for after the first?",
+                options=YES_OR_NO,
+            ),
+            Field(name="fluent", label="Is it fluent, as a person would put it?", options=YES_OR_NO),
+        ),
+    )
