@@ -26,6 +26,7 @@ from replay.study.presets.compare_results import CHOICE, compare_results
 from replay.study.presets.compared import Compared, Side
 from replay.study.presets.run_turns import (
     RunTurn,
+    both_histories,
     drawn,
     gold_block,
     passage_block,
@@ -244,13 +245,7 @@ class ComparePractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fi
 
 def _both_answers(a: Side, b: Side) -> list[Block]:
     asked, other = a.turns[0].record, b.turns[0].record
-    blocks: list[Block] = []
-    if a.before == b.before:
-        if a.before:
-            blocks.append(Transcript(heading="Before", exchanges=a.before))
-    else:
-        before = (Transcript(heading=f"Before {n}", exchanges=one.before) for n, one in (("A", a), ("B", b)))
-        blocks.append(Beside(blocks=tuple(before)))
+    blocks = both_histories(a.before, b.before, shared="Before", apart=("Before A", "Before B"))
     if asked.asked == other.asked:
         blocks.append(Text(heading="Question", text=asked.asked))
     else:

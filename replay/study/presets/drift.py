@@ -28,9 +28,9 @@ from replay.core.settings.bounds import Count
 from replay.core.settings.faults import nearest
 from replay.study.preset import Material, PracticeItem
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
-from replay.study.presets.run_turns import RunTurn, drawn, practice_turn, run_turns
+from replay.study.presets.run_turns import RunTurn, both_histories, drawn, practice_turn, run_turns
 from replay.study.results import Results
-from replay.study.steps import Answer, Beside, Block, Field, Option, Step, Text, Transcript
+from replay.study.steps import Answer, Block, Field, Option, Step, Text
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -150,17 +150,17 @@ class DriftStudy:
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
         question = msgspec.convert(task.content, DriftQuestion)
-        histories = Beside(
-            blocks=(
-                Transcript(heading="First history", exchanges=self._shown(question.gold)),
-                Transcript(heading="Second history", exchanges=self._shown(question.own)),
-            )
+        histories = both_histories(
+            self._shown(question.gold),
+            self._shown(question.own),
+            shared="Both histories begin with",
+            apart=("First history", "Second history"),
         )
         asked = Text(heading="Question", text=question.recorded)
         first = Step(
             id=MEANING,
             heading="One question, two histories",
-            blocks=(histories, asked),
+            blocks=(*histories, asked),
             fields=(
                 Field(
                     name="meaning",
@@ -180,7 +180,7 @@ class DriftStudy:
         return [
             first,
             *(
-                _rewording_step(number, text, [histories, asked])
+                _rewording_step(number, text, [*histories, asked])
                 for number, text in enumerate(question.rewordings, start=1)
             ),
         ]

@@ -183,8 +183,8 @@ def _quality_tables(judged: Sequence[Judged]) -> list[Table]:
     rows: list[tuple[Any, ...]] = []
     bins: list[tuple[Any, ...]] = []
     for detector, cases in sorted(_cases(judged).items()):
-        # As published, of the rewordings of questions that were rightly found to have drifted.
-        rightly = [one if one.truth and one.detected else replace(one, rewrite_right=None) for one in cases]
+        # As published, of questions that had drifted indeed; only found ones are reworded.
+        rightly = [one if one.truth else replace(one, rewrite_right=None) for one in cases]
         of_all, of_rightly = detector_quality_of(cases), detector_quality_of(rightly)
         pairs = zip((*of_all.depths, of_all.total), (*of_rightly.depths, of_rightly.total), strict=True)
         for row, other in pairs:

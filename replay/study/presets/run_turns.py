@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ from replay.core.history import Exchange, gold_history
 from replay.core.record import TurnRecord
 from replay.study.preset import Material
 from replay.study.results import Origin, TurnKey
-from replay.study.steps import Block, Passages, Text
+from replay.study.steps import Beside, Block, Passages, Text, Transcript
 
 T = TypeVar("T")
 
@@ -158,3 +159,24 @@ def gold_block(record: TurnRecord) -> Text:
         heading="Right answer, in several wordings" if several else "Right answer",
         text="\n".join(record.gold_answers),
     )
+
+
+def both_histories(
+    first: tuple[Exchange, ...], second: tuple[Exchange, ...], *, shared: str, apart: tuple[str, str]
+) -> list[Block]:
+    """
+    Two histories to read: what they begin with once, and side by side from where they differ.
+
+    *shared* and *apart* are the headings.
+    """
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    blocks: list[Block] = [Transcript(heading=shared, exchanges=first[:same])] if same else []
+    if first != second:
+        one, other = (
+            Transcript(heading=heading, exchanges=history[same:])
+            if history[same:]
+            else Text(heading=heading, text="(nothing)")
+            for heading, history in zip(apart, (first, second), strict=True)
+        )
+        blocks.append(Beside(blocks=(one, other)))
+    return blocks

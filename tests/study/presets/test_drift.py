@@ -178,6 +178,7 @@ async def test_nothing_tells_of_a_rewording_before_the_question_is_judged_and_th
             assert page.count('class="question"') <= 4
             await browser.send("/rate/answer", {"meaning": "same"})
         assert question.rewordings[0] not in page
+        assert 'class="steps"' not in page, "one screen is known, and not that there are two"
         assert "eworded" not in page.replace("Some questions were reworded", "")
         await browser.send("/rate/answer", {"meaning": "unsure"})
         assert browser.heading == "Reworded question"
