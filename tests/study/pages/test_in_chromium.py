@@ -380,8 +380,8 @@ def every_look(driver, script):
     problems = serious(driver, None)
     with dark(driver):
         problems += serious(driver, ["color-contrast", "link-in-text-block"])
-    with screen(driver, 360):
-        problems += serious(driver, None)
+    with screen(driver, 360):  # and here what depends on the width
+        problems += serious(driver, ["scrollable-region-focusable", "target-size", "color-contrast"])
         wide = driver.execute_script("return document.documentElement.scrollWidth")
     return problems + ([f"{wide} pixels wide"] if wide > 360 else [])
 
