@@ -7,7 +7,6 @@ that ``DIE_AFTER`` names has returned, if that is set: ``replay.study.store:Stud
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import json
 import os
@@ -22,7 +21,8 @@ from replay.study.presets.names import PRESETS
 from replay.study.results import Results
 from replay.study.steps import Field, Option, Step, Transcript
 from replay.study.tasks import NewTask, TalkPlan
-from tests.study.serving import Browser
+from tests.study.serving import Browser, Served
+from tests.waiting import until_async
 
 PASSAGES = (
     Passage(id="p1", text="The dog sleeps in the kitchen. The cat sleeps on the roof."),
@@ -98,21 +98,16 @@ def study_file(*systems: Mapping[str, Any], preset: Mapping[str, Any] | None = N
     return json.dumps(content)
 
 
-async def answered(browser: Browser) -> None:
-    """Look until no answer is waited for."""
-
-    async def look() -> bool:
-        await browser.open("/rate")
-        return "data-state" not in browser.html
-
-    async with asyncio.timeout(60):
-        while not await look():
-            pass
+async def answered(study: Served, browser: Browser) -> None:
+    """Wait for what is under way, and look."""
+    talks = study.store.talks
+    await until_async(lambda: all(turn.outcome for turns in talks().values() for turn in turns))
+    await browser.open("/rate")
 
 
-async def ask(browser: Browser, question: str) -> None:
+async def ask(study: Served, browser: Browser, question: str) -> None:
     await browser.send("/rate/talk/ask", {"question": question})
-    await answered(browser)
+    await answered(study, browser)
 
 
 def http_system(address: str, **settings: Any) -> dict[str, Any]:

@@ -316,7 +316,7 @@ async def test_an_odd_answer_is_kept_and_the_talk_goes_on_with_it(tmp_path, text
             await begin(browser)
             await ask(study, browser, "Where?")
             await ask(study, browser, "Since when?")
-            assert "Question 3 of" in browser.html
+            assert "Question 3, of" in browser.html
             assert len(browser.html) < 250_000
             assert not set("\x00\u202e\ud83d") & set(browser.html)
             assert "<img" not in browser.html

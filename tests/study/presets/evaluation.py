@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.study.serving import Browser, Served, begun
+from tests.study.talks import ask
 
 TOPICS = {
     "lighthouse": (
@@ -97,10 +97,7 @@ class Person:
 
     async def ask(self, question: str) -> None:
         """Ask, and wait for the answer."""
-        await self.browser.send("/rate/talk/ask", {"question": question})
-        async with asyncio.timeout(60):
-            while "data-state" in self.browser.html:
-                await self.browser.open("/rate")
+        await ask(self.study, self.browser, question)
 
     async def talk(self, *questions: str) -> None:
         for question in questions:

@@ -100,7 +100,7 @@ async def ask_and_judge(study: Served, rater: int) -> str | None:
         system = open_task(study, rater).system
         for question, _ in TALKS[system]:
             assert "1999.\nIt" not in browser.html, "the passage is not shown to who asks"
-            await ask(browser, question)
+            await ask(study, browser, question)
         for correct in ASKERS[system]:
             assert "1999.\nIt" in browser.html
             await browser.send("/rate/answer", {"correct": str(correct)})
