@@ -176,8 +176,7 @@ class LiveTalks:
             async with asyncio.timeout(self._idle_s):
                 await due.wait()
         except TimeoutError:
-            if not due.is_set():
-                return False
+            return False
         due.clear()
         return True
 

@@ -156,6 +156,7 @@ async def test_a_click_sent_twice_a_second_tab_and_a_page_loaded_anew_ask_once(t
             await asyncio.gather(*(browser.post("/rate/talk/ask", form) for _ in range(5)))
             await until_async(lambda: asked)
             await browser.post("/rate/talk/ask", form)
+            assert browser.status == 200
             await browser.open("/rate")
             await tab.send("/rate/talk/ask", {"question": "In another window?"})
             assert tab.status == 422
@@ -336,6 +337,74 @@ async def test_an_empty_answer_shows_as_one(tmp_path):
         assert "The answer is empty." in browser.html
         await ask(study, browser, "Where?")
         assert browser.html.count("The answer is empty.") == 1
+
+
+async def test_a_system_that_refuses_our_key_is_no_end_of_the_study(tmp_path):
+    database = begun(study_file(scripted({"kind": "refused", "status": 401})), tmp_path)
+    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+        await begin(browser)
+        await ask(study, browser, "Where?")
+        assert "The system could not answer." in browser.html
+        assert [one["outcome"] for one in study.store.events("ask-failed")] == ["refused"]
+
+
+async def test_a_click_that_comes_while_a_failure_is_being_kept_is_not_lost(tmp_path, monkeypatch):
+    """The session has failed for good by then, and what is asked next needs another."""
+    system = scripted({"kind": "bad-reply", "attempt": 1}, history="server")
+    loop = asyncio.get_running_loop()
+    async with (
+        served(begun(study_file(system), tmp_path)) as study,
+        study.browser(study.rater_link(1)) as browser,
+    ):
+        keep, rater = study.live._keep, study.store.rater(1)
+
+        def keep_and_click(talk, turn, **more):
+            keep(talk, turn, **more)
+            if turn.attempts == 1:
+                study.live.talking.again(rater, 1, 1)
+                loop.call_soon_threadsafe(study.live.go_on, 1)
+
+        monkeypatch.setattr(study.live, "_keep", keep_and_click)
+        await begin(browser)
+        await ask(study, browser, "Where?")
+        assert study.store.talks(1)[1][0].attempts == 2
+
+
+ADAPTER = """
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from replay import AdapterConnectionError, ChatReply
+
+
+@dataclass
+class Adapter:
+    history: str = "server"
+    opened: list = field(default_factory=list)
+
+    @asynccontextmanager
+    async def session(self, conversation):
+        self.opened.append(conversation.id)
+        if len(self.opened) == 1:
+            raise AdapterConnectionError("not yet", retryable=True)
+        yield self
+
+    async def ask(self, request):
+        return ChatReply(text=f"session {len(self.opened)}")
+"""
+
+
+async def test_a_session_that_does_not_open_is_tried_again_as_a_question_is(tmp_path):
+    (tmp_path / "mine.py").write_text(ADAPTER)
+    text = study_file({"adapter": "mine.py:Adapter"}, ask={"backoff_s": 0})
+    async with (
+        served(begun(text, tmp_path)) as study,
+        study.browser(study.rater_link(1)) as browser,
+    ):
+        await begin(browser)
+        await ask(study, browser, "Where?")
+        await ask(study, browser, "Since when?")
+        assert turns(study) == [("Where?", "session 2"), ("Since when?", "session 2")]
 
 
 async def test_a_click_on_again_that_comes_late_doesn_t_ask_once_more(tmp_path):
