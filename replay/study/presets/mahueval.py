@@ -172,13 +172,14 @@ class MaHuEval:
             return None
         content = _content(task)
         topic = content.topic
+        heading = ": ".join(part for part in (topic.title, topic.section) if part)
         return TalkPlan(
             system=task.system or "",
             about=Conversation(
                 id=topic.id, turns=(), title=topic.title, section=topic.section, background=topic.background
             ),
             index=self._index(topic.id),
-            shown=tuple(text for text in (topic.title, topic.section, topic.background) if text),
+            shown=tuple(text for text in (heading, topic.background) if text),
             opening=content.opening,
             opening_fixed=content.fixed,
             fewest=self.fewest_turns,

@@ -80,7 +80,7 @@ def _rank_field(passages: int) -> Field:
     if passages == 1:
         options = [Option(value=1, label="Yes"), Option(value=0, label="No")]
         return Field(name="rank", label="Is the passage right?", options=tuple(options))
-    options = [Option(value=rank, label=str(rank)) for rank in range(1, passages + 1)]
+    options = [Option(value=rank, label=f"Passage {rank}") for rank in range(1, passages + 1)]
     return Field(
         name="rank",
         label="Which passage is the first right one?",

@@ -38,6 +38,8 @@ def test_results_come_as_one_types_and_the_right_one_is_taken(judging):
     field = browser.find_element(CSS, "form.search input")
     field.send_keys("barks a")
     until(browser, lambda d: found(d) == ["Rex barks at the moon."])
+    result, pane = (browser.find_element(CSS, one).rect for one in (".found .said", ".sources"))
+    assert result["y"] + result["height"] < pane["y"] + pane["height"], "what was found is out of sight"
     # Numbers and letters are words to search here, and no keys.
     field.send_keys(Keys.CONTROL + "a", Keys.DELETE)
     field.send_keys("number 1")

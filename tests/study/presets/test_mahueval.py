@@ -303,7 +303,10 @@ async def test_practice_shows_a_turn_with_known_answers(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rank": 3}, 'rank: "3" can\'t be the right answer; it takes 1 (1), 2 (2), 0 (None of them)'),
+        (
+            {"rank": 3},
+            'rank: "3" can\'t be the right answer; it takes 1 (Passage 1), 2 (Passage 2), 0 (None of them)',
+        ),
         ({"passages": []}, "rank: there are no passages"),
         ({"intent": "odd"}, "intent"),
     ],

@@ -17,6 +17,9 @@
       if (taken) for (const button of next.querySelectorAll(".take-passage")) button.hidden = false;
       found.replaceWith(next);
       found = next;
+      // Where the passages scroll on their own, what was found would be below them.
+      const pane = search.closest(".sources");
+      if (pane) pane.scrollTop += search.getBoundingClientRect().top - pane.getBoundingClientRect().top - 40;
     } catch (error) {
       if (error.name !== "AbortError") found.textContent = "The search did not get through; try again.";
     }
