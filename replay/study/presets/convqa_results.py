@@ -94,6 +94,7 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
 
 def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]) -> list[JudgedTalk]:
     """The finished talks, in the order in which they were given."""
+    names = {rater.id: rater.name for rater in state.raters}
     validating: dict[int | None, list[Assignment]] = {}
     for one in state.done:
         if state.tasks[one.task].kind == "validate":
@@ -106,7 +107,8 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
             continue
         about, system = msgspec.convert(task.content, Talk).about, task.system or ""
         turns, validations = state.talks[assignment.id], validating.get(assignment.id, ())
-        names = {rater.id: rater.name for rater in state.raters}
+        asker = _answers(state, assignment)
+        by_rater = {names[one.rater]: _answers(state, one) for one in validations}
         pairs = [
             JudgedPair(
                 turn=TurnKey(system, POLICY, live_id(about.id, assignment.id), turn.depth),
@@ -116,11 +118,8 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
                 said=PairVerdict(
                     answer=turn.answer,
                     declined=declines(turn.answer, declining),
-                    asker=int(_answers(state, assignment)[f"answer-{turn.depth}"]["correct"]),
-                    validations={
-                        names[one.rater]: validation_of(turn.depth, _answers(state, one))
-                        for one in validations
-                    },
+                    asker=int(asker[f"answer-{turn.depth}"]["correct"]),
+                    validations={rater: validation_of(turn.depth, said) for rater, said in by_rater.items()},
                 ),
                 validated=0 < validators <= len(validations),
             )
