@@ -88,7 +88,7 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
         conversations=[live_conversation(talk.about, talk.assignment, talk.turns) for talk in talks],
         scores=[score for pair in pairs for score in _scores(pair)],
         tables=[_by_system(talks), *([_agreement(pairs)] if validators > 1 else [])],
-        data_set=[_with_gold(talk, validators) for talk in talks if talk.validated],
+        data_set=[_with_gold(talk, validators) for talk in talks if any(pair.kept for pair in talk.pairs)],
     )
 
 

@@ -223,6 +223,21 @@ async def test_the_conversations_become_data_that_other_systems_can_play(tmp_pat
     assert [turn.gold_passages for turn in first.turns] == [("p",), ("p",), (), ()]
 
 
+async def test_a_talk_of_which_nothing_is_kept_becomes_no_data(tmp_path):
+    """A conversation without a question can't be read again."""
+    async with served(convqa_study(tmp_path)) as study:
+        results = study.pages._flow.file.preset.results
+        assert not results(study.store.state()).scores, "nothing was said yet, and nothing fails"
+        for rater in (1, 2):
+            await ask_and_judge(study, rater)
+        for rater in (1, 2, 3):
+            await validate_all(study, rater, {system: [[(V,)] * 4] * 2 for system in TALKS})
+        found = results(study.store.state())
+        assert not found.data_set
+        assert not found.scores
+        assert [row[:5] for row in found.tables[0].rows] == [("one", 1, 1, 4, 4), ("two", 1, 1, 4, 4)]
+
+
 async def test_an_answer_is_not_on_the_page_before_its_question_was_judged(tmp_path):
     async with served(convqa_study(tmp_path)) as study:
         for rater in (1, 2):
