@@ -223,6 +223,22 @@ async def test_the_conversations_become_data_that_other_systems_can_play(tmp_pat
     assert [turn.gold_passages for turn in first.turns] == [("p",), ("p",), (), ()]
 
 
+async def test_nothing_is_the_majoritys_before_all_validators_have_come(tmp_path):
+    async with served(convqa_study(tmp_path)) as study:
+        for rater in (1, 2):
+            await ask_and_judge(study, rater)
+        await validate_all(study, 3, {system: list(by) for system, by in VALIDATIONS.items()})
+        found = study.pages._flow.file.preset.results(study.store.state())
+        assert {(one.name, one.rater) for one in found.scores} == {
+            ("human_correct", "ann"),
+            ("human_correct", "ben"),
+            ("human_correct", "cid"),
+            ("human_answerable", "cid"),
+        }
+        assert not found.data_set
+        assert [row[:4] for row in found.tables[0].rows] == [("one", 1, 0, 0), ("two", 1, 0, 0)]
+
+
 async def test_a_talk_of_which_nothing_is_kept_becomes_no_data(tmp_path):
     """A conversation without a question can't be read again."""
     async with served(convqa_study(tmp_path)) as study:
