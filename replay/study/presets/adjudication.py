@@ -7,6 +7,7 @@ as many of one as of the other, and on longer scales the mean.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -72,6 +73,21 @@ def adjudication(
         never=tuple(one.rater for one in given),
         sources=tuple(one.id for one in given),
     )
+
+
+def is_rated_on(state: StudyState, rater: int) -> bool:
+    """Whether others have yet to rate an answer that *rater* has not rated, and so may have to settle."""
+    taking_part = {one.id for one in state.raters if not (one.left_at or one.failed_at or one.withdrawn_at)}
+    rated_by: dict[int, set[int]] = defaultdict(set)
+    for one in state.done:
+        rated_by[one.task].add(one.rater)
+    for task in state.tasks.values():
+        if task.kind != "rate" or task.practice is not None or rater in rated_by[task.id]:
+            continue
+        yet = taking_part - {rater, *task.never} - rated_by[task.id]
+        if yet and (task.raters is None or len(rated_by[task.id]) < task.raters):
+            return True
+    return False
 
 
 def _said(said: Sequence[Judgement], name: str, criterion: Criterion) -> str:

@@ -26,6 +26,7 @@ from replay.study.presets.adjudication import (
     Adjudicated,
     adjudication,
     disagreement_table,
+    is_rated_on,
     rated_answers,
 )
 from replay.study.presets.criterion import Criterion
@@ -199,6 +200,9 @@ class Rating:
         return () if found is None else (found,)
 
     def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        names = {one.id: one.name for one in state.raters}
+        if self.adjudicate and self.adjudicator in (None, names[rater]) and is_rated_on(state, rater):
+            return ()
         return None
 
     def results(self, state: StudyState) -> Results:

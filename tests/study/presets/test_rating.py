@@ -138,6 +138,21 @@ async def test_three_raters_part_once_and_their_majority_is_final_until_somebody
     assert len(pages) == 2, "one answer to settle"
 
 
+async def test_who_adjudicates_waits_until_the_others_are_done(heron, tmp_path):
+    settings = ("answers: 2", "adjudicate: true", "adjudicator: cat")
+    database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)
+    headings = []
+    async with served(database) as study, study.browser(study.rater_link(3)) as cat:
+        await cat.send("/rate/begin")
+        headings.append(cat.heading)
+        for rater in (1, 2):
+            await work(study, rater, lambda heading, text: {"rating": "1"})
+            await cat.open("/rate")
+            headings.append(cat.heading)
+
+    assert headings == ["Nothing to do just now", "Nothing to do just now", "Done"]
+
+
 async def test_without_a_name_somebody_who_has_not_rated_adjudicates_and_may_see_the_ratings(heron, tmp_path):
     settings = ("answers: 2", "raters: 2", "adjudicate: true", "adjudicator_sees_ratings: true")
     database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)
