@@ -119,6 +119,7 @@ def rater_agreement_of(
     *,
     level: Level = "nominal",
     same_raters: bool = True,
+    pairs: bool = True,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -129,7 +130,8 @@ def rater_agreement_of(
 
     *level* is the scale that alpha takes the ratings for; the kappas and the share of equal ratings take
     them as names. Unless *same_raters*, a rater's name is no person's, as a crowd's columns are: then
-    nobody has habits of their own, and there is no Cohen's kappa. With ``resamples=0`` there are no
+    nobody has habits of their own, and there is no Cohen's kappa. Unless *pairs*, no two raters are looked at
+    by themselves, of whom there are many where there are many raters. With ``resamples=0`` there are no
     intervals.
 
     Raises:
@@ -147,7 +149,7 @@ def rater_agreement_of(
     return RaterAgreement(
         depths=tuple(depths),
         total=total,
-        pairs=tuple(_rater_pairs(items, drawn)) if same_raters else (),
+        pairs=tuple(_rater_pairs(items, drawn)) if same_raters and pairs else (),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter, defaultdict
 
 from replay.study.schema import assignment_of, task_of
 from replay.study.tasks import Assignment, Task
@@ -21,6 +22,9 @@ class Known:
         self.tasks: dict[int, Task] = {}
         """Never changed but replaced, since other threads may be looking through it."""
         self.assignments: dict[int, Assignment] = {}
+        self.of_rater: dict[int, dict[int, Assignment]] = defaultdict(dict)
+        self.given: Counter[int] = Counter()
+        """By task: in how many hands it is, or was until it was done."""
         self.read_new_tasks()
         self.read_assignments()
 
@@ -34,4 +38,9 @@ class Known:
         for row in self._connection.execute(
             "SELECT * FROM assignment WHERE id = ?1 OR ?1 IS NULL ORDER BY id", (id,)
         ):
-            self.assignments[row["id"]] = assignment_of(row)
+            self._know(assignment_of(row))
+
+    def _know(self, one: Assignment) -> None:
+        before = self.assignments.get(one.id)
+        self.given[one.task] += one.counts - (before is not None and before.counts)
+        self.assignments[one.id] = self.of_rater[one.rater][one.id] = one

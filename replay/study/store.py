@@ -248,8 +248,13 @@ class StudyStore:
     def assignments(self, rater: int | None = None) -> list[Assignment]:
         """All, or those of one *rater*, in the order in which they were given."""
         with self._lock:
-            known = self._up_to_date().assignments
-            return [one for one in known.values() if rater is None or one.rater == rater]
+            known = self._up_to_date()
+            return list((known.assignments if rater is None else known.of_rater.get(rater, {})).values())
+
+    def given(self) -> Mapping[int, int]:
+        """By task: in how many hands it is, or was until it was done; 0 for one that isn't there."""
+        with self._lock:
+            return self._up_to_date().given.copy()
 
     def assignment(self, id: int) -> Assignment | None:
         with self._lock:

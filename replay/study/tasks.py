@@ -77,6 +77,11 @@ class Assignment:
     draw: int = 0
     """Drawn by the study's seed for this task and rater: in which order they are shown what has none."""
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is one of those that its task is given to."""
+        return self.state in ("open", "done")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:

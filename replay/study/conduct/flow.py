@@ -186,12 +186,11 @@ class Flow:
 
     def progress(self, rater: Rater) -> Progress:
         """How far *rater* is."""
-        active = [
-            one.id for one in self.store.raters() if not (one.left_at or one.failed_at or one.withdrawn_at)
-        ]
-        assignments = self.practice.left_out(self.store.assignments())
+        store = self.store
+        active = [one.id for one in store.raters() if one.takes_part]
+        own = self.practice.left_out(store.assignments(rater.id))
         most = self.file.study.limits.tasks_per_rater
-        return progress_of(rater, self.store.tasks(), assignments, active, most)
+        return progress_of(rater, store.tasks(), store.given(), own, active, most)
 
     # What clicks do ----------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ What they had answered stays: if their task is still free when they come back, t
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime, timedelta
 
 from replay.study.assignment import is_for
@@ -39,9 +38,7 @@ def give_back_idle(store: StudyStore, idle_h: float, *, but: int) -> None:
 
 def take_up_again(store: StudyStore, rater: int) -> Assignment | None:
     """What *rater* gave back without having finished it, if nobody else has it now; the last such first."""
-    tasks, assignments = store.tasks(), store.assignments()
-    given = Counter(one.task for one in assignments if one.state in ("open", "done"))
-    own = [one for one in assignments if one.rater == rater]
+    tasks, given, own = store.tasks(), store.given(), store.assignments(rater)
     held = {one.task for one in own if one.state != "given-back"}
     for one in reversed(own):
         task = tasks[one.task]

@@ -228,7 +228,7 @@ def _standing(
 
 def _waiting(rater: Rater, state: StudyState, work: Sequence[Assignment]) -> bool:
     """Whether *rater*, who has nothing open, could be given something."""
-    given = Counter(one.task for one in state.assignments if one.state in ("open", "done"))
+    given = Counter(one.task for one in state.assignments if one.counts)
     own = {one.task for one in work if one.state != "given-back"}
     return any(task.id not in own and is_for(task, rater.id, given[task.id]) for task in state.tasks.values())
 
@@ -297,7 +297,7 @@ def _agreement(
             continue
         numbers = all(isinstance(option.value, int) for option in field.options)
         level: Level = "ordinal" if numbers and len(field.options) > 2 else "nominal"
-        found = rater_agreement_of(items, level=level, resamples=resamples, seed=file.study.seed)
+        found = rater_agreement_of(items, level=level, pairs=False, resamples=resamples, seed=file.study.seed)
         agreement.append(
             FieldAgreement(
                 kind=kind,

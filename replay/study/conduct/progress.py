@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,21 +27,22 @@ class Progress:
 def progress_of(
     rater: Rater,
     tasks: Mapping[int, Task],
-    assignments: Sequence[Assignment],
+    given: Mapping[int, int],
+    own: Sequence[Assignment],
     active: Collection[int],
     most: int | None,
 ) -> Progress:
     """
-    How far *rater* is, of all *assignments* of real work; *active* are the raters who still take part.
+    How far *rater* is, with *own* assignments of real work; *active* are the raters who still take part.
 
-    Work that any of several people may do is shared out evenly among them. Nobody is given more than *most*.
+    Work that any of several people may do is shared out evenly among them; *given* says how many have each
+    task or have done it. Nobody is given more than *most*.
     """
-    own = {one.task: one for one in assignments if one.rater == rater.id and one.state != "given-back"}
-    done = [one for one in own.values() if one.state == "done"]
-    is_open = any(one.state == "open" for one in own.values())
-    given = Counter(one.task for one in assignments if one.state in ("open", "done"))
+    held = {one.task: one for one in own if one.state != "given-back"}
+    done = [one for one in held.values() if one.state == "done"]
+    is_open = any(one.state == "open" for one in held.values())
     share = sum(
-        _share(task, rater.id, given[task.id], active) for task in tasks.values() if task.id not in own
+        _share(task, rater.id, given[task.id], active) for task in tasks.values() if task.id not in held
     )
     left = is_open + math.ceil(share - 1e-9)  # thirds don't add up to one
     if most is not None:
