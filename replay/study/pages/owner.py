@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
 
 from replay.core.errors import InputError
+from replay.study.conduct.export import export_study
+from replay.study.conduct.field_agreement import steps_of
 from replay.study.conduct.flow import Flow
 from replay.study.conduct.leaving import leave, let_back
 from replay.study.conduct.numbers import study_numbers
-from replay.study.conduct.overview import overview_of, steps_of
+from replay.study.conduct.overview import overview_of
 from replay.study.conduct.shown_value import Ago, shown
 from replay.study.pages.access import Access
 from replay.study.tasks import Rater
@@ -43,6 +48,7 @@ class OwnerPages:
             ("", self._standing),
             ("/numbers", self._numbers),
             (r"/task/{id:[0-9]{1,9}}", self._task),
+            ("/export", self._export),
         ):
             app.router.add_get(f"{root}/owner{path}", show, allow_head=False)
         for name, click in (
@@ -115,6 +121,20 @@ class OwnerPages:
         if html is None:
             raise web.HTTPNotFound(reason="there is no such task; it may have been erased")
         return _html(html)
+
+    async def _export(self, request: web.Request) -> web.Response:
+        """What ``replay study export`` writes, as one file."""
+        self._access.check_owner(request)
+
+        def archive() -> bytes:
+            with tempfile.TemporaryDirectory() as aside:
+                folder = Path(aside) / "study"
+                export_study(self._store.path, folder, with_pseudonyms="pseudonyms" in request.query)
+                return Path(shutil.make_archive(str(folder), "zip", aside, "study")).read_bytes()
+
+        headers = {"Content-Disposition": 'attachment; filename="study.zip"'}
+        body = await asyncio.to_thread(archive)
+        return web.Response(body=body, content_type="application/zip", headers=headers)
 
     # What clicks do ----------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from html import unescape
 
 import pytest
@@ -66,6 +68,17 @@ async def test_the_owner_sees_who_is_where_and_where_raters_part(database):
             assert "human_rating" in owner.html
 
 
+async def test_the_export_is_one_file_to_keep(database):
+    async with served(database) as study, study.browser(study.owner_link) as owner:
+        await rate(study, 1, "111")
+        for query, named in (("", True), ("?pseudonyms=1", False)):
+            async with owner.client.get(f"{study.address}/owner/export{query}") as response:
+                assert response.status == 200
+                found = zipfile.ZipFile(io.BytesIO(await response.read()))
+            assert {"study/run.db", "study/ratings.csv", "study/results.json"} <= set(found.namelist())
+            assert (b"Ann" in found.read("study/ratings.csv")) == named
+
+
 async def test_a_further_rater_gets_a_link_that_works(database):
     async with served(database) as study, study.browser(study.owner_link) as owner:
         await owner.send("/owner/add", {"name": "  Cleo   Maria "})
@@ -125,7 +138,7 @@ async def test_no_rater_does_what_the_owner_may(database, action):
         await browser.post(f"/owner/{action}", form)
         assert browser.status == 401
         assert [one.takes_part for one in study.store.raters()] == [True, True]
-        for path in ("/owner", "/owner/numbers", "/owner/task/1"):
+        for path in ("/owner", "/owner/numbers", "/owner/task/1", "/owner/export"):
             await browser.open(path)
             assert browser.status == 401
 
