@@ -25,33 +25,24 @@ def pseudonyms(state: StudyState, secret: str) -> dict[str, str]:
 
 def under_names(file: StudyFile, state: StudyState, names: Mapping[str, str]) -> tuple[StudyFile, StudyState]:
     """
-    The study with its raters under *names*, and without those who withdrew.
+    The study with its raters under *names*, and without what is left of those who withdrew.
 
-    Where that changes the study file, it is written anew, without comments.
+    A preset's settings may name a rater; then the study file is written anew, without comments.
     """
-    staying = [
-        replace(one, name=names.get(one.name, one.name)) for one in state.raters if one.withdrawn_at is None
+    raters = [
+        replace(one, name=names.get(one.name, one.name)) for one in state.raters if not one.withdrawn_at
     ]
-    gone = {one.name for one in state.raters if one.withdrawn_at is not None}
     content: dict[str, Any] = yaml.safe_load(file.text)
-    changed = dict(content)
-    if isinstance(content.get("raters"), list):
-        changed["raters"] = [names.get(one, one) for one in content["raters"] if one not in gone]
-        if not changed["raters"]:
-            del changed["raters"]
-    changed["preset"] = _renamed(content["preset"], names, gone)
-    if changed != content:
-        text = yaml.safe_dump(changed, sort_keys=False, allow_unicode=True)
+    preset = _renamed(content["preset"], names)
+    if preset != content["preset"]:
+        text = yaml.safe_dump({**content, "preset": preset}, sort_keys=False, allow_unicode=True)
         file = parse_study(text, source=file.source, folder=file.folder)
-    return file, replace(state, raters=staying)
+    return file, replace(state, raters=raters)
 
 
-def _renamed(value: Any, names: Mapping[str, str], gone: set[str]) -> Any:
-    """*value* of the preset's settings, which may name a rater."""
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _renamed(one, names, gone) for key, one in value.items()}
+        return {key: _renamed(one, names) for key, one in value.items()}
     if isinstance(value, list):
-        return [_renamed(one, names, gone) for one in value]
-    if isinstance(value, str):
-        return "withdrawn" if value in gone else names.get(value, value)
-    return value
+        return [_renamed(one, names) for one in value]
+    return names.get(value, value) if isinstance(value, str) else value

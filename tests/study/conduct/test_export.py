@@ -151,21 +151,34 @@ def test_pseudonyms_are_everywhere_and_stay_the_same(rated, tmp_path):
     assert b"Ben Roy" not in held
 
 
-def test_who_withdrew_is_nowhere(quick_run, tmp_path):
+def test_a_setting_that_names_a_rater_has_the_pseudonym_too(quick_run, tmp_path):
     shutil.copytree(quick_run, tmp_path / "quick")
     adjudicating = "raters: 1, adjudicate: true, adjudicator: Ann Lee"
     text = f"name: x\npreset: {{rating: {{answers: 2, {adjudicating}}}}}\nruns: [quick]\n{RATERS}"
     database = begun(text, tmp_path)
     asyncio.run(rate(database, raters=(2,)))
+
+    export_study(database, tmp_path / "out", with_pseudonyms=True, resamples=0)
+
+    held = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
+    assert b"Ann Lee" not in held
+    assert b"adjudicator: rater-" in held
+
+
+def test_who_withdrew_is_nowhere(rated, tmp_path):
+    shutil.copytree(rated[0].parent, tmp_path / "study")
+    database = tmp_path / "study" / "study.db"
     store = StudyStore(database, write=True)
-    store.mark_rater(1, withdrawn_at=store.now())
+    store.erase_rater(1)
     store.close()
 
     export_study(database, tmp_path / "out", resamples=0)
 
+    assert set(pd.read_csv(tmp_path / "out" / "judgements.csv").rater) == {"Ben Roy"}
+    assert pd.read_csv(tmp_path / "out" / "raters.csv").rater.tolist() == ["Ben Roy"]
     held = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
     assert b"Ann Lee" not in held
-    assert b"Ben Roy" in held
+    assert b"withdrawn-1" not in held
 
 
 def test_several_runs_become_one_with_all_their_scores(tmp_path):
