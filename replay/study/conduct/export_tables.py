@@ -59,13 +59,27 @@ def judgement_rows(state: StudyState) -> Iterator[Row]:
 
 
 def _turn(state: StudyState, assignment: Assignment, task: Task, step: str) -> Row:
-    """Policy and depth, as far as *step* is about one turn: of a talk, or the recorded one of its task."""
-    record = task.content.get("record")
-    if isinstance(record, Mapping):
-        return {"policy": record.get("policy"), "depth": record.get("depth")}
+    """Policy and depth, as far as *step* is about turns that share them: a talk's, or recorded ones."""
+    records = list(_records(task.content))
+    found: dict[str, set[Any]] = {n: {record.get(n) for record in records} for n in ("policy", "depth")}
     numbered = re.search(r"-(\d{1,4})$", step)
-    depths = {turn.depth for turn in state.talks.get(assignment.id, ())}
-    return {"depth": int(numbered[1])} if numbered and int(numbered[1]) in depths else {}
+    if not records and numbered:
+        depths = {turn.depth for turn in state.talks.get(assignment.id, ())}
+        found["depth"] = {int(numbered[1])} & depths
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def _records(content: Any) -> Iterator[Mapping[str, Any]]:
+    """Turn records in a task's *content*, wherever its preset has put them."""
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            if key == "record" and isinstance(value, Mapping):
+                yield value
+            else:
+                yield from _records(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from _records(value)
 
 
 def rating_rows(results: Results) -> tuple[tuple[str, ...], list[Row]]:
