@@ -20,7 +20,8 @@ _DATA = ("museum", "music")
 
 def starters() -> list[str]:
     """The presets that a study can be started with, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("common", "scenario"))
+    parts = ("common", "scenario", "talks")
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in parts)
 
 
 def write_starter(preset: str, folder: Path, run: Path | None = None) -> list[Path]:
@@ -48,7 +49,8 @@ def write_starter(preset: str, folder: Path, run: Path | None = None) -> list[Pa
             )
         relative = Path(os.path.relpath(run.resolve(), folder.resolve())).as_posix()
         text = text.replace(_MADE_RUN, json.dumps(relative))
-    files = {STUDY: text + (FOLDER / "common.yaml").read_text("utf-8")}
+    parts = ["common"] if judges_run else ["talks", "common"]
+    files = {STUDY: text + "".join((FOLDER / f"{part}.yaml").read_text("utf-8") for part in parts)}
     practice = FOLDER / f"{preset}.jsonl"
     if practice.exists():
         files["practice.jsonl"] = practice.read_text("utf-8")
