@@ -47,7 +47,7 @@
   document.addEventListener("selectionchange", () => {
     const selection = getSelection(), range = selection.rangeCount ? selection.getRangeAt(0) : null;
     const around = range?.commonAncestorContainer;
-    if (range && !range.collapsed && (around.closest ? around : around.parentElement)?.closest(".sources, .work, .talk")) {
+    if (range && !range.collapsed && (around.closest ? around : around.parentElement)?.closest(".sources, .work")) {
       selected = range.toString().trim();
     }
   });
@@ -100,20 +100,17 @@
 
   // Where the server can't be reached the page stays, with all that was written in it.
   async function send(event) {
-    const sent = event.target, button = event.submitter ?? sent.querySelector("button.main");
+    const sent = event.target;
     if (sent.method !== "post" || event.defaultPrevented) return;
     event.preventDefault();
     if (sent.dataset.sending) return;  // the click's id makes a second one harmless anyway
     sent.dataset.sending = "yes";
-    const failed = sent.querySelector(".unreached");
     try {
-      await fetch(document.querySelector("script[src$='study.js']").src, {method: "HEAD", cache: "no-store"});
-      if (button?.name) sent.append(Object.assign(document.createElement("input"), {type: "hidden", name: button.name, value: button.value}));
-      if (button?.hasAttribute("formaction")) sent.action = button.formAction;
+      await fetch(document.querySelector("script[src$='study.js']").src, {method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(10_000)});
       sent.submit();
     } catch {
       delete sent.dataset.sending;
-      const told = failed ?? document.createElement("p");
+      const told = sent.querySelector(".unreached") ?? document.createElement("p");
       told.className = "error unreached";
       told.setAttribute("role", "alert");
       told.textContent = "Not saved: the server can't be reached. Nothing is lost; try again in a moment.";
