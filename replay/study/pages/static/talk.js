@@ -7,7 +7,7 @@
 
   talk.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.target.id !== "question") return;
-    if (!matchMedia("(hover: hover)").matches) return;  // on a phone the key is needed for new lines
+    if (matchMedia("(pointer: coarse)").matches) return;  // on a phone the key is needed for new lines
     event.preventDefault();
     event.target.form.requestSubmit();
   });
