@@ -89,6 +89,7 @@ def test_a_conversation_is_had_judged_and_validated(browser, study):
     assert heading(browser) == "Conversation"
     for question in QUESTIONS:
         assert "born in 1999" not in browser.page_source
+        assert "hidden-name" not in browser.page_source
         field = until(browser, lambda d: d.find_element(CSS, "#question:enabled"))
         if question == QUESTIONS[0]:
             assert field.get_attribute("value") == question, "the data's first question is given"
@@ -108,6 +109,7 @@ def test_a_conversation_is_had_judged_and_validated(browser, study):
     next_page(browser, "1", Keys.ENTER)
     assert heading(browser) == "Question 1 of 2: the answer"
     assert browser.page_source.count(given) == 2
+    assert "hidden-name" not in browser.page_source
     next_page(browser, "1", Keys.ENTER)
     next_page(browser, "1", Keys.ENTER)
     next_page(browser, "2", Keys.ENTER)
