@@ -8,12 +8,12 @@ from dataclasses import fields, replace
 
 import pytest
 
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import InputError, ScenarioError
 from replay.study.conduct.numbers import study_numbers
 from replay.study.preset import Material
 from replay.study.presets.mahueval import MaHuEval
-from replay.study.tasks import Assignment, NewTask, Rater, StudyState, TalkTurn, Task
+from replay.study.tasks import Assignment, Judgement, NewTask, Rater, StudyState, TalkTurn, Task
 from tests.study.presets.evaluation import QUESTIONS, at_work, study
 from tests.study.serving import served
 
@@ -320,6 +320,62 @@ def test_a_practice_item_with_a_fault_is_told_when_the_study_begins(tmp_path, ch
         study(tmp_path, file={"practice": {"items": "practice.jsonl"}})
     assert message in str(error.value)
     assert "practice.jsonl" in str(error.value)
+
+
+ANN, WHEN = ("Who?", "Ann.", "p"), ("When?", "In 1921.", "p")
+
+
+@pytest.mark.parametrize(
+    ("anns", "bens", "shared"),
+    [
+        ([ANN], [ANN], (1, 1)),
+        ([ANN], [("Who?", "Bea.", "p")], (0, 0)),
+        ([ANN], [("Why?", "Ann.", "p")], (0, 0)),
+        ([ANN], [("Who?", "Ann.", "q")], (1, 0)),
+        # The second question is the same, and so is its answer; what was said before is not.
+        ([ANN, WHEN], [("Why?", "So.", "p"), WHEN], (0, 0)),
+        ([ANN, WHEN], [("Who?", "Bea.", "p"), WHEN], (0, 0)),
+    ],
+)
+def test_what_two_people_agree_on_is_the_same_turn(anns, bens, shared):
+    """(turns compared by answer and intent, turns compared by passage)."""
+    talks = Talks(MaHuEval(conversations=1), material(topics=1))
+    answers = {}
+    for rater, turns in ((1, anns), (2, bens)):
+        talks.finish(rater)
+        id = len(talks.assignments)
+        talks.said[id] = [
+            TalkTurn(
+                assignment=id,
+                depth=depth,
+                question=question,
+                asked_at="",
+                outcome="answered",
+                answer=answer,
+                passages=(Passage(id=passage, text=passage),),
+            )
+            for depth, (question, answer, passage) in enumerate(turns, start=1)
+        ]
+        answers[id] = {
+            f"turn-{turn.depth}": Judgement(
+                assignment=id,
+                step=f"turn-{turn.depth}",
+                answer={"intent": "extractive", "correct": 1, "rank": 1},
+                comment="",
+                at="",
+                seconds=None,
+            )
+            for turn in talks.said[id]
+        }
+    topic = Conversation(id="t0", turns=())
+    state = replace(talks.state, answers=answers, conversations={"t0": topic})
+    rows = table(MaHuEval().results(state), "Agreement on the same turns").rows
+
+    assert {name: turns for name, turns, *_ in rows} == {
+        "answer correct": shared[0],
+        "passage right": shared[1],
+        "question intent": shared[0],
+    }
 
 
 # Who talks about what ----------------------------------------------------------------------------------
