@@ -10,6 +10,8 @@ import pytest
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import InputError, ScenarioError
+from replay.runs.run import Run
+from replay.study.conduct.export import export_study
 from replay.study.conduct.numbers import study_numbers
 from replay.study.preset import Material
 from replay.study.presets.mahueval import MaHuEval
@@ -57,11 +59,13 @@ def numbers_and_results(tmp_path_factory):
     """Of a whole study, both rounds, and what its raters were sent."""
     import asyncio
 
+    database = study(tmp_path_factory.mktemp("mahueval"))
+
     async def play():
-        async with served(study(tmp_path_factory.mktemp("mahueval"))) as talks:
+        async with served(database) as talks:
             sent = await both_rounds(talks)
             file, state = talks.pages._flow.file, talks.store.state()
-            return study_numbers(file, state), file.preset.results(state), sent, state
+            return study_numbers(file, state), file.preset.results(state), sent, state, database
 
     return asyncio.run(play())
 
@@ -125,7 +129,7 @@ def test_kinds_of_questions_are_counted_with_their_accuracy(numbers_and_results)
 
 
 def test_each_conversation_has_its_own_numbers(numbers_and_results):
-    _, results, _, state = numbers_and_results
+    _, results, _, state, _ = numbers_and_results
     found = table(results, "By conversation")
     rows = {row[0]: (row[2], *(one.value for one in row[4:])) for row in found.rows}
     (bens,) = [
@@ -138,7 +142,7 @@ def test_each_conversation_has_its_own_numbers(numbers_and_results):
 
 
 def test_no_page_names_the_system(numbers_and_results):
-    *_, sent, _ = numbers_and_results
+    _, _, sent, *_ = numbers_and_results
 
     assert not [page for page in sent if "zebra" in page]
 
@@ -156,6 +160,17 @@ def test_talks_are_records_of_their_topics_and_can_be_replayed(numbers_and_resul
     assert first.gold_answers == ("The railway through the Gorse valley carried slate and sheep.",)
     assert (first.gold_passages, second.gold_answers, second.gold_passages) == (("railway-1",), (), ())
     assert {"railway-1", "railway-2", "railway-3"} <= {one.id for one in railway.passages}
+
+
+def test_the_exported_run_holds_no_system_against_its_own_answers(numbers_and_results, tmp_path):
+    """What was judged correct is gold for others; for the system itself every score would be perfect."""
+    *_, database = numbers_and_results
+    export_study(database, tmp_path / "results", resamples=10)
+    records, columns = Run(tmp_path / "results").scored()
+
+    assert len(records) == 16
+    assert "human_correct" in columns
+    assert not [name for name in columns if not name.startswith("human_")]
 
 
 async def test_who_has_ended_the_first_round_waits_and_then_repeats_the_others_openings(tmp_path):
