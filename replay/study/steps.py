@@ -64,6 +64,8 @@ class Transcript:
 
     heading: str
     exchanges: tuple[Exchange, ...]
+    first: int = 1
+    """The number of the first one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,7 +173,7 @@ def both_histories(
     blocks: list[Block] = [Transcript(heading=shared, exchanges=first[:same])] if same else []
     if first != second:
         one, other = (
-            Transcript(heading=heading, exchanges=history[same:])
+            Transcript(heading=heading, exchanges=history[same:], first=same + 1)
             if history[same:]
             else Text(heading=heading, text="(nothing)")
             for heading, history in zip(apart, (first, second), strict=True)
