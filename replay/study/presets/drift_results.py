@@ -210,8 +210,9 @@ def _quality_tables(judged: Sequence[Judged]) -> list[Table]:
         rows=rows,
         caption="Counts are of judged turns; shares are weighted, so that they are of all turns of the runs "
         "whose two histories differ. People's majority is taken for the truth. Intervals resample "
-        "conversations. Other tables are of the turns that were drawn, without weights. For comparison: Li et al. (2022) report precision and recall of 72 % for their "
-        "detector, and 68 % of the rewordings of its hits as right.",
+        "conversations. Other tables are of the turns that were drawn, without weights. For comparison: "
+        "Li et al. (2022) report precision and recall of 72 % for their detector, and 68 % of the "
+        "rewordings of its hits as right.",
     )
     calibration = Table(
         title="Calibration of the drift probability",

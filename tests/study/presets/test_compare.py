@@ -136,7 +136,7 @@ async def test_pages_are_blind_and_their_order_is_each_raters_own_and_stays(hero
 
 async def test_three_policies_have_strengths(heron, tmp_path):
     database = begun(
-        study_text([str(heron)], "comparisons: 60", "between: policies", "systems: [zebra]"), tmp_path
+        study_text([str(heron)], "comparisons: 45", "between: policies", "systems: [zebra]"), tmp_path
     )
     async with served(database) as study:
         await work(study, 1, longer)

@@ -12,7 +12,7 @@ import pytest
 from replay.core.errors import InputError
 from replay.runs.run import Run
 from replay.study.presets.drift_results import DriftQuestion
-from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, table_of, work
+from tests.study.presets.people import SYSTEMS, TELLTALE, animal_run, results_of, shown, table_of, work
 from tests.study.serving import begun, served
 
 SCREEN = "One question, two histories"
@@ -21,6 +21,12 @@ SCREEN = "One question, two histories"
 @pytest.fixture(scope="module")
 def heron(tmp_path_factory):
     return animal_run(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def zebra_alone(tmp_path_factory):
+    """With no more questions than the server takes from one hand at once."""
+    return animal_run(tmp_path_factory.mktemp("runs"), systems=SYSTEMS[:1])
 
 
 def study_text(run, *settings: str, raters: str = "[ann, ben]") -> str:
@@ -35,11 +41,11 @@ def block(text: str, heading: str) -> str:
 
 def changed(question: str) -> bool:
     """What these people believe, for no good reason."""
-    return len(" ".join(question.split())) % 3 == 0
+    return len(" ".join(question.split())) % 2 == 0
 
 
 def right(reworded: str) -> bool:
-    return len(" ".join(reworded.split())) % 2 == 0
+    return len(" ".join(reworded.split())) % 3 != 0
 
 
 def says(heading, text):
@@ -90,16 +96,16 @@ def by_hand(records, weights=None) -> dict[str, float | None]:
     }
 
 
-async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(heron, tmp_path):
+async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, tmp_path):
     """All questions judged by two who agree: plain counts over the run's own records."""
-    database = begun(study_text(heron, "questions: 1000"), tmp_path)
+    database = begun(study_text(zebra_alone, "questions: 1000"), tmp_path)
     async with served(database) as study:
         pages = await work(study, 1, says)
         await work(study, 2, says)
         results = results_of(study)
 
     assert not [name for name in TELLTALE for page in pages if name in page.lower()]
-    records = [record for record, _ in compared(heron)]
+    records = [record for record, _ in compared(zebra_alone)]
     assert {(r.system, r.policy, r.conversation, r.depth) for r in records} == {
         (r.system, r.policy, r.conversation, r.depth) for r in results.records
     }
