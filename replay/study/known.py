@@ -1,12 +1,15 @@
-"""What the one who writes a study's database knows without reading it again: its tasks, and who has which."""
+"""What whoever writes a study's database knows of it: its raters and tasks, and who has which."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter, defaultdict
+from dataclasses import fields
 
 from replay.study.schema import assignment_of, task_of
-from replay.study.tasks import Assignment, Task
+from replay.study.tasks import Assignment, Rater, Task
+
+RATER = ", ".join(field.name for field in fields(Rater))
 
 
 class Known:
@@ -25,8 +28,15 @@ class Known:
         self.of_rater: dict[int, dict[int, Assignment]] = defaultdict(dict)
         self.given: Counter[int] = Counter()
         """By task: in how many hands it is, or was until it was done."""
+        self.raters: dict[int, Rater] = {}
+        """Never changed but replaced, so that who asks can be told without waiting for whoever writes."""
+        self.read_raters()
         self.read_new_tasks()
         self.read_assignments()
+
+    def read_raters(self) -> None:
+        rows = self._connection.execute(f"SELECT {RATER} FROM rater ORDER BY id")
+        self.raters = {row["id"]: Rater(**dict(row)) for row in rows}
 
     def read_new_tasks(self) -> None:
         last = max(self.tasks, default=0)

@@ -13,7 +13,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +41,6 @@ from replay.study.tasks import (
 )
 
 DATABASE = "study.db"
-_RATER = ", ".join(field.name for field in fields(Rater))
 
 
 def utc_now() -> datetime:
@@ -158,6 +156,12 @@ class StudyStore:
             self._known = Known(self._connection)
         return self._known
 
+    def _raters_changed(self) -> None:
+        """Every change of a row of ``rater`` comes by here."""
+        with self._lock:
+            if self._known is not None:
+                self._known.read_raters()
+
     def _changed(self, assignment: int) -> None:
         """Every change of a row of ``assignment`` comes by here."""
         if self._known is not None:
@@ -193,11 +197,16 @@ class StudyStore:
 
     def raters(self) -> list[Rater]:
         """All, in the order in which they came."""
-        return [Rater(**dict(row)) for row in self._rows(f"SELECT {_RATER} FROM rater ORDER BY id")]
+        with self._lock:
+            return list(self._up_to_date().raters.values())
 
     def rater(self, id: int) -> Rater | None:
-        found = self._rows(f"SELECT {_RATER} FROM rater WHERE id = ?", id)
-        return Rater(**dict(found[0])) if found else None
+        # Without the lock: every request asks, on the event loop, which must not wait for a disk.
+        known = self._known if self._held is not None else None
+        if known is None:
+            with self._lock:
+                known = self._up_to_date()
+        return known.raters.get(id)
 
     def add_rater(self, name: str) -> Rater:
         """
@@ -208,12 +217,14 @@ class StudyStore:
             id = self._write("INSERT INTO rater (name) VALUES (?)", name)
         except sqlite3.IntegrityError as error:
             raise InputError(f'a rater is called "{name}" already; choose another name') from error
+        self._raters_changed()
         return Rater(id=id, name=name)
 
     def mark_rater(self, id: int, **changes: str | None) -> None:
         """Set columns of a rater: ``consented_at=store.now()``."""
         columns = ", ".join(f"{name} = ?" for name in changes)
         self._write(f"UPDATE rater SET {columns} WHERE id = ?", *changes.values(), id)
+        self._raters_changed()
 
     def erase_rater(self, id: int) -> tuple[Erased, bool]:
         """
@@ -435,10 +446,11 @@ class StudyStore:
         transaction that asked.
         """
         with self._lock, self._reading():
+            known = self._up_to_date()
             return StudyState(
-                raters=self.raters(),
-                tasks=self.tasks(),
-                assignments=self.assignments(),
+                raters=list(known.raters.values()),
+                tasks=known.tasks,
+                assignments=list(known.assignments.values()),
                 answers=_Later(self.judgements) if lazily else self.judgements(),
                 talks=_Later(self.talks) if lazily else self.talks(),
                 conversations=self.conversations,

@@ -25,7 +25,7 @@ def store(path):
 
 
 def seen(store):
-    return dict(store.tasks()), store.assignments()
+    return store.raters(), dict(store.tasks()), store.assignments(), dict(store.given())
 
 
 def test_the_writer_knows_what_the_file_holds(store, path):
@@ -33,6 +33,8 @@ def test_the_writer_knows_what_the_file_holds(store, path):
     first = store.give(1, 1)
     other = store.give(2, 2)
     store.end_talk(other.id)
+    store.reopen(other.id)
+    store.mark_rater(store.add_rater("cleo").id, left_at=store.now())
     store.end(first.id, "given-back", "left")
     store.add_tasks([NewTask(kind="check", content={}, conversation="c", sources=(first.id,))])
 
