@@ -17,7 +17,7 @@ TALKS = {
     ("good", "live", "c2~2"): [{"ann": 0}],
     ("bad", "live", "c1~3"): [{"ann": 0}],
     ("bad", "live", "c2~4"): [{"ann": 1}, {"ann": 0}],
-    ("good", "live", "c9~5"): [{"ann": 0}],
+    ("good", "live", "c9~5"): [{"ann": 0}, {"ann": 0}, {"ann": 0}],
 }
 
 
@@ -70,6 +70,15 @@ def test_pairs_are_compared_passage_by_passage():
         "gold of runs": (2, 2, 1.0),
         "pred of runs": (2, 2, 0.0),
     }
+
+
+def test_talks_about_one_conversation_are_one_passage():
+    results = talked()
+    scored = (results.records, {"f1": column_of([1.0] * len(results.records))})
+    people = study_numbers(a_study(), NOBODY, results=results, runs=[scored], resamples=0)
+
+    (pair,) = table(people, "Pairs of systems, conversation by conversation").rows
+    assert pair[5:7] == (2, 2), "c1 and c2, each with a talk of both systems"
 
 
 def test_a_run_of_other_systems_is_told_what_people_judged():
