@@ -20,6 +20,7 @@ import msgspec
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
+from replay.scorers.scorer import SHARE
 from replay.study.preset import Material, PracticeItem
 from replay.study.presets.adjudication import (
     STEP,
@@ -224,6 +225,11 @@ class Rating:
             scores=scores,
             tables=[disagreement_table(answers, self.criteria)],
             origins=origins(turns),
+            units={
+                f"{kind}_{name}": SHARE if criterion.is_yes_or_no else ""
+                for name, criterion in self.criteria.items()
+                for kind in ("human", "final")
+            },
         )
 
 

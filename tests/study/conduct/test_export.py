@@ -231,3 +231,15 @@ def test_a_failure_leaves_nothing_behind(rated, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         export_study(rated[0], tmp_path / "out", resamples=0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scale_of_points_is_no_share_though_its_lowest_alone_were_chosen(quick_run, tmp_path):
+    shutil.copytree(quick_run, tmp_path / "quick")
+    scale = "criteria: {rating: {question: How good is it, scale: {0: bad, 1: fair, 2: good}}}"
+    text = f"name: x\npreset: {{rating: {{answers: 2, {scale}}}}}\nruns: [quick]\n{RATERS}"
+    database = begun(text, tmp_path)
+    asyncio.run(rate(database))
+
+    export_study(database, tmp_path / "out", resamples=0)
+
+    assert numbers_in(tmp_path / "out")["scores"]["human_rating"]["unit"] == ""
