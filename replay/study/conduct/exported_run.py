@@ -26,7 +26,6 @@ from replay import __version__
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
-from replay.core.settings.code_gate import code_may_run
 from replay.runs.people_columns import BY_PEOPLE, keep_people
 from replay.runs.run import Run
 from replay.runs.scoring import score_into, stored_score
@@ -128,8 +127,7 @@ def talked_run(file: StudyFile, results: Results, folder: Path) -> None:
     with closing(_new_run(folder, file, facts, talks, records)) as store:
         # Where all that is gold is what the systems themselves answered, every score would be perfect.
         if any(one.gold_answers and one.answer not in one.gold_answers for one in records):
-            with code_may_run():
-                score_into(store, [Choice(name=name) for name in SCORERS_OF_TALKS])
+            score_into(store, [Choice(name=name) for name in SCORERS_OF_TALKS])
 
 
 def add_people(folder: Path, people: People, results: Results) -> None:
