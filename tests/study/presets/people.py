@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import unescape
 from pathlib import Path
 
@@ -35,6 +35,13 @@ def animal_run(folder: Path, *, systems=SYSTEMS, policies=POLICIES, name: str = 
     }
     done = run(scenario, runs=folder)
     return done.folder.rename(folder / name)
+
+
+def study_text(preset: str, runs: Sequence[object], *settings: str, raters: str = "[ann, ben]") -> str:
+    """A study file with *settings* of its *preset*, each a line of YAML."""
+    lines = "".join(f"    {one}\n" for one in settings)
+    named = [str(run) for run in runs]
+    return f"name: check\nseed: 3\npreset:\n  {preset}:\n{lines}runs: {named}\nraters: {raters}\n"
 
 
 Says = Callable[[str, str], Mapping[str, str]]

@@ -13,18 +13,13 @@ import pytest
 from replay.core.errors import InputError
 from replay.study.assignment import drawn
 from replay.study.presets.compared import Compared
-from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, table_of, work
+from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, study_text, table_of, work
 from tests.study.serving import begun, served
 
 
 @pytest.fixture(scope="module")
 def heron(tmp_path_factory):
     return animal_run(tmp_path_factory.mktemp("runs"))
-
-
-def study_text(runs, *settings: str, raters: str = "[ann, ben]") -> str:
-    lines = "".join(f"    {one}\n" for one in settings)
-    return f"name: check\nseed: 3\npreset:\n  compare:\n{lines}runs: {runs}\nraters: {raters}\n"
 
 
 def answers_shown(text: str) -> tuple[str, str]:
@@ -54,7 +49,7 @@ def answer(side) -> str:
 
 async def test_win_rates_and_the_place_are_counted_by_hand(heron, tmp_path):
     """Ann prefers longer answers, wherever they stand; ben whatever stands under A."""
-    database = begun(study_text([str(heron)], "comparisons: 20", "policies: [ferret]"), tmp_path)
+    database = begun(study_text("compare", [str(heron)], "comparisons: 20", "policies: [ferret]"), tmp_path)
     async with served(database) as study:
         await work(study, 1, longer)
         await work(study, 2, always_a)
@@ -107,7 +102,9 @@ async def test_win_rates_and_the_place_are_counted_by_hand(heron, tmp_path):
 
 
 async def test_pages_are_blind_and_their_order_is_each_raters_own_and_stays(heron, tmp_path):
-    database = begun(study_text([str(heron)], "comparisons: 30", "show: [passage, gold]"), tmp_path)
+    database = begun(
+        study_text("compare", [str(heron)], "comparisons: 30", "show: [passage, gold]"), tmp_path
+    )
     seen: dict[int, dict[tuple[str, ...], tuple[str, str]]] = {1: {}, 2: {}}
 
     def rater(number):
@@ -136,7 +133,8 @@ async def test_pages_are_blind_and_their_order_is_each_raters_own_and_stays(hero
 
 async def test_three_policies_have_strengths(heron, tmp_path):
     database = begun(
-        study_text([str(heron)], "comparisons: 45", "between: policies", "systems: [zebra]"), tmp_path
+        study_text("compare", [str(heron)], "comparisons: 45", "between: policies", "systems: [zebra]"),
+        tmp_path,
     )
     async with served(database) as study:
         await work(study, 1, longer)
@@ -163,9 +161,11 @@ async def test_three_policies_have_strengths(heron, tmp_path):
 
 
 async def test_each_side_shows_its_own_history_and_shared_ones_are_shown_once(heron, tmp_path):
-    own = begun(study_text([str(heron)], "comparisons: 200", "policies: [ferret]"), tmp_path, "own.db")
+    own = begun(
+        study_text("compare", [str(heron)], "comparisons: 200", "policies: [ferret]"), tmp_path, "own.db"
+    )
     shared = begun(
-        study_text([str(heron)], "comparisons: 200", "policies: [ferret]", "history: shared"),
+        study_text("compare", [str(heron)], "comparisons: 200", "policies: [ferret]", "history: shared"),
         tmp_path,
         "shared.db",
     )
@@ -190,7 +190,7 @@ async def test_each_side_shows_its_own_history_and_shared_ones_are_shown_once(he
 
 
 async def test_equal_answers_are_shown_to_nobody_and_counted(heron, tmp_path):
-    database = begun(study_text([str(heron)], "comparisons: 200", "policies: [badger]"), tmp_path)
+    database = begun(study_text("compare", [str(heron)], "comparisons: 200", "policies: [badger]"), tmp_path)
     async with served(database) as study:
         compared = list(compared_of(study).values())
         await work(study, 1, longer)
@@ -203,7 +203,9 @@ async def test_equal_answers_are_shown_to_nobody_and_counted(heron, tmp_path):
 
 
 async def test_whole_conversations_are_compared(heron, tmp_path):
-    database = begun(study_text([str(heron)], "unit: conversation", "policies: [ferret]"), tmp_path)
+    database = begun(
+        study_text("compare", [str(heron)], "unit: conversation", "policies: [ferret]"), tmp_path
+    )
     async with served(database) as study:
         pages = await work(study, 1, lambda heading, text: {"choice": "b"})
         results, state = results_of(study), study.store.state()
@@ -228,7 +230,7 @@ def changed_zebra(tmp_path_factory):
 async def test_two_runs_of_one_system_are_compared_as_systems(heron, changed_zebra, tmp_path):
     shutil.copytree(heron, tmp_path / "before")
     runs = ["before", str(changed_zebra)]
-    text = study_text(runs, "systems: [zebra (before), zebra (after)]", "comparisons: 5")
+    text = study_text("compare", runs, "systems: [zebra (before), zebra (after)]", "comparisons: 5")
     async with served(begun(text, tmp_path)) as study:
         await work(study, 1, longer)
         rows = table_of(results_of(study), "Which answers people prefer")
@@ -247,14 +249,17 @@ async def test_two_runs_of_one_system_are_compared_as_systems(heron, changed_zeb
 )
 def test_settings_that_can_not_be_kept_are_told(heron, tmp_path, settings, error):
     with pytest.raises(InputError, match=error):
-        begun(study_text([str(heron)], *settings), tmp_path)
+        begun(study_text("compare", [str(heron)], *settings), tmp_path)
 
 
 async def test_practice_shows_what_is_right(heron, tmp_path):
     (tmp_path / "items.jsonl").write_text(
         '{"question": "Who?", "a": "She did.", "b": "Ann Ito did.", "choice": "b", "why": "B says who."}\n'
     )
-    text = study_text([str(heron)], "comparisons: 1") + "practice: {items: items.jsonl, pass_mark: 1}\n"
+    text = (
+        study_text("compare", [str(heron)], "comparisons: 1")
+        + "practice: {items: items.jsonl, pass_mark: 1}\n"
+    )
     async with served(begun(text, tmp_path)) as study, study.browser(study.rater_link(1)) as browser:
         await browser.send("/rate/begin")
         assert answers_shown(shown(browser)) == ("She did.", "Ann Ito did.")

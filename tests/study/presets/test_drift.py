@@ -12,7 +12,16 @@ import pytest
 from replay.core.errors import InputError
 from replay.runs.run import Run
 from replay.study.presets.drift_results import DriftQuestion
-from tests.study.presets.people import SYSTEMS, TELLTALE, animal_run, results_of, shown, table_of, work
+from tests.study.presets.people import (
+    SYSTEMS,
+    TELLTALE,
+    animal_run,
+    results_of,
+    shown,
+    study_text,
+    table_of,
+    work,
+)
 from tests.study.serving import begun, served
 
 SCREEN = "One question, two histories"
@@ -27,11 +36,6 @@ def heron(tmp_path_factory):
 def zebra_alone(tmp_path_factory):
     """With no more questions than the server takes from one hand at once."""
     return animal_run(tmp_path_factory.mktemp("runs"), systems=SYSTEMS[:1])
-
-
-def study_text(run, *settings: str, raters: str = "[ann, ben]") -> str:
-    lines = "".join(f"    {one}\n" for one in settings)
-    return f"name: check\npreset:\n  drift:\n{lines}runs: ['{run}']\nraters: {raters}\n"
 
 
 def block(text: str, heading: str) -> str:
@@ -98,7 +102,7 @@ def by_hand(records, weights=None) -> dict[str, float | None]:
 
 async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, tmp_path):
     """All questions judged by two who agree: plain counts over the run's own records."""
-    database = begun(study_text(zebra_alone, "questions: 1000"), tmp_path)
+    database = begun(study_text("drift", [zebra_alone], "questions: 1000"), tmp_path)
     async with served(database) as study:
         pages = await work(study, 1, says)
         await work(study, 2, says)
@@ -135,7 +139,7 @@ async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, 
 
 async def test_a_drawn_sample_stands_for_the_run_by_its_weights(heron, tmp_path):
     """Verdicts and depths are drawn evenly; each question weighs what its stratum has for each drawn one."""
-    database = begun(study_text(heron, "questions: 24"), tmp_path)
+    database = begun(study_text("drift", [heron], "questions: 24"), tmp_path)
     async with served(database) as study:
         await work(study, 1, says)
         results = results_of(study)
@@ -171,7 +175,9 @@ async def test_a_drawn_sample_stands_for_the_run_by_its_weights(heron, tmp_path)
 
 
 async def test_nothing_tells_of_a_rewording_before_the_question_is_judged_and_that_stands(heron, tmp_path):
-    database = begun(study_text(heron, "questions: 1000", "policies: [marten]", "window: 2"), tmp_path)
+    database = begun(
+        study_text("drift", [heron], "questions: 1000", "policies: [marten]", "window: 2"), tmp_path
+    )
     async with served(database) as study, study.browser(study.rater_link(1)) as browser:
         await browser.send("/rate/begin")
         while True:
@@ -200,7 +206,7 @@ async def test_nothing_tells_of_a_rewording_before_the_question_is_judged_and_th
 
 
 async def test_who_can_not_say_has_no_vote_and_a_tie_is_undecided(heron, tmp_path):
-    database = begun(study_text(heron, "questions: 2", raters="[ann, ben, cat]"), tmp_path)
+    database = begun(study_text("drift", [heron], "questions: 2", raters="[ann, ben, cat]"), tmp_path)
     answers = {1: ["same", "same"], 2: ["changed", "unsure"], 3: ["unsure", "same"]}
     async with served(database) as study:
         order: list[int] = []
@@ -237,7 +243,7 @@ async def test_who_can_not_say_has_no_vote_and_a_tie_is_undecided(heron, tmp_pat
 )
 def test_settings_that_can_not_be_kept_are_told(heron, tmp_path, settings, error):
     with pytest.raises(InputError, match=error):
-        begun(study_text(heron, *settings), tmp_path)
+        begun(study_text("drift", [heron], *settings), tmp_path)
 
 
 ITEM = (
@@ -250,7 +256,7 @@ ITEM = (
 
 async def test_practice_has_both_screens(heron, tmp_path):
     (tmp_path / "items.jsonl").write_text(ITEM)
-    text = study_text(heron, "questions: 1") + "practice: {items: items.jsonl, pass_mark: 1}\n"
+    text = study_text("drift", [heron], "questions: 1") + "practice: {items: items.jsonl, pass_mark: 1}\n"
     async with served(begun(text, tmp_path)) as study, study.browser(study.rater_link(1)) as browser:
         await browser.send("/rate/begin")
         assert block(shown(browser), "Question") == "Where was she born?"
@@ -264,6 +270,6 @@ async def test_practice_has_both_screens(heron, tmp_path):
 
 def test_a_practice_item_without_a_rewording_has_nothing_right_of_it(heron, tmp_path):
     (tmp_path / "items.jsonl").write_text(ITEM.replace('"reworded": "Where was Ann Ito born?", ', ""))
-    text = study_text(heron) + "practice: {items: items.jsonl}\n"
+    text = study_text("drift", [heron]) + "practice: {items: items.jsonl}\n"
     with pytest.raises(InputError, match="reworded: is missing"):
         begun(text, tmp_path)

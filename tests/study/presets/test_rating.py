@@ -14,18 +14,13 @@ from replay.core.errors import InputError, ReplayError
 from replay.runs.run import Run
 from replay.statistics.rater_agreement import cohen_kappa
 from replay.study.presets.run_turns import drawn
-from tests.study.presets.people import TELLTALE, animal_run, results_of, work
+from tests.study.presets.people import TELLTALE, animal_run, results_of, study_text, work
 from tests.study.serving import begun, served
 
 
 @pytest.fixture(scope="module")
 def heron(tmp_path_factory):
     return animal_run(tmp_path_factory.mktemp("runs"))
-
-
-def study_text(run, *settings: str, raters: str = "[ann, ben]") -> str:
-    lines = "".join(f"    {one}\n" for one in settings)
-    return f"name: check\npreset:\n  rating:\n{lines}runs: ['{run}']\nraters: {raters}\n"
 
 
 def answer_shown(text: str) -> str:
@@ -82,7 +77,7 @@ async def test_an_empty_form_is_shown_again_with_what_is_missing(quick_run, tmp_
 async def test_answers_that_raters_part_on_go_to_the_adjudicator_and_nothing_else_does(heron, tmp_path):
     """Four answers: ben says no to two of them, so cat has two screens; she says no to one and yes to one."""
     settings = ("answers: 4", "adjudicate: true", "adjudicator: cat")
-    database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, cat]"), tmp_path)
     bens, cats = iter("1010"), iter("01")
     bens_noes, cats_screens = [], []
 
@@ -125,7 +120,7 @@ async def test_answers_that_raters_part_on_go_to_the_adjudicator_and_nothing_els
 
 async def test_three_raters_part_once_and_their_majority_is_final_until_somebody_settles_it(heron, tmp_path):
     settings = ("answers: 1", "adjudicate: true", "adjudicator: cat")
-    database = begun(study_text(heron, *settings, raters="[ann, ben, dan, cat]"), tmp_path)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, dan, cat]"), tmp_path)
     finals = []
     async with served(database) as study:
         for rater, rating in enumerate(("1", "0", "1"), start=1):
@@ -140,7 +135,7 @@ async def test_three_raters_part_once_and_their_majority_is_final_until_somebody
 
 async def test_who_adjudicates_waits_until_the_others_are_done(heron, tmp_path):
     settings = ("answers: 2", "adjudicate: true", "adjudicator: cat")
-    database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, cat]"), tmp_path)
     headings = []
     async with served(database) as study, study.browser(study.rater_link(3)) as cat:
         await cat.send("/rate/begin")
@@ -155,7 +150,7 @@ async def test_who_adjudicates_waits_until_the_others_are_done(heron, tmp_path):
 
 async def test_without_a_name_somebody_who_has_not_rated_adjudicates_and_may_see_the_ratings(heron, tmp_path):
     settings = ("answers: 2", "raters: 2", "adjudicate: true", "adjudicator_sees_ratings: true")
-    database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, cat]"), tmp_path)
     screens = []
 
     def third(heading, text):
@@ -188,7 +183,7 @@ async def test_scales_part_above_a_distance_and_have_means(heron, tmp_path):
         "  fluency: {question: How fluent is it, scale: {1: broken, 2: fair, 3: fluent}}",
         "  covers: {question: How much does it cover, scale: {1: nothing, 2: some, 3: all}}",
     )
-    database = begun(study_text(heron, *settings, raters="[ann, ben, cat]"), tmp_path)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, cat]"), tmp_path)
     asked = []
 
     def cat(heading, text):
@@ -214,7 +209,7 @@ async def test_scales_part_above_a_distance_and_have_means(heron, tmp_path):
 
 
 async def test_no_page_names_system_policy_or_run(heron, tmp_path):
-    database = begun(study_text(heron, "answers: 12", "stratify: [system, policy]"), tmp_path)
+    database = begun(study_text("rating", [heron], "answers: 12", "stratify: [system, policy]"), tmp_path)
     async with served(database) as study:
         pages = await work(study, 1, lambda heading, text: {"rating": "1"})
 
@@ -223,7 +218,7 @@ async def test_no_page_names_system_policy_or_run(heron, tmp_path):
 
 
 async def test_strata_are_drawn_in_proportion(heron, tmp_path):
-    database = begun(study_text(heron, "answers: 12", "stratify: [system, policy]"), tmp_path)
+    database = begun(study_text("rating", [heron], "answers: 12", "stratify: [system, policy]"), tmp_path)
     async with served(database) as study:
         records = [task.content["record"] for task in study.store.tasks().values()]
 
@@ -234,7 +229,7 @@ async def test_strata_are_drawn_in_proportion(heron, tmp_path):
 
 async def test_the_history_is_what_the_system_was_shown(heron, tmp_path):
     """Under gold the recorded answers, and under pred its own."""
-    database = begun(study_text(heron, "answers: 200"), tmp_path)
+    database = begun(study_text("rating", [heron], "answers: 200"), tmp_path)
     records = {(r.system, r.policy, r.conversation, r.depth): r for r in Run(heron).records()}
     async with served(database) as study:
         contents = [task.content for task in study.store.tasks().values()]
@@ -254,7 +249,7 @@ async def test_the_history_is_what_the_system_was_shown(heron, tmp_path):
 async def test_runs_are_told_apart_and_needed_no_more_once_the_study_has_begun(heron, tmp_path):
     for name in ("first", "second"):
         shutil.copytree(heron, tmp_path / name)
-    text = study_text("first", "answers: 6", "stratify: [system]").replace("['first']", "[first, second]")
+    text = study_text("rating", ["first", "second"], "answers: 6", "stratify: [system]")
     database = begun(text, tmp_path)
     for name in ("first", "second"):
         shutil.rmtree(tmp_path / name)
@@ -290,13 +285,13 @@ async def test_runs_are_told_apart_and_needed_no_more_once_the_study_has_begun(h
 )
 def test_settings_that_can_not_be_kept_are_told(heron, tmp_path, settings, error):
     with pytest.raises(InputError, match=error):
-        begun(study_text(heron, *settings), tmp_path)
+        begun(study_text("rating", [heron], *settings), tmp_path)
 
 
 def test_runs_of_one_name_or_of_other_data_are_told(heron, tmp_path):
     shutil.copytree(heron, tmp_path / "heron")
     with pytest.raises(ReplayError, match='another run is called "heron" too'):
-        begun(study_text(heron).replace(f"['{heron}']", f"['{heron}', heron]"), tmp_path)
+        begun(study_text("rating", [heron, "heron"]), tmp_path)
 
 
 @given(
