@@ -60,6 +60,16 @@ async def answered(browser):
             await asyncio.sleep(0.1)  # people's requests are counted
 
 
+async def kill_in_the_second_answer(study, pets, browser):
+    await browser.send("/rate/begin")
+    await browser.send("/rate/talk/ask", {"question": "one?"})
+    await answered(browser)
+    pets.go.clear()
+    await browser.send("/rate/talk/ask", {"question": "two?"})
+    await until_async(lambda: len(pets.asked) == 2)
+    await study.kill()
+
+
 async def test_a_question_under_way_when_the_server_is_killed_is_asked_again(tmp_path):
     pets = Pets()
     async with (
@@ -68,13 +78,7 @@ async def test_a_question_under_way_when_the_server_is_killed_is_asked_again(tmp
     ):
         await study.start()
         async with person(study) as browser:
-            await browser.send("/rate/begin")
-            await browser.send("/rate/talk/ask", {"question": "one?"})
-            await answered(browser)
-            pets.go.clear()
-            await browser.send("/rate/talk/ask", {"question": "two?"})
-            await until_async(lambda: len(pets.asked) == 2)
-            await study.kill()
+            await kill_in_the_second_answer(study, pets, browser)
 
             await study.start()
             await until_async(lambda: len(pets.asked) == 3)  # nobody has looked
@@ -97,13 +101,7 @@ async def test_where_the_system_keeps_the_history_the_talk_is_set_aside(tmp_path
     ):
         await study.start()
         async with person(study) as browser:
-            await browser.send("/rate/begin")
-            await browser.send("/rate/talk/ask", {"question": "one?"})
-            await answered(browser)
-            pets.go.clear()
-            await browser.send("/rate/talk/ask", {"question": "two?"})
-            await until_async(lambda: len(pets.asked) == 2)
-            await study.kill()
+            await kill_in_the_second_answer(study, pets, browser)
 
             await study.start()
             await answered(browser)
