@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
+
+from tests.waiting import until_async
 
 GO = threading.Event()
 ANSWERS: list[str | Exception] = []
 
 
 async def answer(question: str) -> str:
-    while not GO.is_set():
-        await asyncio.sleep(0.005)
+    await until_async(GO.is_set)
     said = ANSWERS.pop(0) if ANSWERS else f"To {question}"
     if isinstance(said, Exception):
         raise said

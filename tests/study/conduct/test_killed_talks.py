@@ -14,7 +14,7 @@ from tests.adapters.servers import answering
 from tests.study.process import study_process
 from tests.study.serving import Browser
 from tests.study.talks import http_system, study_file
-from tests.waiting import PATIENCE_S, until_async
+from tests.waiting import until_async
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 
@@ -51,19 +51,22 @@ def talk(folder):
         return turns.fetchall(), states.fetchall()
 
 
-async def answered(browser):
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            await browser.open("/rate")
-            if "data-state" not in browser.html:
-                return
-            await asyncio.sleep(0.1)  # people's requests are counted
+async def answered(folder, browser):
+    """Wait until nothing is under way, and look."""
+    query = "SELECT 1 FROM talk_turn JOIN assignment ON assignment.id = assignment WHERE outcome IS NULL"
+
+    def under_way():
+        with closing(sqlite3.connect(folder / "study.db")) as connection:
+            return connection.execute(f"{query} AND state = 'open'").fetchall()
+
+    await until_async(lambda: not under_way())
+    await browser.open("/rate")
 
 
-async def kill_in_the_second_answer(study, pets, browser):
+async def kill_in_the_second_answer(tmp_path, study, pets, browser):
     await browser.send("/rate/begin")
     await browser.send("/rate/talk/ask", {"question": "one?"})
-    await answered(browser)
+    await answered(tmp_path, browser)
     pets.go.clear()
     await browser.send("/rate/talk/ask", {"question": "two?"})
     await until_async(lambda: len(pets.asked) == 2)
@@ -78,12 +81,12 @@ async def test_a_question_under_way_when_the_server_is_killed_is_asked_again(tmp
     ):
         await study.start()
         async with person(study) as browser:
-            await kill_in_the_second_answer(study, pets, browser)
+            await kill_in_the_second_answer(tmp_path, study, pets, browser)
 
             await study.start()
             await until_async(lambda: len(pets.asked) == 3)  # nobody has looked
             pets.go.set()
-            await answered(browser)
+            await answered(tmp_path, browser)
             assert browser.heading == "Was it good?"
         assert await study.end() == 130
     assert pets.asked == [("one?", 0), ("two?", 1), ("two?", 1)]
@@ -101,15 +104,15 @@ async def test_where_the_system_keeps_the_history_the_talk_is_set_aside(tmp_path
     ):
         await study.start()
         async with person(study) as browser:
-            await kill_in_the_second_answer(study, pets, browser)
+            await kill_in_the_second_answer(tmp_path, study, pets, browser)
 
             await study.start()
-            await answered(browser)
+            await answered(tmp_path, browser)
             assert browser.heading == "This conversation is set aside"
             pets.go.set()
             await browser.send("/rate/talk/noted")
             await browser.send("/rate/talk/ask", {"question": "three?"})
-            await answered(browser)
+            await answered(tmp_path, browser)
             assert "To three?" in browser.html
     assert [question for question, _ in pets.asked] == ["one?", "two?", "three?"]
     turns, states = talk(tmp_path)
@@ -146,7 +149,7 @@ async def test_a_click_in_whose_middle_the_server_is_killed_counts_once(tmp_path
 
             await study.start()
             await browser.post("/rate/talk/ask", form)
-            await answered(browser)
+            await answered(tmp_path, browser)
             assert browser.html.count(">To one?<") == 1
     assert pets.asked == [("one?", 0)] * asks
     assert talk(tmp_path) == ([(1, "one?", "To one?")], [("open", None)])
