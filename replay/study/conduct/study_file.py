@@ -220,14 +220,27 @@ def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
 
 def without_names(text: str) -> str:
     """
-    The study file *text* with a number in the place of its raters' names.
+    The study file *text* with numbers in the place of its raters' names.
 
     That is what a study keeps, since a name has to be erased when somebody withdraws; the names themselves
     are in its table of raters.
     """
     node = yaml.compose(text, Loader=yaml.SafeLoader)
-    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-        if key.value == "raters" and isinstance(value, yaml.SequenceNode):
-            before, after = text[: value.start_mark.index], text[value.end_mark.index :]
-            return f"{before} 1\n{after}"
+    listed = _value(node, "raters")
+    if not isinstance(listed, yaml.SequenceNode):
+        return text
+    numbers = {name.value: str(number) for number, name in enumerate(listed.value, start=1)}
+    adjudicator = _value(_value(_value(node, "preset"), "rating"), "adjudicator")
+    in_place: list[tuple[yaml.Node, str]] = [(listed, " 1\n")]
+    if adjudicator is not None and adjudicator.value in numbers:
+        in_place.append((adjudicator, numbers[adjudicator.value]))
+    # From the end, so that what stands before keeps its position.
+    for part, new in sorted(in_place, key=lambda one: one[0].start_mark.index, reverse=True):
+        text = text[: part.start_mark.index] + new + text[part.end_mark.index :]
     return text
+
+
+def _value(node: yaml.Node | None, name: str) -> yaml.Node | None:
+    """What stands under *name* in the mapping *node*."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for key, value in pairs if key.value == name), None)

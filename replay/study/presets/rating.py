@@ -70,8 +70,9 @@ class Rating:
     """How many people rate each answer; None for everyone."""
     adjudicate: bool = False
     """Give answers that raters part on to another person, whose rating is final."""
-    adjudicator: str | None = None
-    """That person's name, who then rates nothing else; None for anyone who hasn't rated the answer."""
+    adjudicator: str | int | None = None
+    """That person's name, or their number among the raters, who then rates nothing else; None for anyone who
+    hasn't rated the answer."""
     adjudicate_above: int = 0
     """Raters part on an answer where two ratings of it lie further apart than this."""
     adjudicator_sees_ratings: bool = False
@@ -129,12 +130,21 @@ class Rating:
                     "name an adjudicator, or set raters below the number of people who take part"
                 )
             return ()
-        if self.adjudicator not in material.rater_names:
+        found = [
+            id
+            for id, name in zip(material.raters, material.rater_names, strict=True)
+            if self._is_it(id, name)
+        ]
+        if not found:
             names = ", ".join(material.rater_names)
             raise InputError(
                 f'preset.rating.adjudicator: nobody is called "{self.adjudicator}" (raters: {names})'
             )
-        return (material.raters[material.rater_names.index(self.adjudicator)],)
+        return tuple(found)
+
+    def _is_it(self, rater: int, name: str) -> bool:
+        """Whether the rater with that id and *name* is the adjudicator."""
+        return self.adjudicator in (rater, name)
 
     @property
     def practice_item(self) -> type[RatingPractice]:
@@ -190,7 +200,7 @@ class Rating:
         # Where everyone rates, nobody knows who is still to come; but who parted stay parted.
         if task.raters is not None and len([one for one in state.done if one.task == task.id]) < task.raters:
             return ()
-        only = tuple(one.id for one in state.raters if one.name == self.adjudicator)
+        only = tuple(one.id for one in state.raters if self._is_it(one.id, one.name))
         found = adjudication(
             state,
             task,
@@ -201,8 +211,9 @@ class Rating:
         return () if found is None else (found,)
 
     def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
-        names = {one.id: one.name for one in state.raters}
-        if self.adjudicate and self.adjudicator in (None, names[rater]) and is_rated_on(state, rater):
+        name = next(one.name for one in state.raters if one.id == rater)
+        may = self.adjudicator is None or self._is_it(rater, name)
+        if self.adjudicate and may and is_rated_on(state, rater):
             return ()
         return None
 

@@ -27,6 +27,16 @@ def test_names_are_taken_out_and_all_else_stays(raters):
     assert kept.count("Quixley") == 1
 
 
+def test_who_adjudicates_is_named_by_a_number():
+    text = """\
+preset: {rating: {adjudicate: true, adjudicator: "Quixley", criteria: {rating: {question: "Would Quixley?"}}}}
+raters: [Ben, Quixley]
+"""
+    kept = yaml.safe_load(without_names(text))
+    assert kept["preset"]["rating"]["adjudicator"] == 2
+    assert kept["preset"]["rating"]["criteria"] == {"rating": {"question": "Would Quixley?"}}
+
+
 def test_a_number_of_raters_stays():
     assert without_names("raters: 3\n") == "raters: 3\n"
 
