@@ -107,7 +107,7 @@ def _write(
     file, store = open_study(database)
     with closing(store):
         state, secret = store.state(), store.fact("secret")
-    file, state = under_names(file, state, pseudonyms(state, secret) if with_pseudonyms else {})
+    state = under_names(state, pseudonyms(state, secret) if with_pseudonyms else {})
     results = file.preset.results(state)
     runs, remarks = _runs(file)
     if len(runs) == 1 and not remarks:

@@ -12,7 +12,7 @@ from replay.report.pages.static_report import write_report
 from replay.runs.run import Run
 from replay.study.conduct.export import export_study
 from tests.study.presets import test_compare, test_drift
-from tests.study.presets.people import animal_run, work
+from tests.study.presets.people import animal_run, study_text, work
 from tests.study.serving import begun, served
 
 
@@ -36,7 +36,7 @@ def heron(tmp_path_factory):
 
 
 def test_preferences_stand_in_numbers_and_reports(heron, tmp_path):
-    text = test_compare.study_text([str(heron)], "comparisons: 10", "policies: [ferret]")
+    text = study_text("compare", [heron], "comparisons: 10", "policies: [ferret]")
     out = exported(text, test_compare.longer, tmp_path)
 
     titles = [one["title"] for one in json.loads((out / "results.json").read_text())["tables"]]
@@ -52,7 +52,7 @@ def test_preferences_stand_in_numbers_and_reports(heron, tmp_path):
 
 
 def test_a_detectors_quality_stands_beside_the_turns_that_it_is_about(heron, tmp_path):
-    out = exported(test_drift.study_text(heron, "questions: 10"), test_drift.says, tmp_path)
+    out = exported(study_text("drift", [heron], "questions: 10"), test_drift.says, tmp_path)
 
     judged = pd.read_csv(out / "judgements.csv")
     assert judged.depth.ge(1).all()
