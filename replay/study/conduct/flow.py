@@ -221,6 +221,8 @@ class Flow:
             assignment = self._open(rater)
             if assignment is None or assignment.id != assignment_id or self.practice.screen(rater):
                 return {}
+            if self._talking.talk(assignment) is not None:
+                return {}
             task = replace(self.store.task(assignment.task), draw=assignment.draw)
             turns = self.store.talks(assignment.id).get(assignment.id, [])
             given = self.store.judgements(assignment.id).get(assignment.id, {})

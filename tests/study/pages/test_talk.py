@@ -77,6 +77,9 @@ async def test_the_person_ends_a_talk_when_enough_was_asked(tmp_path):
         form = browser.form("/rate/talk/ask")
         await browser.post("/rate/talk/end", form)  # by hand: the page has no such button yet
         assert browser.heading == "Conversation"
+        step = study.pages._flow.file.preset.steps(study.store.task(1), study.store.talks(1)[1], {})[0]
+        await browser.post("/rate/answer", {**form, "step": step.id, "good": "1"})  # nor any judging
+        assert study.store.judgements() == {}
 
         await ask(study, browser, "Since when?")
         await browser.send("/rate/talk/end")
