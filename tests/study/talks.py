@@ -2,11 +2,13 @@
 The smallest study with talks: one preset, systems that do as they are told, and a process that serves it.
 
 Run as a program it is ``replay`` with this preset among the others. It kills itself as soon as the method
-that ``DIE_AFTER`` names has returned, if that is set: ``replay.study.store:StudyStore.ask``.
+that ``DIE_AFTER`` names has returned, if that is set: ``replay.study.store:StudyStore.ask``. The coroutine
+that ``NEVER_ENDS`` names goes on until the program is killed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
@@ -124,17 +126,28 @@ def known() -> None:
     PRESETS["chat"] = Chat  # type: ignore[index]
 
 
-def die_after(method: str) -> None:
+def owner_and_name(method: str) -> tuple[Any, str]:
     module, _, path = method.partition(":")
     owner, name = path.split(".")
-    kind = getattr(importlib.import_module(module), owner)
-    original = getattr(kind, name)
+    return getattr(importlib.import_module(module), owner), name
+
+
+def die_after(method: str) -> None:
+    owner, name = owner_and_name(method)
+    original = getattr(owner, name)
 
     def then_die(*args: Any, **kwargs: Any) -> None:
         original(*args, **kwargs)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(kind, name, then_die)
+    setattr(owner, name, then_die)
+
+
+def never_end(method: str) -> None:
+    async def wait(*args: Any, **kwargs: Any) -> None:
+        await asyncio.Event().wait()
+
+    setattr(*owner_and_name(method), wait)
 
 
 if __name__ == "__main__":
@@ -143,4 +156,6 @@ if __name__ == "__main__":
     known()
     if "DIE_AFTER" in os.environ:
         die_after(os.environ["DIE_AFTER"])
+    if "NEVER_ENDS" in os.environ:
+        never_end(os.environ["NEVER_ENDS"])
     heed_command_line()

@@ -42,8 +42,8 @@ QUESTIONS = {
 }
 
 
-def study(folder: Path, **settings: Any) -> Path:
-    """The database of a study of these topics with two people, two turns and the ``extractive`` system."""
+def study_text(folder: Path, **settings: Any) -> str:
+    """The file of a study of these topics with two people, two turns and the ``extractive`` system."""
     lines = [
         {
             "id": topic,
@@ -65,7 +65,12 @@ def study(folder: Path, **settings: Any) -> Path:
         "limits": {"between_messages_s": 0},
         **more,
     }
-    return begun(json.dumps(file), folder)
+    return json.dumps(file)
+
+
+def study(folder: Path, **settings: Any) -> Path:
+    """The database of that study, which has begun."""
+    return begun(study_text(folder, **settings), folder)
 
 
 @asynccontextmanager
