@@ -139,8 +139,16 @@ def goes_on(folder: Path) -> None:
         assert Run(newest_run(folder / "runs")).outcomes()["answered"] == ANSWERED + 1
 
 
-@NUMBERS
-@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+@pytest.mark.parametrize(
+    ("template", "numbers"),
+    [
+        pytest.param(
+            text, sent, id=f"{name}-{len(sent)}", marks=[] if len(sent) == often else pytest.mark.long
+        )
+        for (name, text), often in zip(TEMPLATES.items(), (1, 2, 1), strict=True)
+        for sent in ((signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT))
+    ],
+)
 async def test_a_template_that_never_ends_is_left_by_a_signal(tmp_path, template, numbers):
     templated(tmp_path, template)
     code, err = await end(tmp_path, numbers)

@@ -31,7 +31,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
     ("made", "defaults"),
     [
         (correlations, {"clusters": None, **DRAWN}),
-        (depth_table, {"only_last": False, **DRAWN}),
+        (depth_table, {"only_last": False, "by_all": True, **DRAWN}),
         (policy_gaps, {"baseline": "gold", **DRAWN}),
         (resampling, INTERVAL),
         (Resampling, INTERVAL),
@@ -42,7 +42,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
         (run_spread, {"by_depth": False}),
         (cohen_kappa, {"weights": None}),
         (krippendorff_alpha, {"level": "ordinal"}),
-        (rater_agreement_of, {"level": "nominal", "same_raters": True, **DRAWN}),
+        (rater_agreement_of, {"level": "nominal", "same_raters": True, "pairs": True, **DRAWN}),
         (preferences_of, {"permutations": PERMUTATIONS, **DRAWN}),
         (bradley_terry, DRAWN),
         (detector_quality_of, {"threshold": 0.5, "bins": 10, "binning": "equal-width", **DRAWN}),

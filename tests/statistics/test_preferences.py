@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from replay.statistics.interval import FEW, NO_RESAMPLES, Interval
 from replay.statistics.preferences import OUTCOMES, TURNED, Preference, preferences_of
@@ -113,6 +113,7 @@ COMPARED = st.lists(
 )
 
 
+@settings(max_examples=15)
 @given(COMPARED, st.randoms())
 def test_the_order_of_comparisons_and_of_the_systems_in_them_changes_nothing(compared, random):
     shuffled = [
@@ -121,12 +122,14 @@ def test_the_order_of_comparisons_and_of_the_systems_in_them_changes_nothing(com
         else one
         for one in random.sample(compared, len(compared))
     ]
-    assert preferences_of(compared, resamples=30) == preferences_of(shuffled, resamples=30)
+    few = {"resamples": 30, "permutations": 50}
+    assert preferences_of(compared, **few) == preferences_of(shuffled, **few)
 
 
+@settings(max_examples=15)
 @given(COMPARED)
 def test_both_win_rates_add_up_to_one_and_so_do_the_shares_and_mirrored_intervals(compared):
-    for pair in preferences_of(compared, resamples=30):
+    for pair in preferences_of(compared, resamples=30, permutations=50):
         for row in (*pair.depths, pair.total):
             one, other = row.win_rates
             assert one.value + other.value == pytest.approx(1)
