@@ -48,7 +48,9 @@ SAID = {
 }
 ANN, BEN = 0, 1
 CLICK_ON_A_QUESTION = "replay.study.store:StudyStore.ask"
-CLICK_ON_A_JUDGEMENT = "replay.study.store:StudyStore.keep_judgement"
+"""Killed within the transaction, so that it isn't durable."""
+CLICK_ON_A_JUDGEMENT = "replay.study.conduct.flow:Flow.answer"
+"""Killed after it, so that it is durable and not confirmed."""
 ANSWER_UNDER_WAY = "replay_adapters.local.extractive:ExtractiveSession.ask"
 KEY_OF = """
 const open = [...document.querySelectorAll(".options")].find((one) => !one.querySelector(":checked"));
