@@ -39,6 +39,7 @@ TEMPLATES = {
     "a huge power": "{{ depth|round(300000000, 'ceil') }}",
     "a tower of tojson": FOREVER % "{% set x = [a]|tojson|tojson|tojson %}",
 }
+LONG = pytest.mark.long
 NUMBERS = pytest.mark.parametrize(
     "numbers", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT)], ids=["one", "two"]
 )

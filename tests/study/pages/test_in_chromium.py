@@ -8,6 +8,7 @@ import pytest
 
 from replay.study.conduct import study_file
 from replay.study.conduct.starter import write_starter
+from replay.study.presets.names import PRESETS
 from tests.driving import axe_script, dark, screen, serious, until
 from tests.study.pages.showcase import SPACED, Showcase
 from tests.study.serving import begun, served_aside
