@@ -50,3 +50,10 @@ async def test_nobody_searches_without_a_link_or_without_a_task(tmp_path):
             await person.browser.send("/rate/answer", said)
             await person.browser.open("/rate/search?words=rex")
             assert person.browser.status == 404
+
+
+async def test_the_screen_that_is_shown_is_marked_among_those_of_its_task(tmp_path):
+    async with served(pets_study(tmp_path, fewest_turns=2, most_turns=2)) as pets, at_work(pets, 1) as person:
+        await person.talk("Who barks?", "Who meows?")
+        (current,) = [one for one in person.browser.html.split("<a ") if "aria-current" in one]
+        assert ' aria-current="step"><span class="vh">Screen </span>1</a>' in current
