@@ -221,9 +221,11 @@ class StudyStore:
         return Rater(id=id, name=name)
 
     def mark_rater(self, id: int, **changes: str | None) -> None:
-        """Set columns of a rater: ``consented_at=store.now()``."""
+        """Set columns of a rater: ``consented_at=store.now()``; of one who is erased, none."""
         columns = ", ".join(f"{name} = ?" for name in changes)
-        self._write(f"UPDATE rater SET {columns} WHERE id = ?", *changes.values(), id)
+        self._write(
+            f"UPDATE rater SET {columns} WHERE id = ? AND withdrawn_at IS NULL", *changes.values(), id
+        )
         self._raters_changed()
 
     def erase_rater(self, id: int) -> tuple[Erased, bool]:

@@ -195,18 +195,28 @@ class Flow:
     # What clicks do ----------------------------------------------------------------------------------
 
     def consent(self, rater: Rater) -> None:
+        """They agree, if that is what they are asked: not once more, nor once their data is erased."""
         consent = self.file.study.consent
-        if consent is not None:
-            self.store.mark_rater(
-                rater.id,
-                consent_version=consent.version,
-                consent_text=consent.text,
-                consented_at=self.store.now(),
-            )
+        with self.store.writing():
+            if consent is not None and self._is_at(rater, "consent"):
+                self.store.mark_rater(
+                    rater.id,
+                    consent_version=consent.version,
+                    consent_text=consent.text,
+                    consented_at=self.store.now(),
+                )
 
     def begin(self, rater: Rater) -> None:
         """The instructions were read."""
-        self.store.mark_rater(rater.id, instructed_at=self.store.now())
+        with self.store.writing():
+            if self._is_at(rater, "instructions"):
+                self.store.mark_rater(rater.id, instructed_at=self.store.now())
+
+    def _is_at(self, rater: Rater, kind: str) -> bool:
+        # As the database has them now: a click may come out of a page of long ago.
+        known = self.store.rater(rater.id)
+        screen = self._before_work(known) if known is not None else None
+        return screen is not None and screen.kind == kind
 
     def answer(
         self, rater: Rater, assignment_id: int, step_id: str, form: Mapping[str, str], click: str

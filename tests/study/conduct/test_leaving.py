@@ -197,3 +197,29 @@ def test_whoever_reads_the_database_meanwhile_is_told_of(flow):
     assert flow.store.erase_rater(1)[1] is False
     reader.execute("ROLLBACK")
     reader.close()
+
+
+def test_agreeing_once_more_changes_nothing(flow, clock):
+    """A form that is sent again, hours later, must not move the moment at which somebody agreed."""
+    before = flow.store.rater(1)
+    clock.hours(1)
+    flow.consent(before)
+    flow.begin(before)
+    assert flow.store.rater(1) == before
+
+
+def test_the_instructions_come_after_the_consent(flow):
+    cleo = flow.store.add_rater("Cleo")
+    flow.begin(cleo)
+    assert flow.store.rater(cleo.id).instructed_at is None
+
+
+def test_pages_of_an_erased_person_write_nothing(flow):
+    """A tab that was open before still has its forms."""
+    before = flow.store.rater(1)
+    flow.store.erase_rater(1)
+    erased = flow.store.rater(1)
+    flow.consent(before)
+    flow.begin(before)
+    leaving.leave(flow.store, 1)
+    assert flow.store.rater(1) == erased
