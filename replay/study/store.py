@@ -1,22 +1,13 @@
 """
 A study's database: written before anything is confirmed on a screen, by one server, read while that goes on.
-
-Each click carries an id of its own. A click that comes again, since its confirmation was lost on the way,
-finds what it did the first time and does nothing.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -26,129 +17,28 @@ from replay.store.schema import to_json
 from replay.study import schema
 from replay.study.erasure import Erased, erase, write_anew
 from replay.study.known import Known
-from replay.study.passages import TABLES as PASSAGE_TABLES, PassageIndex, keep_passages
-from replay.study.schema import connect, sound, talk_turn_of, task_row
-from replay.study.steps import Answer
+from replay.study.passages import PassageIndex
+from replay.study.said import SaidStore
+from replay.study.schema import sound, task_row
 from replay.study.tasks import (
     Assignment,
     AssignmentState,
-    Judgement,
     NewTask,
     Rater,
     StudyState,
-    TalkTurn,
     Task,
 )
 
 DATABASE = "study.db"
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-class StudyStore:
+class StudyStore(SaidStore):
     """The database of one study; any thread may use it, one at a time."""
 
-    def __init__(self, path: Path, *, write: bool = False, clock: Callable[[], datetime] = utc_now) -> None:
-        """
-        Open the study at *path*, to *write* it or only to read.
-
-        Raises:
-            InputError: there is none, it is of another version, or another process writes it.
-        """
-        if not path.is_file():
-            raise InputError(f'there is no study at "{path}"; `replay study serve STUDY.yaml` begins one')
-        self.path = path
-        self.index = PassageIndex(path)
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._known: Known | None = None
-        self._held = _hold(path) if write else None
-        self._connection = connect(path)
-        try:
-            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise InputError(f'"{path}" is not a study\'s database: {error}') from error
-        if version != schema.VERSION:
-            self.close()
-            raise InputError(f'"{path}" has version {version}, this program reads version {schema.VERSION}')
-
-    @classmethod
-    def make(
-        cls,
-        path: Path,
-        facts: Mapping[str, Any],
-        raters: Sequence[str],
-        tasks: Sequence[NewTask],
-        conversations: Sequence[Conversation] = (),
-    ) -> None:
-        """
-        Make the database of a new study at *path*, with *facts*, *raters* (ids from 1) and *tasks*.
-
-        Of *conversations* the passages are kept.
-
-        Raises:
-            InputError: it can't be made.
-        """
-        unfinished = path.with_name(f"{path.name}.unfinished")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.unlink(missing_ok=True)
-            unfinished.touch(0o600)
-            with closing(connect(unfinished)) as connection:
-                connection.executescript(
-                    f"BEGIN; {schema.TABLES} {PASSAGE_TABLES} PRAGMA user_version={schema.VERSION}; COMMIT;"
-                )
-                kept = {**facts, "secret": secrets.token_hex(32)}
-                connection.executemany(
-                    "INSERT INTO study VALUES (?, ?)", [(key, to_json(value)) for key, value in kept.items()]
-                )
-                connection.executemany("INSERT INTO rater (name) VALUES (?)", [(name,) for name in raters])
-                connection.execute("BEGIN")
-                connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
-                keep_passages(connection, conversations)
-                connection.execute("COMMIT")
-            # A program that is killed before this leaves no study, rather than half of one.
-            unfinished.rename(path)
-        except (OSError, sqlite3.Error) as error:
-            raise InputError(f"the study's database \"{path}\" can't be made: {error}") from error
-
-    def close(self) -> None:
-        self._connection.close()
-        if self._held is not None:
-            self._held.close()
-
-    def now(self) -> str:
-        """UTC, ISO 8601, to the millisecond."""
-        return self._clock().isoformat(timespec="milliseconds")
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """All that is written in the block is durable when it ends, or none of it; blocks may be nested."""
-        with self._lock:
-            if self._connection.in_transaction:
-                yield
-                return
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.commit()
-            except BaseException:
-                self._connection.rollback()
-                self._known = None
-                raise
-
-    def _rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._connection.execute(statement, values).fetchall()
-
-    def _write(self, statement: str, *values: Any) -> int:
-        """Returns the new row's id, or how many rows were changed."""
-        with self.writing():
-            done = self._connection.execute(statement, values)
-            return done.lastrowid or 0 if statement.startswith("INSERT") else done.rowcount
+    @cached_property
+    def index(self) -> PassageIndex:
+        """All passages of the study's data."""
+        return PassageIndex(self.path)
 
     def _up_to_date(self) -> Known:
         # Whoever doesn't hold the study can't know what is written meanwhile.
@@ -340,104 +230,6 @@ class StudyStore:
         self._write("UPDATE assignment SET talk_ended = 1 WHERE id = ?", assignment)
         self._changed(assignment)
 
-    # Judgements --------------------------------------------------------------------------------------
-
-    def show(self, assignment: int, step: str) -> None:
-        """Note that the screen is shown now."""
-        self._write("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", assignment, step, self.now())
-
-    def was_shown(self, assignment: int, step: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM shown WHERE assignment = ? AND step = ?", assignment, step))
-
-    def keep_judgement(self, click: str, assignment: int, step: str, answer: Answer, comment: str) -> bool:
-        """Keep what was answered on a screen; returns False where the same *click* was kept before."""
-        at = self.now()
-        with self.writing():
-            shown = self._rows("SELECT at FROM shown WHERE assignment = ? AND step = ?", assignment, step)
-            seconds = _seconds(shown[0]["at"], at) if shown else None
-            return bool(
-                self._write(
-                    "INSERT OR IGNORE INTO judgement (click, assignment, step, answer, comment, at, seconds)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    click,
-                    assignment,
-                    step,
-                    sound(to_json(answer)),
-                    sound(comment),
-                    at,
-                    seconds,
-                )
-            )
-
-    def judgements(self, assignment: int | None = None) -> dict[int, dict[str, Judgement]]:
-        """By assignment and step, the last of each; of one *assignment* or all."""
-        where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
-        found: dict[int, dict[str, Judgement]] = {}
-        for row in self._rows(f"SELECT * FROM judgement{where} ORDER BY id", *values):
-            found.setdefault(row["assignment"], {})[row["step"]] = Judgement(
-                assignment=row["assignment"],
-                step=row["step"],
-                answer=msgspec.json.decode(row["answer"]),
-                comment=row["comment"],
-                at=row["at"],
-                seconds=row["seconds"],
-            )
-        return found
-
-    # Talks -------------------------------------------------------------------------------------------
-
-    def ask(self, click: str, assignment: int, depth: int, question: str) -> bool:
-        """
-        Keep a question before it is asked; returns False where the same *click* was kept before.
-
-        Raises:
-            sqlite3.IntegrityError: another question stands at *depth*.
-        """
-        with self.writing():
-            if self.was_asked(click):
-                return False
-            self._write(
-                "INSERT INTO talk_turn (assignment, depth, click, question, asked_at, passages, attempts)"
-                " VALUES (?, ?, ?, ?, ?, '[]', 0)",
-                assignment,
-                depth,
-                click,
-                sound(question),
-                self.now(),
-            )
-            return True
-
-    def was_asked(self, click: str) -> bool:
-        """Whether a question was kept by this *click*."""
-        return bool(self._rows("SELECT 1 FROM talk_turn WHERE click = ?", click))
-
-    def take_back(self, turn: TalkTurn) -> None:
-        """Take a question that failed out of its talk."""
-        self._write("DELETE FROM talk_turn WHERE assignment = ? AND depth = ?", turn.assignment, turn.depth)
-
-    def keep_turn(self, turn: TalkTurn) -> None:
-        """Keep what came of a question; or, without an outcome, that it is asked again."""
-        self._write(
-            "UPDATE talk_turn SET outcome = ?, answer = ?, passages = ?, error = ?, attempts = ?,"
-            " latency_s = ? WHERE assignment = ? AND depth = ?",
-            turn.outcome,
-            None if turn.answer is None else sound(turn.answer),
-            sound(to_json(turn.passages)),
-            None if turn.error is None else sound(turn.error),
-            turn.attempts,
-            turn.latency_s,
-            turn.assignment,
-            turn.depth,
-        )
-
-    def talks(self, assignment: int | None = None) -> dict[int, list[TalkTurn]]:
-        """By assignment, in order of depth; of one *assignment* or all."""
-        where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
-        found: dict[int, list[TalkTurn]] = {}
-        for row in self._rows(f"SELECT * FROM talk_turn{where} ORDER BY assignment, depth", *values):
-            found.setdefault(row["assignment"], []).append(talk_turn_of(row))
-        return found
-
     # All of it ---------------------------------------------------------------------------------------
 
     def state(self, *, lazily: bool = False) -> StudyState:
@@ -457,18 +249,6 @@ class StudyStore:
                 talks=_Later(self.talks) if lazily else self.talks(),
                 conversations=self.conversations,
             )
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """What is read in the block is of one moment, whatever another process writes."""
-        if self._connection.in_transaction:
-            yield
-            return
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.rollback()
 
 
 class _Later(Mapping[int, Any]):
@@ -490,21 +270,3 @@ class _Later(Mapping[int, Any]):
 
     def __len__(self) -> int:
         return len(self._whole())
-
-
-def _hold(path: Path) -> IO[bytes]:
-    """Hold the study at *path* for this process; the system lets go of it if we die."""
-    handle = os.fdopen(os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-    try:
-        if os.name == "posix":
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        handle.close()
-        raise InputError(f'another process serves the study "{path}"; end that one first') from error
-    return handle
-
-
-def _seconds(earlier: str, later: str) -> float:
-    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replay.study.making import make_study
 from replay.study.store import StudyStore
 from replay.study.tasks import NewTask
 
@@ -13,7 +14,7 @@ def path(tmp_path):
     """The database of a study of two raters and three tasks."""
     path = tmp_path / "study.db"
     tasks = [NewTask(kind="rate", content={"n": n}, conversation=f"c{n}") for n in range(3)]
-    StudyStore.make(path, {"name": "check"}, ["ann", "ben"], tasks)
+    make_study(path, {"name": "check"}, ["ann", "ben"], tasks)
     return path
 
 

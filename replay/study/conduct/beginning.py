@@ -16,6 +16,7 @@ from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import located
 from replay.study.conduct.practice import practice_tasks
 from replay.study.conduct.study_file import StudyFile, parse_study, without_names
+from replay.study.making import make_study
 from replay.study.passages import told_apart
 from replay.study.preset import Material
 from replay.study.store import StudyStore
@@ -72,7 +73,7 @@ def begin_study(file: StudyFile, path: Path) -> None:
         "file": {"text": without_names(file.text), "source": file.source, "folder": str(file.folder)},
         "conversations": msgspec.to_builtins(about),
     }
-    StudyStore.make(path, facts, study.rater_names, [*practice, *tasks], conversations)
+    make_study(path, facts, study.rater_names, [*practice, *tasks], conversations)
 
 
 def _conversations(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal
 
 from replay.study.assignment import drawn, next_task
@@ -108,7 +107,7 @@ class Flow:
         turns = self.store.talks(assignment.id).get(assignment.id, [])
         given = self.store.judgements(assignment.id).get(assignment.id, {})
         steps = self._steps(task, turns, given)
-        reachable = next((n for n, one in enumerate(steps, start=1) if one.id not in given), len(steps))
+        reachable = _reachable(steps, given)
         index = next((n for n in range(reachable) if steps[n].id == step_id), reachable - 1)
         step = steps[index]
         self.store.show(assignment.id, step.id)
@@ -180,8 +179,7 @@ class Flow:
         task = self.store.task(assignment.task)
         given = self.store.judgements(assignment.id).get(assignment.id, {})
         steps = self._steps(task, self.store.talks(assignment.id).get(assignment.id, []), given)
-        may_be_seen = [*steps[:1], *(after for step, after in pairwise(steps) if step.id in given)]
-        blocks = (block for step in may_be_seen for block in step.blocks)
+        blocks = (block for step in steps[: _reachable(steps, given)] for block in step.blocks)
         return next((block for block in blocks if isinstance(block, Index)), None)
 
     def progress(self, rater: Rater) -> Progress:
@@ -236,7 +234,9 @@ class Flow:
             task = replace(self.store.task(assignment.task), draw=assignment.draw)
             turns = self.store.talks(assignment.id).get(assignment.id, [])
             given = self.store.judgements(assignment.id).get(assignment.id, {})
-            step = next((one for one in self._steps(task, turns, given) if one.id == step_id), None)
+            steps = self._steps(task, turns, given)
+            may_be_seen = steps[: _reachable(steps, given)]
+            step = next((one for one in may_be_seen if one.id == step_id), None)
             if step is None or (step.final and step.id in given):
                 return {}
             answer, faults = read_answer(step, form)
@@ -267,3 +267,8 @@ class Flow:
         self.store.end(assignment.id, "done")
         found = self.file.preset.follow_ups(self.store.state(lazily=True), assignment)
         self.store.add_tasks([replace(one, sources=(*one.sources, assignment.id)) for one in found])
+
+
+def _reachable(steps: Sequence[Step], given: Mapping[str, Judgement]) -> int:
+    """How many of *steps* may be seen: those that were answered, and the first that was not."""
+    return next((n for n, one in enumerate(steps, start=1) if one.id not in given), len(steps))

@@ -10,6 +10,7 @@ import pytest
 from replay.study.conduct import leaving
 from replay.study.conduct.beginning import open_study
 from replay.study.conduct.flow import Flow
+from replay.study.making import make_study
 from replay.study.store import StudyStore
 from replay.study.tasks import NewTask
 from tests.study.serving import begun
@@ -46,7 +47,7 @@ def flow(quick_run, tmp_path, clock):
     store.close()
     database.unlink()
     tasks = [NewTask(kind="rate", content=content, conversation=f"c{n}", raters=1) for n in range(2)]
-    StudyStore.make(database, {"name": "check", "file": {}}, ["Quixley", "Ben"], tasks)
+    make_study(database, {"name": "check", "file": {}}, ["Quixley", "Ben"], tasks)
     store = StudyStore(database, write=True, clock=clock)
     flow = Flow(file, store)
     for rater in (1, 2):

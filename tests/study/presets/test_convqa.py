@@ -280,6 +280,9 @@ async def test_a_question_that_was_judged_blind_stays_judged_so(tmp_path):
         async with study.browser(study.rater_link(3)) as browser:
             await browser.send("/rate/begin")
             asked = browser.form("/rate/answer")
+            ahead = {**asked, "click": "ahead", "step": "question-3", "question": A}
+            await browser.post("/rate/answer", ahead)  # by hand: no page leads there yet
+            assert int(asked["assignment"]) not in study.store.judgements()
             await browser.send("/rate/answer", {"question": A})
             await browser.post("/rate/answer", {**asked, "click": "late", "question": V})
             assert browser.heading == "Question 1 of 4: the answer"
