@@ -141,7 +141,8 @@ def test_a_first_stress_test_shows_what_the_page_shows(folder, port):
     (text,) = blocks(SECTIONS["A first stress test"], "text")
     first, other = shown.values()
     assert {"TTFT", "goals"} < heads(text) <= heads(first)
-    assert len(first.splitlines()) <= 24
+    notes = ("- ", "  ")  # a busy machine has more of them
+    assert len([line for line in first.splitlines() if not line.startswith(notes)]) <= 18
     assert "Load, closed: 1 level" in other
 
 

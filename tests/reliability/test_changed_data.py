@@ -172,8 +172,14 @@ CHANGES = {
 }
 
 
+ALIKE = ("an id twice", "called anew", "empty")
+"""Told as others are."""
+
+
 @posix
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change", [pytest.param(one, marks=pytest.mark.long) if one in ALIKE else one for one in CHANGES]
+)
 async def test_whatever_became_of_the_data_the_run_goes_on_with_what_it_read(tmp_path, change):
     talks, said = CHANGES[change]
     async with killed(tmp_path) as run:
