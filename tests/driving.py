@@ -17,7 +17,11 @@ from tests.waiting import PATIENCE_S
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import (
+    NoSuchElementException,
+    StaleElementReferenceException,
+    WebDriverException,
+)
 from selenium.webdriver.support.ui import WebDriverWait
 
 INK, DARK_INK = "p.layout.font.color", "#a4a9b1"
@@ -25,7 +29,17 @@ INK, DARK_INK = "p.layout.font.color", "#a4a9b1"
 
 def until(driver, condition):
     ignored = [NoSuchElementException, StaleElementReferenceException]  # pages are exchanged as they go on
-    return WebDriverWait(driver, PATIENCE_S, poll_frequency=0.02, ignored_exceptions=ignored).until(condition)
+
+    def holds(driver):
+        try:
+            return condition(driver)
+        except WebDriverException as error:
+            # How the driver puts it where the page is exchanged while it looks.
+            if "does not belong to the document" not in (error.msg or ""):
+                raise
+            return False
+
+    return WebDriverWait(driver, PATIENCE_S, poll_frequency=0.02, ignored_exceptions=ignored).until(holds)
 
 
 def shown(driver, selector):

@@ -222,7 +222,7 @@ def test_everything_works_without_scripts(browser, study):
     with without_scripts(browser):
         browser.get(study.rater_link(1))
         for shown in ("Before you begin", "What to do"):
-            assert heading(browser) == shown
+            until(browser, lambda d, shown=shown: heading(d) == shown)
             browser.find_element(CSS, "main button.main").click()
         for shown, chosen in (("Question 1", ["correct", "kind"]), ("Which is better?", ["better"])):
             until(browser, lambda d, shown=shown: heading(d) == shown)
