@@ -4,7 +4,7 @@ a failure."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Protocol
 
 from aiohttp import web
@@ -49,7 +49,11 @@ class TalkPages:
         app.router.add_post(f"{root}/rate/talk/ask", self._ask)
         for name, click in clicks.items():
             app.router.add_post(f"{root}/rate/talk/{name}", self._does(click))
-        app.cleanup_ctx.append(lambda _: self._live.running())
+        app.cleanup_ctx.append(self._lifetime)
+
+    async def _lifetime(self, _: web.Application) -> AsyncIterator[None]:
+        async with self._live.running():
+            yield
 
     async def _ask(self, request: web.Request) -> web.Response:
         rater, form = self._access.rater(request), await self._access.form(request)
