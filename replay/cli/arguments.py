@@ -66,6 +66,14 @@ TokenEnvOption = Annotated[
         help="The environment variable with the token to ask for. Left out, a new one is made and printed.",
     ),
 ]
+AllowHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="NAME",
+        help="A name that the server is reached by, beside its address; may be given several times.",
+    ),
+]
 NoTokenOption = Annotated[
     bool,
     typer.Option("--no-token", help="Ask for no token: whoever reaches the address is let in."),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import NoTokenOption, TokenEnvOption, chosen_token
+from replay.cli.arguments import AllowHostOption, NoTokenOption, TokenEnvOption, chosen_token
 from replay.cli.output import echo
 
 
@@ -30,14 +30,7 @@ def serve(
     max_body: Annotated[int, typer.Option("--max-body", min=1, help="The largest body taken, in MiB.")] = 4,
     token_env: TokenEnvOption = None,
     no_token: NoTokenOption = False,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-host",
-            metavar="NAME",
-            help="A name that the server is reached by, beside its address; may be given several times.",
-        ),
-    ] = None,
+    allow_host: AllowHostOption = None,
 ) -> None:
     """
     Offer an adapter as a chat server: OpenAI-compatible, and with sessions kept by the server.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replay.cli.arguments import ResamplesOption
+from replay.cli.arguments import AllowHostOption, ResamplesOption
 from replay.cli.output import echo
 from replay.cli.study_arguments import DbOption, StudyArgument
 from replay.cli.study_starting import demo, init
@@ -34,14 +34,7 @@ def serve(
     db: DbOption = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8770,
     host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-host",
-            metavar="NAME",
-            help="A name that the server is reached by, beside its address; may be given several times.",
-        ),
-    ] = None,
+    allow_host: AllowHostOption = None,
     url: Annotated[
         str | None,
         typer.Option(

@@ -40,12 +40,21 @@ def read_scenario(path: Path) -> ScenarioFile:
         ScenarioError: it can't be read or has faults; all of them at once, those of plug-in settings
             included.
     """
+    return parse_scenario(text_of(path), source=str(path), folder=path.resolve().parent)
+
+
+def text_of(path: Path) -> str:
+    """
+    What stands in the file at *path*.
+
+    Raises:
+        ScenarioError: it can't be read.
+    """
     try:
-        text = path.read_text("utf-8-sig")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ScenarioError(str(path), [Fault(path="", message=f"can't be read: {reason}")]) from error
-    return parse_scenario(text, source=str(path), folder=path.resolve().parent)
 
 
 def parse_scenario(text: str, *, source: str, folder: Path, only_read: bool = False) -> ScenarioFile:

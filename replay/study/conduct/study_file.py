@@ -21,7 +21,7 @@ from replay.core.settings.choice import PluginChoice, Section
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import build
 from replay.core.settings.yaml_lines import Lines, parse
-from replay.scenario.reading import located
+from replay.scenario.reading import located, text_of
 from replay.scenario.secret_detection import secret_faults
 from replay.scenario.sections import DataSection, SystemSection
 from replay.study.preset import Preset
@@ -152,12 +152,7 @@ def read_study(path: Path) -> StudyFile:
     Raises:
         ScenarioError: it can't be read or has faults; all of them at once.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ScenarioError(str(path), [Fault(path="", message=f"can't be read: {reason}")]) from error
-    return parse_study(text, source=str(path), folder=path.resolve().parent)
+    return parse_study(text_of(path), source=str(path), folder=path.resolve().parent)
 
 
 def parse_study(text: str, *, source: str, folder: Path) -> StudyFile:
