@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from replay.core import secret_hiding
+from replay.core.logs import LOGGER
 from replay.core.settings.code_gate import code_may_run
 
 # A shell starts background jobs with SIGINT ignored, and programs inherit that; those that the tests start
@@ -113,6 +114,19 @@ def code_runs() -> Iterator[None]:
 def no_secret_is_known(monkeypatch) -> None:
     """What a test makes known as a secret is none for the next."""
     monkeypatch.setattr(secret_hiding, "_known", secret_hiding.Words(()))
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """The logger is the whole process's, and the command line sets it up."""
+    handlers, level, propagate = LOGGER.handlers[:], LOGGER.level, LOGGER.propagate
+    yield
+    for handler in LOGGER.handlers:
+        stream = getattr(handler, "stream", None)
+        if handler not in handlers and getattr(stream, "mode", None) == "a":  # a log file
+            stream.close()
+    LOGGER.handlers[:], LOGGER.propagate = handlers, propagate
+    LOGGER.setLevel(level)
 
 
 @pytest.fixture(scope="session")

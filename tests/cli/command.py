@@ -6,8 +6,8 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -17,7 +17,6 @@ from unittest.mock import patch
 import typer.main
 
 from replay.cli import heed_command_line
-from replay.core.logs import LOGGER
 from tests.waiting import PATIENCE_S
 
 # Which verbs and options there are is found out at every start, by reading annotations: 80 ms.
@@ -39,7 +38,6 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
         patch.dict(os.environ, environment, clear=True),
         patch.object(sys, "argv", argv),
         patch.object(typer.main, "get_command", _get_command),
-        _logging_kept(),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -49,16 +47,6 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
             code = int(ended.code or 0)
     said = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]
     return CompletedProcess(argv, code, *said)
-
-
-@contextmanager
-def _logging_kept() -> Iterator[None]:
-    handlers, propagate, level = LOGGER.handlers[:], LOGGER.propagate, LOGGER.level
-    try:
-        yield
-    finally:
-        LOGGER.handlers[:], LOGGER.propagate = handlers, propagate
-        LOGGER.setLevel(level)
 
 
 def replay_process(*arguments: object, cwd: Path, **more: Any) -> CompletedProcess[str]:

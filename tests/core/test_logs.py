@@ -27,20 +27,10 @@ from tests.samples import Fake, play
 
 
 @pytest.fixture(autouse=True)
-def as_before(monkeypatch):
-    """Loggers are the whole process's."""
-    handlers, level, propagate = logs.LOGGER.handlers[:], logs.LOGGER.level, logs.LOGGER.propagate
+def no_log_by_environment(monkeypatch):
     for name in ("CONVREPLAY_LOG_FILE", "CONVREPLAY_LOG_LEVEL", "CONVREPLAY_LOG_RUN"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    yield
-    for handler in logs.LOGGER.handlers:
-        stream = getattr(handler, "stream", None)
-        if getattr(stream, "mode", None) == "a":
-            stream.close()
-    logs.LOGGER.handlers[:] = handlers
-    logs.LOGGER.setLevel(level)
-    logs.LOGGER.propagate = propagate
 
 
 def replay_cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
