@@ -34,12 +34,14 @@ from .core.errors import (
     RunStoppedError as RunStoppedError,
     ScenarioError as ScenarioError,
 )
+from .core.expectation import Expectation as Expectation
 from .core.history import (
     Exchange as Exchange,
     Played as Played,
     gold_history as gold_history,
     own_history as own_history,
 )
+from .core.message import Message as Message, ToolCall as ToolCall
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
 from .core.secret_hiding import hidden as hidden, keep_secret as keep_secret
 from .core.settings.plugins import load_object as load_object

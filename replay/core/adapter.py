@@ -16,6 +16,7 @@ import msgspec
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
+from replay.core.message import Message, ToolCall
 from replay.core.record import Usage
 
 HistoryKeeper = Literal["client", "server"]
@@ -33,6 +34,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     system_prompts: tuple[str, ...] = ()
     """Recorded instructions to the system that stood directly before this question; earlier ones are in
     the history's exchanges."""
+    steps: tuple[Message, ...] = ()
+    """What followed this question so far: the system's calls of tools, and their results. Empty at first."""
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """How the model is to answer this one question, in Chat Completions' names (``temperature``,
     ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
@@ -65,6 +68,10 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a system answered."""
 
     text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls whose results it waits for before it answers; they go into the next request's ``steps``."""
+    steps: tuple[Message, ...] = ()
+    """What the system says it did by itself before it answered: calls of tools and their results."""
     passages: tuple[Passage, ...] = ()
     usage: Usage | None = None
     cost_usd: float | None = None

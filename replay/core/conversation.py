@@ -1,7 +1,7 @@
 """
 Conversations as they were recorded or written: what is asked, and what a right answer is.
 
-Plain data; imports nothing of ours.
+Plain data.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from replay.core.expectation import Expectation
+from replay.core.message import Message
 
 CANNOT_ANSWER = "CANNOTANSWER"
 """QuAC's mark of a question that the passage doesn't answer (Choi et al., 2018, section 2)."""
@@ -39,6 +42,10 @@ class Turn:
     """The knowledge a grounded answer should use (Topical-Chat)."""
     system_prompts: tuple[str, ...] = ()
     """Instructions to the system that stood between the turn before and this question, in order."""
+    steps: tuple[Message, ...] = ()
+    """What was recorded between the question and the gold answer: calls of tools and their results."""
+    expect: tuple[Expectation, ...] = ()
+    """What is expected of the system's turn, beside the gold answers."""
 
     @property
     def gold_answer(self) -> str | None:
@@ -58,6 +65,8 @@ class Conversation:
     passages: tuple[Passage, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else the data set says of the conversation; JSON values."""
+    expect: tuple[Expectation, ...] = ()
+    """What is expected of the whole conversation, once it is over."""
     asked_from: int = 1
     """
     Depth of the first turn that is asked; those before it are shown as they were recorded. What a run

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from replay.core.conversation import Conversation, Turn
+from replay.core.message import Message
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -17,6 +18,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     answer: str
     system_prompts: tuple[str, ...] = ()
     """Recorded instructions that stood before the question; in the history of a request only."""
+    steps: tuple[Message, ...] = ()
+    """What stood between the question and the answer: calls of tools and their results."""
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -28,12 +31,14 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     answer: str | None
     """What stands in the system's own history: its answer, or the gold answer standing in for a
     failed ask. None when the turn left no trace there (filtered out)."""
+    steps: tuple[Message, ...] = ()
+    """What came before the answer: calls of tools and their results."""
 
     @cached_property
     def exchange(self) -> Exchange | None:
         """The same as the system sees it. One object for all later turns, so that an adapter can tell what
         it has put into words before."""
-        return None if self.answer is None else Exchange(question=self.asked, answer=self.answer)
+        return None if self.answer is None else _exchange(self.asked, self.answer, self.steps)
 
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
@@ -44,16 +49,16 @@ def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]
     predicted answer must never stand in a gold history.
     """
     return tuple(
-        _exchange(turn.question, turn.gold_answer)
+        _exchange(turn.question, turn.gold_answer, turn.steps)
         for turn in conversation.turns[: depth - 1]
         if turn.gold_answer is not None
     )
 
 
 @lru_cache(maxsize=32_768)
-def _exchange(question: str, answer: str) -> Exchange:
+def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchange:
     """The same object each time: a history is put together anew for every turn of a conversation."""
-    return Exchange(question=question, answer=answer)
+    return Exchange(question=question, answer=answer, steps=steps)
 
 
 def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:

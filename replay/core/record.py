@@ -8,6 +8,8 @@ import msgspec
 
 from replay.core.conversation import Passage
 from replay.core.drift_evidence import Drift
+from replay.core.expectation import Expectation
+from replay.core.message import Message
 
 Outcome = Literal[
     "answered",
@@ -126,6 +128,16 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation's id in the data where a load run plays it once more under another id."""
     partial: str | None = None
     """What had come of an answer that was cut off; it stands in no history and is not scored."""
+    steps: tuple[Message, ...] = ()
+    """What stood between the question and the answer: calls of tools and their results."""
+    expect: tuple[Expectation, ...] = ()
+    """What is expected of this turn."""
+    repeat: int = 1
+    """Which play of the conversation it is, from 1, where it is played several times (``play.repeats``)."""
+    cached: bool = False
+    """The answer came from a cache (``play.cache``): nothing was asked, so there are no times."""
+    history_cut: str | None = None
+    """What of the policy's history was not shown, as in ``exchanges 1 to 3``; None for nothing."""
 
     @property
     def recorded_conversation(self) -> str:

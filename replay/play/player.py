@@ -57,6 +57,8 @@ class Play:
     """Turns that are durable from an earlier session of the run, in order."""
     source: str | None = None
     """The conversation's id in the data where it is played once more under another id."""
+    repeat: int = 1
+    """Which play of the conversation it is, where it is played several times."""
 
 
 class RecordSink(Protocol):
@@ -228,6 +230,7 @@ class Player:
             reply=reply,
             cost_usd=None if reply is None else cost_usd(reply, play.system.prices),
             source=play.source,
+            repeat=play.repeat,
             **more,
         )
 

@@ -30,6 +30,7 @@ def turn_record(
     partial: str | None = None,
     timing: Timing | None = None,
     source: str | None = None,
+    repeat: int = 1,
 ) -> TurnRecord:
     """The record of the turn at *depth* of *conversation*, asked as *planned*."""
     turn = conversation.turns[depth - 1]
@@ -56,6 +57,10 @@ def turn_record(
         timing=timing,
         source=source,
         partial=partial,
+        steps=() if reply is None else reply.steps,
+        expect=turn.expect,
+        repeat=repeat,
+        history_cut=planned.history_cut,
     )
 
 
@@ -66,11 +71,12 @@ def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
 
 def recorded(turn: Turn) -> Played:
     """A turn that isn't asked, but shown as it was recorded."""
-    return Played(turn=turn, asked=turn.question, answer=turn.gold_answer)
+    return Played(turn=turn, asked=turn.question, answer=turn.gold_answer, steps=turn.steps)
 
 
 def played_of(conversation: Conversation, record: TurnRecord) -> Played:
     """What *record* left behind in the system's own history."""
     turn = conversation.turns[record.depth - 1]
-    answer = turn.gold_answer if record.failed else record.answer
-    return Played(turn=turn, asked=record.asked, answer=answer)
+    if record.failed:
+        return Played(turn=turn, asked=record.asked, answer=turn.gold_answer, steps=turn.steps)
+    return Played(turn=turn, asked=record.asked, answer=record.answer, steps=record.steps)

@@ -29,6 +29,8 @@ class PlannedTurn(msgspec.Struct, frozen=True, kw_only=True):
     drift: Drift | None = None
     edit_note: str | None = None
     """Why a rewriting failed."""
+    history_cut: str | None = None
+    """What was taken out of the history, as in ``exchanges 1 to 3``."""
 
 
 @runtime_checkable

@@ -22,7 +22,15 @@ from replay.store import database, schema
 from replay.store.completeness import Mark, Missing, missing, read_mark
 from replay.store.outlines import SELECT_OUTLINES, outline_record
 from replay.store.raw_replies import SELECT_RAW, raw_reply
-from replay.store.stored import StoredScore, StoredTally, StoredVerdict, stored_score, stored_verdict
+from replay.store.stored import (
+    StoredCheck,
+    StoredScore,
+    StoredTally,
+    StoredVerdict,
+    stored_check,
+    stored_score,
+    stored_verdict,
+)
 from replay.store.superseding import SELECT_SUPERSEDED, Superseded, superseded
 
 DATABASE = "run.db"
@@ -224,6 +232,18 @@ class RunReader:
         """All observations of one scorer."""
         sql = f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
         return map(stored_score, self.rows(sql, [scorer]))
+
+    def checks(self) -> Iterator[StoredCheck]:
+        """What became of every check, by conversation in the data's order, system, policy and depth."""
+        columns = ", ".join(f"k.{name}" for name in StoredCheck._fields)
+        # Turns that were never reached have checks as well, so the table of turns can't say the order.
+        order = (
+            " FROM checked k LEFT JOIN (SELECT DISTINCT conversation, source, repeat FROM turn) t"
+            " USING (conversation) LEFT JOIN conversation c ON c.id = coalesce(t.source, k.conversation)"
+            " ORDER BY c.position, t.repeat, k.conversation, k.system, k.policy, k.depth, k.at_end,"
+            " k.position"
+        )
+        return map(stored_check, self.rows(f"SELECT {columns}{order}"))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
         """All verdicts of one judge, by conversation, system, policy and depth."""

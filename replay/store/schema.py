@@ -18,6 +18,8 @@ import msgspec
 from replay.core.conversation import Passage
 from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
+from replay.core.expectation import Expectation
+from replay.core.message import Message
 from replay.core.record import Timing, TurnRecord, Usage
 
 T = TypeVar("T")
@@ -42,7 +44,7 @@ FACTS: Mapping[str, Any] = {
 }
 """What a run says of itself from its beginning, by key: each fact that more than one place reads."""
 
-VERSION = 2
+VERSION = 3
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 _TURN_COLUMNS = """\
@@ -75,7 +77,12 @@ _TURN_COLUMNS = """\
     done_s REAL,
     token_gaps_100us TEXT,           -- JSON list; NULL unless streamed
     source TEXT,                     -- the conversation's id in the data, where it is played once more
-    partial TEXT                     -- what had come of an answer that was cut off"""
+    partial TEXT,                    -- what had come of an answer that was cut off
+    steps TEXT NOT NULL,             -- JSON list: calls of tools and their results before the answer
+    expect TEXT NOT NULL,            -- JSON list: what the data expects of the turn
+    repeat INTEGER NOT NULL,         -- which play of the conversation, from 1
+    cached INTEGER NOT NULL,         -- 1 where the answer came from a cache
+    history_cut TEXT                 -- what of the history was not shown"""
 
 TABLES = f"""
 CREATE TABLE run (
@@ -106,6 +113,21 @@ CREATE TABLE score (
     value TEXT,                      -- JSON observation; NULL when unscored
     unscored TEXT,                   -- the reason; NULL when scored
     PRIMARY KEY (scorer, system, policy, conversation, depth)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE checked (               -- what became of each check that the data makes
+    system TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    depth INTEGER NOT NULL,          -- the turn's; the last one's of the data for a conversation's end
+    at_end INTEGER NOT NULL,         -- 1 for a check of the whole conversation
+    position INTEGER NOT NULL,       -- among its turn's, or its conversation's, from 0
+    kind TEXT NOT NULL,
+    called TEXT,                     -- the column that it counts in beside its kind's
+    value TEXT NOT NULL,             -- JSON, what was expected
+    passed INTEGER,                  -- 1 or 0; NULL where it could not be looked at
+    reason TEXT,                     -- why not
+    evidence TEXT,                   -- what was found, in words
+    PRIMARY KEY (system, policy, conversation, depth, at_end, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE verdict (
     judge TEXT NOT NULL,             -- its name in the scenario
@@ -154,7 +176,7 @@ TURN_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS turn_key ON turn (conversation, sy
 """A load run gets it at its end: kept up to date turn by turn it costs as much as the turns do."""
 
 _TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
-_LISTS = ("gold_answers", "gold_passages", "passages")
+_LISTS = ("gold_answers", "gold_passages", "passages", "steps", "expect")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")
 _TIMES = ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s")
 RECORD_COLUMNS = (
@@ -163,7 +185,7 @@ RECORD_COLUMNS = (
     *_LISTS,
     *_TOKENS,
     *_TIMES,
-    "token_gaps_100us",
+    *("token_gaps_100us", "repeat", "cached", "history_cut"),
 )
 _INSERT = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES"
 _INSERT_TEXTS = f"{_INSERT} ({', '.join('?' for _ in RECORD_COLUMNS)})"
@@ -260,6 +282,8 @@ def record_row(record: TurnRecord) -> Row:
         to_json(record.gold_answers) if record.gold_answers else _NOTHING,
         to_json(record.gold_passages) if record.gold_passages else _NOTHING,
         to_json(record.passages) if record.passages else _NOTHING,
+        to_json(record.steps) if record.steps else _NOTHING,
+        to_json(record.expect) if record.expect else _NOTHING,
         None if usage is None else usage.prompt_tokens,
         None if usage is None else usage.completion_tokens,
         None if usage is None else usage.cached_prompt_tokens,
@@ -269,6 +293,9 @@ def record_row(record: TurnRecord) -> Row:
         None if timing is None else timing.first_token_s,
         None if timing is None else timing.done_s,
         to_json(timing.token_gaps_100us) if timing and timing.token_gaps_100us else None,
+        record.repeat,
+        int(record.cached),
+        record.history_cut,
     )
 
 
@@ -278,13 +305,15 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
     tokens = {name: v.pop(name) for name in _TOKENS}
     times = {name: v.pop(name) for name in _TIMES}
     drift, gaps, _ = v.pop("drift"), v.pop("token_gaps_100us"), v.pop("valid")
-    gold_answers, gold_passages, passages = (v.pop(name) for name in _LISTS)
+    gold_answers, gold_passages, passages, steps, expect = (v.pop(name) for name in _LISTS)
     return TurnRecord(
-        **v,
+        **{**v, "cached": bool(v["cached"])},
         drift=None if drift is None else from_json(drift, Drift),
         gold_answers=_texts(gold_answers),
         gold_passages=_texts(gold_passages),
         passages=() if passages == _NOTHING else from_json(passages, tuple[Passage, ...]),
+        steps=() if steps == _NOTHING else from_json(steps, tuple[Message, ...]),
+        expect=() if expect == _NOTHING else from_json(expect, tuple[Expectation, ...]),
         usage=None if set(tokens.values()) == {None} else Usage(**tokens),
         timing=None
         if times["done_s"] is None

@@ -25,12 +25,13 @@ from replay.store.conversations import insert_conversation
 from replay.store.lock import hold, let_go
 from replay.store.raw_replies import insert_raw
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
-from replay.store.stored import StoredScore, StoredTally, StoredVerdict
+from replay.store.stored import StoredCheck, StoredScore, StoredTally, StoredVerdict
 from replay.store.superseding import Span, supersede
 from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
 _JUDGED_IN = (("scorer", "score"), ("judge", "verdict"))
+_TEXTS = ("conversation", "called", "reason", "evidence")
 
 
 class RunStore(RunReader):
@@ -217,6 +218,16 @@ class RunStore(RunReader):
             value = None if s.unscored is not None else schema.to_json(s.value)
             where = (schema.to_bytes(s.conversation), s.system, s.policy, s.depth)
             self._writing.post(sql, (scorer, *where, value, s.unscored))
+
+    def add_checks(self, checks: Iterable[StoredCheck]) -> None:
+        """Keep *checks*, each in the place of an earlier one."""
+        columns = ", ".join(StoredCheck._fields)
+        places = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in StoredCheck._fields)
+        sql = f"INSERT OR REPLACE INTO checked ({columns}) VALUES ({places})"
+        for one in checks:
+            values = one._replace(value=schema.to_json(one.value))._asdict()
+            texts = {name: None if values[name] is None else schema.to_bytes(values[name]) for name in _TEXTS}
+            self._writing.post(sql, tuple({**values, **texts}.values()))
 
     def add_verdict(self, verdict: StoredVerdict, *, anew: bool = False) -> None:
         """Keep *verdict*, in the place of an earlier one on the same turn; *anew* it waits for ``switch``."""
