@@ -21,7 +21,7 @@ from loky.backend import get_context
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as LokyPool
 
 from replay.core.errors import RunError
-from replay.report.pages.checks import Gate, gate
+from replay.report.pages.broken_rules import Gate, gate
 from replay.report.pages.compare_view import CompareView, compare_view
 from replay.report.pages.run_numbers import RunNumbers, run_numbers
 from replay.runs.run import Run

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from replay.report.pages.checks import Check
+from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.numbers import headline
 from replay.scorers.observing import combine
 from replay.scorers.scorer import MeanScorer, Scorer, lower_is_better, unit_of
@@ -64,11 +64,11 @@ class ListQuery:
     system: str = ""
     policy: str = ""
     only: str = ""
-    """``invalid``, ``edited`` or ``failed``: conversations with such a turn; or a check's id."""
+    """``invalid``, ``edited`` or ``failed``: conversations with such a turn; or a broken rule's id."""
 
     @property
     def kind(self) -> str:
-        """What kind of turns is looked for; empty where all are, or a check says which."""
+        """What kind of turns is looked for; empty where all are, or a broken rule says which."""
         return self.only if self.only in KINDS else ""
 
 
@@ -86,8 +86,8 @@ class Listed(NamedTuple):
     edited: int
     failed: int
     score: float | None
-    checked: tuple[int, ...] = ()
-    """Depths of the turns that the check is about."""
+    breaking: tuple[int, ...] = ()
+    """Depths of the turns that break the rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,14 +184,14 @@ class ConversationIndex:
         return order if order in units else headline(units)
 
     def page(
-        self, question: ListQuery, *, check: Check | None = None, first: int = 0, count: int = 50
+        self, question: ListQuery, *, broken: BrokenRule | None = None, first: int = 0, count: int = 50
     ) -> Page:
         """*count* rows from the *first* on; worst first where an order is asked for."""
         rows = self._in_order(question)
-        if check is not None:
-            turns = check.by_conversation
+        if broken is not None:
+            turns = broken.by_conversation
             rows = [
-                row._replace(checked=tuple(dict.fromkeys(turn.depth for turn in turns[row.id])))
+                row._replace(breaking=tuple(dict.fromkeys(turn.depth for turn in turns[row.id])))
                 for row in rows
                 if row.id in turns
             ]

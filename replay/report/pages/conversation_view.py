@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from replay.core.conversation import Conversation, Turn
 from replay.report.pages import figures
-from replay.report.pages.checks import Check
+from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.figures import Style
 from replay.report.pages.turn_view import Room, TurnShown, turn_shown
 from replay.statistics.group import Group, group_of, groups_in_order
@@ -39,7 +39,7 @@ class Row(NamedTuple):
         counts = {
             "failed": sum(play.record.failed for play in shown),
             "invalid": sum(play.record.drift is not None and play.record.drift.invalid for play in shown),
-            "against a check": sum(bool(play.against) for play in shown),
+            "against a rule": sum(bool(play.against) for play in shown),
         }
         noun = "play" if len(shown) == 1 else "plays"
         return ", ".join([f"{len(shown)} {noun}", *(f"{n} {what}" for what, n in counts.items() if n)])
@@ -71,13 +71,13 @@ def conversation_view(
     id: str,
     kinds: ScoreKinds,
     *,
-    failed: Sequence[Check] = (),
+    broken: Sequence[BrokenRule] = (),
     room: Room | None = None,
 ) -> ConversationView | None:
     """
     The conversation called *id*, or None if there is none of which anything is known.
 
-    Its turns are marked with the *failed* assertions and objectives that they speak against.
+    Its turns are marked with the assertions and objectives among the *broken* rules that they speak against.
     """
     room = room or Room()
     conversation = browser.conversation(id)
@@ -91,9 +91,9 @@ def conversation_view(
     plays = {(group_of(record), record.depth): record for record in records}
     looks = figures.styles(groups)
     against: dict[tuple[str, str, int], list[str]] = defaultdict(list)
-    for check in failed:
-        for turn in check.by_conversation.get(id, ()) if check.kind != "score" else ():
-            against[turn.system, turn.policy, turn.depth].append(check.rule)
+    for one in broken:
+        for turn in one.by_conversation.get(id, ()) if one.kind != "score" else ():
+            against[turn.system, turn.policy, turn.depth].append(one.rule)
     histories: Mapping[str, Mapping[str, str]] = browser.fact("histories") or {}
 
     def shown(group: Group, depth: int) -> TurnShown | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from replay.report.pages.checks import Check, assertion_id, objective_id
+from replay.report.pages.broken_rules import BrokenRule, assertion_id, objective_id
 from replay.report.pages.numbers import number
 from replay.report.pages.run_numbers import RunNumbers
 from replay.scenario.assertions.findings import AssertionResult, Finding
@@ -18,7 +18,7 @@ class Found(NamedTuple):
     """What one assertion came to with one system under one policy."""
 
     finding: Finding
-    check: Check | None
+    broken: BrokenRule | None
     """Its turns, where it failed on some."""
 
 
@@ -34,7 +34,7 @@ class Goal(NamedTuple):
 
     result: ObjectiveResult
     value: str
-    check: Check | None
+    broken: BrokenRule | None
     """Its turns, where it was missed."""
 
 
@@ -58,8 +58,8 @@ class HeldView:
 
 def held_view(numbers: RunNumbers) -> HeldView:
     """What had to hold, with the turns of what didn't."""
-    checks = {check.id: check for check in numbers.failed}
-    assertions = [_held(place, one, checks) for place, one in enumerate(numbers.gate.results)]
+    broken = {one.id: one for one in numbers.broken}
+    assertions = [_held(place, one, broken) for place, one in enumerate(numbers.gate.results)]
     levels = [level.played for level in numbers.load.levels if level.played.goals] if numbers.load else []
     knee = numbers.load.knee if numbers.load else None
     return HeldView(
@@ -68,15 +68,15 @@ def held_view(numbers: RunNumbers) -> HeldView:
         problem=numbers.gate.problem,
         goals=list(dict.fromkeys(one.goal for level in levels for one in level.goals)),
         levels=[
-            (level, [Goal(one, _value(one), checks.get(objective_id(level, one))) for one in level.goals])
+            (level, [Goal(one, _value(one), broken.get(objective_id(level, one))) for one in level.goals])
             for level in levels
         ],
         limit=_limit(knee) if knee else "",
     )
 
 
-def _held(place: int, result: AssertionResult, checks: Mapping[str, Check]) -> Held:
-    found = [Found(one, checks.get(assertion_id(place, one.group))) for one in result.findings]
+def _held(place: int, result: AssertionResult, broken: Mapping[str, BrokenRule]) -> Held:
+    found = [Found(one, broken.get(assertion_id(place, one.group))) for one in result.findings]
     return Held(result, sorted(found, key=lambda one: one.finding.holds))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replay.report.pages.checks import Check, Gate, failed_checks, gate
+from replay.report.pages.broken_rules import BrokenRule, Gate, broken_rules, gate
 from replay.runs.attribution import run_attribution
 from replay.runs.run import Run
 from replay.statistics.attribution import GapAttribution
@@ -28,7 +28,7 @@ class RunNumbers:
     gap: GapAttribution
     load: LoadSummary | None
     gate: Gate
-    failed: tuple[Check, ...]
+    broken: tuple[BrokenRule, ...]
     """Assertions, objectives and yes-or-no scores that failed, with their turns."""
 
 
@@ -42,7 +42,7 @@ def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunN
         gap=run_attribution(browser, scorers, resamples=resamples),
         load=load,
         gate=held,
-        failed=failed_checks(held, load, scorers, browser),
+        broken=broken_rules(held, load, scorers, browser),
     )
 
 

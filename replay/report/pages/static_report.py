@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from replay.core.errors import writing
 from replay.report.pages import assets
-from replay.report.pages.checks import Check
+from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.conversation_index import ConversationIndex, Listed, ListQuery, Page
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.depth_view import depth_view
@@ -98,13 +98,13 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
         "score_order": order,
         "limit_mb": f"{limit_bytes / 1e6:g}",
         "groups": index.groups,
-        "checks": numbers.failed,
+        "rules": numbers.broken,
         "list_at": "#conversations",
     }
     everything = index.page(ListQuery(order=order), count=10**9)
     empty = Page(rows=(), found=0, of=everything.of, score=order)
-    base = len(render("report.html", **content, page=empty, scores=[], fragments=[], checked={}).encode())
-    fragments = dict(_fragments(watched, everything.rows, numbers.failed, limit_bytes - base))
+    base = len(render("report.html", **content, page=empty, scores=[], fragments=[], breaking={}).encode())
+    fragments = dict(_fragments(watched, everything.rows, numbers.broken, limit_bytes - base))
     by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
     while True:
         kept = [row for row in everything.rows if row.id in fragments]
@@ -115,7 +115,7 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
             page=page,
             scores=[by_id[row.id] for row in kept],
             fragments=[fragments[row.id] for row in kept],
-            checked=_checked(numbers.failed, kept),
+            breaking=_breaking(numbers.broken, kept),
         )
         size = len(text.encode())
         if size < limit_bytes or not fragments:
@@ -125,12 +125,12 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
 
 
 def _fragments(
-    watched: WatchedRun, rows: Iterable[Listed], failed: Sequence[Check], room: int
+    watched: WatchedRun, rows: Iterable[Listed], broken: Sequence[BrokenRule], room: int
 ) -> Iterable[tuple[str, str]]:
     """The conversations' own pages, packed, as long as there is room."""
     kinds = watched.score_kinds()
     for row in rows:
-        view = conversation_view(watched.browser, row.id, kinds, failed=failed, room=ROOM)
+        view = conversation_view(watched.browser, row.id, kinds, broken=broken, room=ROOM)
         if view is None:
             continue
         html = render("conversation.html", view=view, back="#conversations")
@@ -141,15 +141,15 @@ def _fragments(
         yield row.id, packed
 
 
-def _checked(failed: Sequence[Check], rows: Sequence[Listed]) -> dict[str, dict[int, list[int]]]:
-    """By check, then by place in the list: the depths of the turns that are against it."""
+def _breaking(broken: Sequence[BrokenRule], rows: Sequence[Listed]) -> dict[str, dict[int, list[int]]]:
+    """By broken rule, then by place in the list: the depths of the turns that break it."""
     return {
-        check.id: {
-            place: list(dict.fromkeys(turn.depth for turn in check.by_conversation[row.id]))
+        one.id: {
+            place: list(dict.fromkeys(turn.depth for turn in one.by_conversation[row.id]))
             for place, row in enumerate(rows)
-            if row.id in check.by_conversation
+            if row.id in one.by_conversation
         }
-        for check in failed
+        for one in broken
     }
 
 

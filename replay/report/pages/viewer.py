@@ -16,7 +16,7 @@ from aiohttp import web
 from replay.core.errors import ReplayError
 from replay.report.pages import access, assets
 from replay.report.pages.background import Background
-from replay.report.pages.checks import Gate
+from replay.report.pages.broken_rules import Gate
 from replay.report.pages.compare_view import CompareView
 from replay.report.pages.computing import Computing, comparisons_of, gate_of, numbers_of
 from replay.report.pages.conversation_index import ListQuery
@@ -155,11 +155,11 @@ class Viewer:
         number = max(1, int(query["page"])) if _NUMBER.fullmatch(query.get("page", "")) else 1
 
         def page(watched: WatchedRun) -> str:
-            checks = watched.failed_checks
-            check = next((one for one in checks if one.id == listed.only), None)
+            rules = watched.broken_rules
+            broken = next((one for one in rules if one.id == listed.only), None)
             with watched.looking:
                 index = watched.index()
-                found = index.page(listed, check=check, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
+                found = index.page(listed, broken=broken, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
                 groups = index.groups
             return self._page(
                 "conversations",
@@ -170,8 +170,8 @@ class Viewer:
                 last=max(1, -(-found.found // PAGE_ROWS)),
                 units=watched.score_kinds().units,
                 groups=groups,
-                checks=checks,
-                check=check,
+                rules=rules,
+                broken=broken,
                 computing=bool(listed.only) and not listed.kind and watched.numbers is None,
             )
 
@@ -181,7 +181,7 @@ class Viewer:
         id, only = request.query.get("id", ""), request.query.get("only", "")
 
         def page(watched: WatchedRun) -> str:
-            view = conversation_view(watched.browser, id, watched.score_kinds(), failed=watched.failed_checks)
+            view = conversation_view(watched.browser, id, watched.score_kinds(), broken=watched.broken_rules)
             if view is None:
                 raise web.HTTPNotFound(reason="there is no such conversation in this run")
             return self._page("conversation", watched, view=view, back=f"conversations?only={quote(only)}")

@@ -10,7 +10,7 @@ from time import monotonic, sleep, time
 from typing import Any
 
 from replay.core.errors import ReplayError
-from replay.report.pages.checks import NO_GATE, Check, Gate
+from replay.report.pages.broken_rules import NO_GATE, BrokenRule, Gate
 from replay.report.pages.conversation_index import ConversationIndex
 from replay.report.pages.conversation_view import ScoreKinds
 from replay.report.pages.numbers import headline
@@ -86,9 +86,9 @@ class WatchedRun:
         return RunRow(watched=self, facts=facts, score=score, means=means, gate=self.gate())
 
     @property
-    def failed_checks(self) -> Sequence[Check]:
+    def broken_rules(self) -> Sequence[BrokenRule]:
         """What failed, with its turns, as far as it has been computed."""
-        return self.numbers.failed if self.numbers else ()
+        return self.numbers.broken if self.numbers else ()
 
     def gate(self) -> Gate | None:
         """What became of its assertions once it has ended; None where that has not been computed."""

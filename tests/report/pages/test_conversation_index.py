@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.report.pages.checks import Check
+from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.conversation_index import ConversationIndex, ListQuery
 from replay.runs.run import Run
 from replay.store.browsing import RunBrowser, TurnKey
@@ -77,9 +77,9 @@ def test_a_check_leaves_the_conversations_with_its_turns(index):
         TurnKey("b", "made", "pred", 2),
         TurnKey("b", "made", "gold", 1),
     ]
-    check = Check(id="x", kind="score", rule="x is 0", where="", turns=turns)
-    page = index.page(ListQuery(only="x"), check=check)
-    assert [(row.id, row.checked) for row in page.rows] == [("b", (1, 2))]
+    broken = BrokenRule(id="x", kind="score", rule="x is 0", where="", turns=turns)
+    page = index.page(ListQuery(only="x"), broken=broken)
+    assert [(row.id, row.breaking) for row in page.rows] == [("b", (1, 2))]
     assert (page.found, page.of) == (1, 3)
 
 

@@ -128,10 +128,10 @@ def test_a_failed_number_of_the_file_leads_to_its_turns(browser, files):
     until(browser, lambda d: shown(d, "table.held"))
     assert "1 of 2 failed" in shown(browser, "#assertions")[0].text
     browser.find_element(By.LINK_TEXT, "3 turns").click()
-    until(browser, lambda d: shown(d, "#list .checked a"))
-    assert [a.text for a in shown(browser, "#list .checked a")] == ["1", "2", "2"]
+    until(browser, lambda d: shown(d, "#list .breaking a"))
+    assert [a.text for a in shown(browser, "#list .breaking a")] == ["1", "2", "2"]
     assert [e.text.split()[0] for e in shown(browser, "#list tbody th")] == ["b", "Harbours"], "worst first"
-    shown(browser, "#list .checked a")[2].click()
+    shown(browser, "#list .breaking a")[2].click()
     until(browser, lambda d: shown(d, "table.sides"))
     assert [e.get_attribute("id") for e in shown(browser, "tr.wanted")] == ["turn-2"]
     (marked,) = shown(browser, "td.against")
@@ -141,7 +141,7 @@ def test_a_failed_number_of_the_file_leads_to_its_turns(browser, files):
     until(browser, lambda d: not shown(d, "#list tbody tr"))
     assert shown(browser, "#finder-said")[0].text == "0 of 2 conversations."
     Select(browser.find_element(By.NAME, "only")).select_by_visible_text("em is 0")
-    until(browser, lambda d: len(shown(d, "#list .checked a")) == 3)
+    until(browser, lambda d: len(shown(d, "#list .breaking a")) == 3)
 
 
 def policies_run(folder, *policies, turns=6):

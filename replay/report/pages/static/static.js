@@ -2,7 +2,7 @@
 // One view of the file at a time, chosen by the address; conversations are unpacked when they are wanted.
 (() => {
   const packed = JSON.parse(document.getElementById("conversations-packed").textContent);
-  const checked = JSON.parse(document.getElementById("conversations-checked").textContent);
+  const breaking = JSON.parse(document.getElementById("conversations-breaking").textContent);
   const scores = JSON.parse(document.getElementById("conversations-scores").textContent);
   const opened = new Map();
   const views = [...document.querySelectorAll("section.view")];
@@ -14,7 +14,7 @@
   }
 
   async function show() {
-    // #conversations?only=CHECK, or #conversation-7-turn-3
+    // #conversations?only=RULE, or #conversation-7-turn-3
     const [path, query = ""] = location.hash.slice(1).split("?");
     const name = path || "overview";
     const [, place, turn] = /^conversation-(\d+)(?:-turn-(\d+))?$/.exec(name) ?? [];
@@ -63,11 +63,11 @@
 
   // Which turns of a row the chosen filter is about; null where it isn't about turns of their own.
   function turns(row, only) {
-    return checked[only]?.[row.dataset.place] ?? null;
+    return breaking[only]?.[row.dataset.place] ?? null;
   }
 
   function fits(row, only) {
-    return only in checked ? turns(row, only) !== null : !(only in row.dataset) || row.dataset[only] > 0;
+    return only in breaking ? turns(row, only) !== null : !(only in row.dataset) || row.dataset[only] > 0;
   }
 
   function link(row, only) {
@@ -80,7 +80,7 @@
       one.textContent = depth;
       return place ? [", ", one] : [one];
     });
-    row.querySelector(".checked").replaceChildren(...links);
+    row.querySelector(".breaking").replaceChildren(...links);
   }
 
   let search = 0;
@@ -88,7 +88,7 @@
     const mine = ++search;
     const wanted = finder.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
     const only = finder.elements.only.value;
-    for (const cell of document.querySelectorAll("#list .checked")) cell.hidden = !(only in checked);
+    for (const cell of document.querySelectorAll("#list .breaking")) cell.hidden = !(only in breaking);
     let count = 0;
     for (const row of rows) {
       link(row, only);

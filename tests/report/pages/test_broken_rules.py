@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from replay.report.pages.checks import failed_checks, gate
+from replay.report.pages.broken_rules import broken_rules, gate
 from replay.report.pages.held_view import held_view
 from replay.report.pages.run_numbers import run_numbers
 from replay.runs.run import Run
@@ -18,29 +18,29 @@ from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
 
 
-def checks_of(folder, load=None, scorers=None):
+def rules_of(folder, load=None, scorers=None):
     run, browser = Run(folder), RunBrowser(folder)
     try:
-        found = failed_checks(gate(run), load, run.scorers() if scorers is None else scorers, browser)
+        found = broken_rules(gate(run), load, run.scorers() if scorers is None else scorers, browser)
     finally:
         browser.close()
-    return {check.id: check for check in found}
+    return {one.id: one for one in found}
 
 
 def test_a_failed_assertion_has_the_turns_that_break_its_bound(tmp_path):
-    found = checks_of(failing_run(tmp_path / "run"))
-    check = found["assertion-0-made-pred"]
+    found = rules_of(failing_run(tmp_path / "run"))
+    broken = found["assertion-0-made-pred"]
 
-    assert check.title == "f1 at least 0.6 (pred): made, pred"
-    assert {id: [turn.depth for turn in turns] for id, turns in check.by_conversation.items()} == {
+    assert broken.title == "f1 at least 0.6 (pred): made, pred"
+    assert {id: [turn.depth for turn in turns] for id, turns in broken.by_conversation.items()} == {
         "a": [2],
         "b": [1, 2],
     }
     assert not any(id.startswith("assertion-1") for id in found), "it holds"
 
 
-def test_a_score_that_says_yes_or_no_is_a_check_and_no_other(tmp_path):
-    found = checks_of(failing_run(tmp_path / "run"))
+def test_a_score_that_says_yes_or_no_is_a_rule_and_no_other(tmp_path):
+    found = rules_of(failing_run(tmp_path / "run"))
 
     assert found["score-em"].turns == [
         TurnKey("a", "made", "pred", 2),
@@ -76,12 +76,12 @@ def test_a_missed_objective_has_the_turns_beyond_it_at_its_level_or_all_of_that(
     first, second = load.levels
     goals = (replace(second.played.goals[0], key=key),)
     levels = (first, replace(second, played=replace(second.played, goals=goals)))
-    found = checks_of(folder, replace(load, levels=levels, load={"slo": {key: bound}}), {"em": em()})
-    (check,) = found.values()
+    found = rules_of(folder, replace(load, levels=levels, load={"slo": {key: bound}}), {"em": em()})
+    (broken,) = found.values()
 
-    assert check.title == "latency p99 at most 1 s: concurrency 16"
-    assert len(check.turns) == depths
-    assert all("~1-" in turn.conversation for turn in check.turns)
+    assert broken.title == "latency p99 at most 1 s: concurrency 16"
+    assert len(broken.turns) == depths
+    assert all("~1-" in turn.conversation for turn in broken.turns)
 
 
 def test_what_had_to_hold_says_first_what_failed(tmp_path):
@@ -94,8 +94,8 @@ def test_what_had_to_hold_says_first_what_failed(tmp_path):
     (first,), (second,) = (one.found for one in held.assertions)
 
     assert held.said == "1 of 2 failed"
-    assert (first.finding.group.policy, len(first.check.turns)) == ("pred", 3)
-    assert second.check is None
+    assert (first.finding.group.policy, len(first.broken.turns)) == ("pred", 3)
+    assert second.broken is None
 
 
 def test_objectives_stand_level_by_level(tmp_path):
@@ -109,5 +109,5 @@ def test_objectives_stand_level_by_level(tmp_path):
     assert held.limit == "Objectives were met up to concurrency 8; concurrency 16 missed them."
     assert held.goals == ["latency p99 at most 1 s"]
     (met, [kept]), (missed, [lost]) = held.levels
-    assert (met.name, kept.value, kept.check) == ("concurrency 8", "100 ms", None)
-    assert (missed.name, len(lost.check.turns)) == ("concurrency 16", 30)
+    assert (met.name, kept.value, kept.broken) == ("concurrency 8", "100 ms", None)
+    assert (missed.name, len(lost.broken.turns)) == ("concurrency 16", 30)

@@ -31,7 +31,7 @@ _FAILED = "outcome NOT IN ('answered', 'skipped')"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class BrokenRule:
     """Something that failed, with its turns."""
 
     id: str
@@ -90,28 +90,28 @@ def gate(run: Run) -> Gate:
         return Gate(results=(), problem=str(error))
 
 
-def failed_checks(
+def broken_rules(
     gate: Gate, load: LoadSummary | None, scorers: Mapping[str, Scorer[object]], browser: RunBrowser
-) -> tuple[Check, ...]:
+) -> tuple[BrokenRule, ...]:
     """All that failed of a run: assertions, objectives, then yes-or-no scores."""
     return (*_of_assertions(gate), *_of_objectives(load, browser), *_of_scores(scorers, browser))
 
 
 def assertion_id(place: int, group: Group) -> str:
-    """The check that one of the assertions failed with *group*."""
+    """The rule that one of the assertions is for *group*."""
     return f"assertion-{place}-{group.system}-{group.policy}"
 
 
 def objective_id(level: LevelPlayed, objective: ObjectiveResult) -> str:
-    """The check that *level* missed *objective*."""
+    """The rule that *objective* is for *level*."""
     return f"objective-{level.index}-{objective.key or objective.goal}"
 
 
-def _of_assertions(gate: Gate) -> Iterable[Check]:
+def _of_assertions(gate: Gate) -> Iterable[BrokenRule]:
     for place, result in enumerate(gate.results):
         for one in result.findings:
             if one.against:
-                yield Check(
+                yield BrokenRule(
                     id=assertion_id(place, one.group),
                     kind="assertion",
                     rule=result.assertion.title,
@@ -120,12 +120,12 @@ def _of_assertions(gate: Gate) -> Iterable[Check]:
                 )
 
 
-def _of_objectives(load: LoadSummary | None, browser: RunBrowser) -> Iterable[Check]:
+def _of_objectives(load: LoadSummary | None, browser: RunBrowser) -> Iterable[BrokenRule]:
     for level in load.levels if load else ():
         for one in level.played.goals:
             if one.met is False:
                 turns = _due(level.played, one, load.load.get("slo") or {}, browser) if load else []
-                yield Check(
+                yield BrokenRule(
                     id=objective_id(level.played, one),
                     kind="objective",
                     rule=one.goal,
@@ -154,7 +154,7 @@ def _due(
     return found or browser.due(*window)
 
 
-def _of_scores(scorers: Mapping[str, Scorer[object]], browser: RunBrowser) -> Iterable[Check]:
+def _of_scores(scorers: Mapping[str, Scorer[object]], browser: RunBrowser) -> Iterable[BrokenRule]:
     for name, scorer in scorers.items():
         if unit_of(scorer) == SHARE and (turns := browser.noes(name)):
-            yield Check(id=f"score-{name}", kind="score", rule=f"{name} is 0", where="", turns=turns)
+            yield BrokenRule(id=f"score-{name}", kind="score", rule=f"{name} is 0", where="", turns=turns)
