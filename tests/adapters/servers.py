@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from tests.waiting import others_first
+from tests.waiting import PATIENCE_S, others_first
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -34,6 +35,27 @@ async def answering(handler: Handler) -> AsyncIterator[str]:
     app.router.add_route("*", "/{path:.*}", handler)
     async with running(app) as address:
         yield address
+
+
+@contextmanager
+def in_a_thread(server: AbstractAsyncContextManager[str]) -> Iterator[str]:
+    """The address of *server* in a thread of its own, for a test whose own thread waits for a client."""
+    began: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def serve() -> None:
+        async with server as address:
+            over = asyncio.Event()
+            began.set_result((address, asyncio.get_running_loop(), over))
+            await over.wait()
+
+    with ThreadPoolExecutor(1) as thread:
+        serving = thread.submit(asyncio.run, serve())
+        address, loop, over = began.result(PATIENCE_S)
+        try:
+            yield address
+        finally:
+            loop.call_soon_threadsafe(over.set)
+            serving.result(PATIENCE_S)
 
 
 @asynccontextmanager

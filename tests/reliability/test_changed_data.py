@@ -7,11 +7,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import sys
+import shutil
 from collections import Counter
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -24,8 +22,10 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run, newest_run
 from replay.runs.run_data import DATA_IS_READ
 from replay.store.store import RunStore
+from tests.adapters.servers import answering, in_a_thread
 from tests.cli.command import replay_cli
-from tests.waiting import others_first, until_async
+from tests.reliability.programs import begun
+from tests.waiting import PATIENCE_S, others_first, until
 
 posix = pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 
@@ -75,16 +75,10 @@ class Killed:
     def data(self):
         return self.folder / "talks.jsonl"
 
-    async def resume(self, *options, verb="resume"):
-        """``replay resume`` in a process of its own: its exit status and what it said on stderr."""
-        process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "replay", verb, str(self.run.folder), *options],
-            cwd=self.folder,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        _, said = await process.communicate()
-        return process.returncode, said.decode()
+    def resume(self, *options, verb="resume"):
+        """``replay resume``: its exit status and what it said on stderr."""
+        done = replay_cli(verb, self.run.folder, *options, cwd=self.folder)
+        return done.returncode, done.stderr
 
     def turns(self):
         return {(r.policy, r.conversation, r.depth): (r.asked, r.answer) for r in self.run.records()}
@@ -102,49 +96,72 @@ class Killed:
         return self.run.report(resamples=0).remarks
 
 
-@asynccontextmanager
-async def killed(folder, talks=BEFORE, after=29, **data):
-    asked = Counter()
+@dataclass
+class Chat:
+    """A server that answers every question, and how often it was asked which."""
 
-    async def chat(request):
+    asked: Counter = field(default_factory=Counter)
+    url: str = ""
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def answer(self, request):
+        self.loop = asyncio.get_running_loop()
         question = (await request.json())["messages"][-1]["content"]
-        asked[question] += 1
+        self.asked[question] += 1
         return web.json_response({"choices": [{"message": {"content": f"Answer to {question}"}}]})
 
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", chat)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    try:
-        write(folder / "talks.jsonl", talks)
-        content = {
-            "name": "killed",
-            "data": {"path": "talks.jsonl", **data},
-            "systems": [{"name": "s", "adapter": "openai", "settings": {"base_url": url, "model": "m"}}],
-            "policies": list(POLICIES),
-            "drift": {"nlp_workers": 0},
-            "play": {"concurrency": 3},
-        }
-        (folder / "scenario.yaml").write_text(yaml.safe_dump(content))
-        process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "replay", "run", "scenario.yaml"],
-            cwd=folder,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        await until_async(lambda: asked.total() >= after)
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        await others_first()  # what was on its way still reaches the server
-        run = Run(newest_run(folder / "runs"))
-        found = Killed(folder, run, {}, asked, Counter(asked))
-        found.durable = found.turns()
-        assert 0 < len(found.durable) < ALL
-        yield found
-    finally:
-        await runner.cleanup()
+
+@pytest.fixture(scope="module")
+def chat():
+    chat = Chat()
+    with in_a_thread(answering(chat.answer)) as chat.url:
+        yield chat
+
+
+def killed(folder, chat, talks=BEFORE, **data):
+    """A run in *folder* whose process was killed half-way."""
+    write(folder / "talks.jsonl", talks)
+    settings = {"base_url": f"{chat.url}/v1", "model": "m"}
+    content = {
+        "name": "killed",
+        "data": {"path": "talks.jsonl", **data},
+        "systems": [{"name": "s", "adapter": "openai", "settings": settings}],
+        "policies": list(POLICIES),
+        "drift": {"nlp_workers": 0},
+        "play": {"concurrency": 3},
+    }
+    (folder / "scenario.yaml").write_text(yaml.safe_dump(content))
+    asked = chat.asked.total()
+    with begun("run", "scenario.yaml", cwd=folder) as process:
+        until(lambda: chat.asked.total() >= asked + 29)
+        process.kill()
+    # What was on its way still reaches the server.
+    asyncio.run_coroutine_threadsafe(others_first(), chat.loop).result(PATIENCE_S)
+    return half_way(folder, chat)
+
+
+def half_way(folder, chat):
+    run = Run(newest_run(folder / "runs"))
+    found = Killed(folder, run, {}, chat.asked, Counter(chat.asked))
+    found.durable = found.turns()
+    assert 0 < len(found.durable) < ALL
+    return found
+
+
+@pytest.fixture(scope="module")
+def killed_once(chat, tmp_path_factory):
+    """Where a run was killed, and a copy of all that it left."""
+    folder = tmp_path_factory.mktemp("killed")
+    killed(folder, chat)
+    return folder, shutil.copytree(folder, tmp_path_factory.mktemp("copy") / "killed")
+
+
+@pytest.fixture
+def run(chat, killed_once):
+    """As if it had just been killed; in the same place, since a run knows where its data lies."""
+    folder, copy = killed_once
+    shutil.rmtree(folder)
+    return half_way(shutil.copytree(copy, folder), chat)
 
 
 def changed_texts():
@@ -180,13 +197,12 @@ ALIKE = ("an id twice", "called anew", "empty")
 @pytest.mark.parametrize(
     "change", [pytest.param(one, marks=pytest.mark.long) if one in ALIKE else one for one in CHANGES]
 )
-async def test_whatever_became_of_the_data_the_run_goes_on_with_what_it_read(tmp_path, change):
+def test_whatever_became_of_the_data_the_run_goes_on_with_what_it_read(run, change):
     talks, said = CHANGES[change]
-    async with killed(tmp_path) as run:
-        write(run.data, talks)
-        code, told = await run.resume()
-        assert code == 0, told
-        run.check()
+    write(run.data, talks)
+    code, told = run.resume()
+    assert code == 0, told
+    run.check()
     assert {r.conversation for r in run.run.records()} == {one["id"] for one in BEFORE}
     if said is None:
         assert "The data" not in told
@@ -199,108 +215,104 @@ async def test_whatever_became_of_the_data_the_run_goes_on_with_what_it_read(tmp
 
 @posix
 @pytest.mark.parametrize("remove", ["file", "folder"])
-async def test_data_that_is_no_longer_there_keeps_no_run_from_its_end(tmp_path, remove):
-    async with killed(tmp_path) as run:
-        run.data.unlink()
-        if remove == "folder":
-            run.data.mkdir()
-        code, told = await run.resume("--with-new-data")
-        assert code == 2
-        assert "talks.jsonl" in told
-        code, told = await run.resume()
-        assert code == 0
-        assert "The data can't be compared" in told
-        assert "talks.jsonl" in told
-        run.check()
+def test_data_that_is_no_longer_there_keeps_no_run_from_its_end(run, remove):
+    run.data.unlink()
+    if remove == "folder":
+        run.data.mkdir()
+    code, told = run.resume("--with-new-data")
+    assert code == 2
+    assert "talks.jsonl" in told
+    code, told = run.resume()
+    assert code == 0
+    assert "The data can't be compared" in told
+    assert "talks.jsonl" in told
+    run.check()
 
 
 @posix
-async def test_new_conversations_are_taken_up_when_told_so_and_once(tmp_path):
-    async with killed(tmp_path) as run:
-        write(run.data, [talk("new1"), *BEFORE[2:], talk("new2")])
-        code, told = await run.resume()
-        assert code == 0
-        assert f"replay resume {run.run.folder} --with-new-data` takes them up" in told
-        run.check()
-        code, told = await run.resume("--with-new-data")
-        assert code == 0
-        assert "2 new beside them" in told
-        two_more = 2 * TURNS * len(POLICIES)
-        run.check(ALL + two_more)
-        assert [one.id for one in run.run.conversations()][-2:] == ["new1", "new2"]
-        assert "--with-new-data" not in run.remarks()[0]
-        code, told = await run.resume("--with-new-data")
-        assert code == 0
-        assert '2 conversations are gone ("talk0", "talk1")' in told
-        assert "new" not in told
-        run.check(ALL + two_more)
-        write(run.data, [talk("new1"), *BEFORE, talk("new2")])
-        code, told = await run.resume()
-        assert "The data" not in told
-        assert not [one for one in run.remarks() if "The data" in one]
+def test_new_conversations_are_taken_up_when_told_so_and_once(run):
+    write(run.data, [talk("new1"), *BEFORE[2:], talk("new2")])
+    code, told = run.resume()
+    assert code == 0
+    assert f"replay resume {run.run.folder} --with-new-data` takes them up" in told
+    run.check()
+    code, told = run.resume("--with-new-data")
+    assert code == 0
+    assert "2 new beside them" in told
+    two_more = 2 * TURNS * len(POLICIES)
+    run.check(ALL + two_more)
+    assert [one.id for one in run.run.conversations()][-2:] == ["new1", "new2"]
+    assert "--with-new-data" not in run.remarks()[0]
+    code, told = run.resume("--with-new-data")
+    assert code == 0
+    assert '2 conversations are gone ("talk0", "talk1")' in told
+    assert "new" not in told
+    run.check(ALL + two_more)
+    write(run.data, [talk("new1"), *BEFORE, talk("new2")])
+    code, told = run.resume()
+    assert "The data" not in told
+    assert not [one for one in run.remarks() if "The data" in one]
     assert run.run.signatures()["data"].startswith(f"conversations:{TALKS + 2}|")
     assert "Earlier resumes took up 2 conversations" in run.remarks()[-1]
 
 
 @posix
-async def test_logs_called_by_their_lines_are_known_by_what_they_hold(tmp_path):
+def test_logs_called_by_their_lines_are_known_by_what_they_hold(chat, tmp_path):
     """A log before the others gives each of them another line, and takes the name of the first."""
     logs = [log(f"talk{n}") for n in range(TALKS)]
-    async with killed(tmp_path, logs) as run:
-        write(run.data, [log("new"), *logs])
-        code, told = await run.resume()
-        assert code == 0
-        assert '1 conversation is new ("talks.jsonl:1")' in told
-        run.check()
-        code, told = await run.resume("--with-new-data")
-        assert code == 0
-        run.check(ALL + TURNS * len(POLICIES))
-        added = run.run.conversations()[-1]
-        assert (added.id, added.turns[0].id) == ("talks.jsonl:1~2", "talks.jsonl:1~2#1")
-        assert added.turns[0].question == "Who sang new-1?"
-        code, told = await run.resume("--with-new-data")
-        assert "changed" not in told
-        run.check(ALL + TURNS * len(POLICIES))
+    run = killed(tmp_path, chat, logs)
+    write(run.data, [log("new"), *logs])
+    code, told = run.resume()
+    assert code == 0
+    assert '1 conversation is new ("talks.jsonl:1")' in told
+    run.check()
+    code, told = run.resume("--with-new-data")
+    assert code == 0
+    run.check(ALL + TURNS * len(POLICIES))
+    added = run.run.conversations()[-1]
+    assert (added.id, added.turns[0].id) == ("talks.jsonl:1~2", "talks.jsonl:1~2#1")
+    assert added.turns[0].question == "Who sang new-1?"
+    code, told = run.resume("--with-new-data")
+    assert "changed" not in told
+    run.check(ALL + TURNS * len(POLICIES))
 
 
 @posix
-async def test_a_limit_holds_for_what_is_taken_up_as_well(tmp_path):
-    async with killed(tmp_path, limit=TALKS) as run:
-        write(run.data, [talk("new"), *BEFORE])
-        code, told = await run.resume("--with-new-data")
-        assert code == 0
-        assert f"1 new left out (data.limit is {TALKS})" in told
-        assert '1 conversation is gone ("talk35")' in told
-        run.check()
+def test_a_limit_holds_for_what_is_taken_up_as_well(chat, tmp_path):
+    run = killed(tmp_path, chat, limit=TALKS)
+    write(run.data, [talk("new"), *BEFORE])
+    code, told = run.resume("--with-new-data")
+    assert code == 0
+    assert f"1 new left out (data.limit is {TALKS})" in told
+    assert '1 conversation is gone ("talk35")' in told
+    run.check()
 
 
 @posix
-async def test_asking_again_asks_what_the_run_read_whatever_became_of_the_data(tmp_path):
-    async with killed(tmp_path) as run:
-        assert (await run.resume())[0] == 0
-        run.data.unlink()
-        before = Counter(run.asked)
-        code, told = await run.resume("--only", "conversation=talk3", verb="rerun")
-        assert code == 0, told
-        assert run.asked - before == {f"Who sang talk3-{n}?": 2 for n in range(1, TURNS + 1)}
-        write(run.data, changed_texts())
-        assert (await run.resume())[0] == 0
-        assert len(run.run.records()) == ALL
+def test_asking_again_asks_what_the_run_read_whatever_became_of_the_data(run):
+    assert (run.resume())[0] == 0
+    run.data.unlink()
+    before = Counter(run.asked)
+    code, told = run.resume("--only", "conversation=talk3", verb="rerun")
+    assert code == 0, told
+    assert run.asked - before == {f"Who sang talk3-{n}?": 2 for n in range(1, TURNS + 1)}
+    write(run.data, changed_texts())
+    assert (run.resume())[0] == 0
+    assert len(run.run.records()) == ALL
 
 
 @posix
-async def test_a_run_that_was_killed_while_it_read_reads_anew(tmp_path):
+def test_a_run_that_was_killed_while_it_read_reads_anew(run):
     """None of its conversations was asked anything."""
-    async with killed(tmp_path) as run:
-        store = RunStore(run.run.folder, write=True)
-        for table in ("turn", "event"):
-            store._writing.post(f"DELETE FROM {table}", ())
-        store.set_fact(DATA_IS_READ, None)
-        store.add_event("bad-conversation", {"message": "of the first reading"})
-        store.close()
-        write(run.data, BEFORE[::-1])
-        code, told = await run.resume()
-        assert code == 0, told
+    store = RunStore(run.run.folder, write=True)
+    for table in ("turn", "event"):
+        store._writing.post(f"DELETE FROM {table}", ())
+    store.set_fact(DATA_IS_READ, None)
+    store.add_event("bad-conversation", {"message": "of the first reading"})
+    store.close()
+    write(run.data, BEFORE[::-1])
+    code, told = run.resume()
+    assert code == 0, told
     assert len(run.run.records()) == ALL
     assert [one.id for one in run.run.conversations()] == [one["id"] for one in BEFORE[::-1]]
     assert run.run.state().skipped_conversations == 0
