@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -88,11 +89,19 @@ def shared_data() -> Path:
     return DATA
 
 
+@pytest.fixture(scope="session")
+def cache_folders(tmp_path_factory) -> Iterator[Path]:
+    """One that isn't there yet for each test: to make ten thousand that few use takes a while."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def cache_folder(tmp_path, monkeypatch) -> Path:
+def cache_folder(cache_folders, monkeypatch) -> Path:
     """A cache of this test's own; the user's is out of reach."""
-    monkeypatch.setenv("CONVREPLAY_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    folder = next(cache_folders)
+    monkeypatch.setenv("CONVREPLAY_CACHE", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -200,7 +200,7 @@ def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
     runs = f"interrupted-{number}"
     (folder / "slow.yaml").write_text(
         "name: slow\ndata: {path: conversations.jsonl, limit: 1}\npolicies: [pred]\nplay: {concurrency: 1}\n"
-        "systems: [{name: slow, adapter: scripted, settings: {answers: gold, delay_s: 0.2}}]\n"
+        "systems: [{name: slow, adapter: scripted, settings: {answers: gold, delay_s: 0.1}}]\n"
     )
     with subprocess.Popen(
         [sys.executable, "-m", "replay", "run", "slow.yaml", "--runs", runs],

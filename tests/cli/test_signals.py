@@ -40,8 +40,11 @@ TEMPLATES = {
     "a tower of tojson": FOREVER % "{% set x = [a]|tojson|tojson|tojson %}",
 }
 LONG = pytest.mark.long
+ONE, TWO = (signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT)
+QUICK = (("nested for", ONE), ("a huge power", TWO))
+"""One that Python can leave, and one that it can't until it is computed."""
 NUMBERS = pytest.mark.parametrize(
-    "numbers", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT)], ids=["one", "two"]
+    "numbers", [pytest.param(ONE, id="one"), pytest.param(TWO, id="two", marks=LONG)]
 )
 
 
@@ -143,11 +146,9 @@ def goes_on(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "numbers"),
     [
-        pytest.param(
-            text, sent, id=f"{name}-{len(sent)}", marks=[] if len(sent) == often else pytest.mark.long
-        )
-        for (name, text), often in zip(TEMPLATES.items(), (1, 2, 1), strict=True)
-        for sent in ((signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT))
+        pytest.param(text, sent, id=f"{name}-{len(sent)}", marks=[] if (name, sent) in QUICK else LONG)
+        for name, text in TEMPLATES.items()
+        for sent in (ONE, TWO)
     ],
 )
 async def test_a_template_that_never_ends_is_left_by_a_signal(tmp_path, template, numbers):

@@ -11,7 +11,7 @@ import pytest
 
 from replay.core.disk_cache import DiskCache
 from replay.runs.run import Run
-from tests.cli.command import replay_process
+from tests.cli.command import replay_cli, replay_process
 from tests.reliability.programs import only_run, small_disk, write_scenario
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits files and mounts file systems")
@@ -42,7 +42,7 @@ def check_it_goes_on(run, folder):
     """What was answered is kept, and the rest is asked once there is room."""
     kept = {(r.conversation, r.depth): r.answer for r in Run(run).records()}
     assert len(kept) < TALKS * TURNS
-    done = replay_process("resume", run, cwd=folder)
+    done = replay_cli("resume", run, cwd=folder)
     assert done.returncode == 0, done.stderr
     records = {(r.conversation, r.depth): r.answer for r in Run(run).records()}
     assert len(records) == len(Run(run).records()) == TALKS * TURNS
@@ -89,7 +89,7 @@ def test_no_room_for_a_new_run_says_so_and_leaves_none(tmp_path):
 def test_a_full_disk_while_turns_are_asked_again_keeps_those_before(tmp_path):
     big_scenario(tmp_path)
     with small_disk(tmp_path / "disk", "32m") as disk:
-        assert replay_process("run", "scenario.yaml", "--runs", disk / "runs", cwd=tmp_path).returncode == 0
+        assert replay_cli("run", "scenario.yaml", "--runs", disk / "runs", cwd=tmp_path).returncode == 0
         run = only_run(disk / "runs")
         before = [(r.conversation, r.depth, r.answer) for r in Run(run).records()]
         disk_now = os.statvfs(disk)  # the write-ahead log's size says how busy the machine was
@@ -100,14 +100,14 @@ def test_a_full_disk_while_turns_are_asked_again_keeps_those_before(tmp_path):
         assert [(r.conversation, r.depth, r.answer) for r in Run(run).records()] == before
         (disk / "other").unlink()
         subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-        assert replay_process("resume", run, cwd=tmp_path).returncode == 0
+        assert replay_cli("resume", run, cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 @pytest.mark.parametrize("verb", [["export", "--format", "csv"], ["report"], ["report", "--json"]])
 def test_standard_output_on_a_full_disk_is_an_error_in_words(tmp_path, verb):
     write_scenario(tmp_path)
-    assert replay_process("run", "scenario.yaml", cwd=tmp_path).returncode == 0
+    assert replay_cli("run", "scenario.yaml", cwd=tmp_path).returncode == 0
     with open("/dev/full", "wb") as full:
         import sys
 

@@ -13,7 +13,7 @@ from contextlib import closing
 import pytest
 
 from replay.runs.run import Run
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import replay_cli
 from tests.reliability.programs import begun, only_run, write_scenario
 from tests.waiting import until
 
@@ -78,12 +78,12 @@ def test_a_log_that_was_deleted_or_cut_is_noticed_and_its_turns_are_asked_again(
     assert remarks(killed)[0].startswith(f"{4 * TURNS - left} turns are {LOST}")
     assert LOST in replay_cli("report", killed, "--resamples", "0", cwd=killed).stdout.replace("\n", " ")
     let_it_answer(killed)
-    done = replay_process("resume", killed, cwd=killed)
+    done = replay_cli("resume", killed, cwd=killed)
     assert done.returncode == 0, done.stderr
     assert f"{4 * TURNS - left} turns are {LOST}" in done.stderr
     assert answered(killed) == (TALKS - 1) * TURNS
     assert LOST in remarks(killed)[0]
-    done = replay_process("resume", killed, cwd=killed)
+    done = replay_cli("resume", killed, cwd=killed)
     assert LOST not in done.stderr, "said when it is found, and kept for the report"
     assert len([one for one in remarks(killed) if LOST in one]) == 1
 
@@ -122,7 +122,7 @@ def test_an_older_copy_of_the_database_in_its_place_is_noticed(tmp_path):
     assert replay_cli("run", "scenario.yaml", cwd=tmp_path).returncode == 0
     run = only_run(tmp_path / "runs")
     shutil.copy(run / "run.db", tmp_path / "older")
-    assert replay_process("rerun", run, "--only", "depth=3", cwd=tmp_path).returncode == 0
+    assert replay_cli("rerun", run, "--only", "depth=3", cwd=tmp_path).returncode == 0
     assert remarks(run) == ("4 turns were asked again (4 attempts kept).",)
     shutil.copy(tmp_path / "older", run / "run.db")
     assert remarks(run)[0].startswith(f"4 turns are {LOST}")

@@ -177,11 +177,7 @@ async def test_a_killed_run_resumes_with_every_turn_once_and_no_finished_turn_as
         durable = Counter(r.asked for r in run.records())
         asked_before = Counter(asked)
         assert durable.total() < TALKS * TURNS * 2
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "replay", "resume", cwd=folder, stdout=asyncio.subprocess.PIPE
-        )
-        shown, _ = await process.communicate()
-        assert process.returncode == 0, shown
+        run = await resume_async(run.folder)
 
         again = asked - asked_before
         places = Counter((r.policy, r.conversation, r.depth) for r in run.records())

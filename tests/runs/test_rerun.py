@@ -21,7 +21,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.runs.run import Run, score
 from replay.testing import chat_server
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import replay_cli
 from tests.waiting import others_first, until_async
 
 TALKS = 4
@@ -273,8 +273,7 @@ async def test_killed_again_and_again_a_rerun_asks_every_chosen_turn_and_none_tw
                 (one.record.policy, one.record.conversation, one.record.depth) for one in run.superseded()
             } & set(places(run))
             verb = ["resume", str(run.folder)]
-        done = await asyncio.to_thread(replay_process, *verb, cwd=folder)
-        assert done.returncode == 0, done.stderr
+        run = await resume_async(run.folder)
         again = server.asked - before
     assert places(run) == every
     reruns = [one for one in run.superseded() if one.reason.startswith("rerun")]

@@ -23,8 +23,15 @@ async def quick(body: Body, writer: asyncio.StreamWriter) -> None:
     await reply(body, writer)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("keep_turns", [2_000_000, 50])
+@pytest.mark.parametrize(
+    ("workers", "keep_turns"),
+    [
+        (1, 50),
+        (2, 2_000_000),
+        pytest.param(1, 2_000_000, marks=pytest.mark.long),
+        pytest.param(2, 50, marks=pytest.mark.long),
+    ],
+)
 async def test_ctrl_c_at_full_load_loses_nothing(tmp_path, workers, keep_turns):
     server = Server(quick)
     load = {"concurrency": USERS, "duration_s": 60, "workers": workers, "keep_turns": keep_turns}

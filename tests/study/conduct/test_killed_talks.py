@@ -131,7 +131,13 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize(("method", "asks"), MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize(
+    ("method", "asks"),
+    [
+        pytest.param(*one, id=moment, marks=() if moment.endswith("is durable") else pytest.mark.long)
+        for moment, one in MOMENTS.items()
+    ],
+)
 async def test_a_click_in_whose_middle_the_server_is_killed_counts_once(tmp_path, method, asks):
     """The browser sends it again, since no page came."""
     pets = Pets()
