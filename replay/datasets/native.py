@@ -18,6 +18,7 @@ import msgspec
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
+from replay.datasets.expected import Written, read_expectations, write_expectations
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_lines
 from replay.datasets.place import Place
@@ -42,6 +43,7 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
     system_prompts: list[str] = []
     timestamp: Timestamp | None = None
     answer_timestamp: Timestamp | None = None
+    expect: Written = {}
 
 
 class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,10 +54,11 @@ class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     background: str = ""
     passages: list[_Passage] = []
     metadata: dict[str, Any] = {}
+    expect: Written = {}
 
 
 _REQUIRED = {"id", "turns"}
-_OPTIONAL = {"title", "section", "background", "passages", "metadata"}
+_OPTIONAL = {"title", "section", "background", "passages", "metadata", "expect"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,7 @@ def _build(row: _Conversation, place: Place) -> Conversation:
         background=row.background,
         passages=tuple(Passage(id=p.id, text=p.text, title=p.title) for p in row.passages),
         metadata=_metadata(row, place),
+        expect=read_expectations(row.expect, place, "expect"),
     )
 
 
@@ -108,6 +112,7 @@ def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
         gold_passages=tuple(row.gold_passages),
         fact=row.fact,
         system_prompts=tuple(row.system_prompts),
+        expect=read_expectations(row.expect, place, f"turns[{number - 1}].expect"),
     )
 
 
@@ -164,6 +169,7 @@ def _fields(conversation: Conversation) -> dict[str, Any]:
                         "gold_passages": turn.gold_passages,
                         "fact": turn.fact,
                         "system_prompts": turn.system_prompts,
+                        "expect": write_expectations(turn.expect),
                     }
                 )
                 for turn in conversation.turns
@@ -172,6 +178,7 @@ def _fields(conversation: Conversation) -> dict[str, Any]:
                 _without_empty({"id": p.id, "title": p.title, "text": p.text}) for p in conversation.passages
             ],
             "metadata": dict(conversation.metadata),
+            "expect": write_expectations(conversation.expect),
         }
     )
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
+from replay.datasets.expected import check_expectations
 from replay.datasets.place import Place
 
 T = TypeVar("T")
@@ -38,7 +39,8 @@ def check(conversation: Conversation, place: Place) -> None:
     Make sure that *conversation* can be played and its turns told apart.
 
     Raises:
-        DatasetError: an empty id or question, no turn at all, or an id that is used twice.
+        DatasetError: an empty id or question, no turn at all, an id that is used twice, or an expectation
+            that can't be checked.
     """
     named = f'conversation "{conversation.id}"'
     if not conversation.id.strip():
@@ -50,6 +52,8 @@ def check(conversation: Conversation, place: Place) -> None:
             raise place.error("is empty; there is nothing to ask", f"{named}, turns[{index}].question")
         if not turn.id.strip():
             raise place.error("is empty; leave it out to number the turns", f"{named}, turns[{index}].id")
+        check_expectations(turn.expect, place, f"{named}, turns[{index}].expect")
+    check_expectations(conversation.expect, place, f"{named}, expect")
     for name, ids in (
         ("turns", [turn.id for turn in conversation.turns]),
         ("passages", [passage.id for passage in conversation.passages]),

@@ -1,4 +1,4 @@
-"""How every run ends, with load or without: marked, scored and judged, or kept for a resume."""
+"""How every run ends, with load or without: marked, scored, judged and checked, or kept for a resume."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from replay.core.errors import PluginError, RunStoppedError
+from replay.runs.checking import check_into
 from replay.runs.judging import judge_into
 from replay.runs.resolver_asks import keep_tally
 from replay.runs.scoring import chosen_scorers, score_into
@@ -19,7 +20,7 @@ async def ending(
     assembly: Assembly, store: RunStore, observer: object, *, next_step: str
 ) -> AsyncIterator[None]:
     """
-    Around the playing of a run: scores and judges what was answered once it is over.
+    Around the playing of a run: scores, judges and checks what was answered once it is over.
 
     What interrupts or stops the playing is an event of the run; a stop's message then names *next_step*.
 
@@ -40,4 +41,7 @@ async def ending(
     store.set_fact("finished", True)
     await store.flush()  # scoring reads what was just written
     await asyncio.to_thread(score_into, store, chosen_scorers(store) or assembly.file.scenario.scorers)
-    await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
+    await asyncio.to_thread(check_into, store)  # judges may be stopped, and most checks don't wait for them
+    if assembly.judges:
+        await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
+        await asyncio.to_thread(check_into, store)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from replay.core.asking.estimate import Estimate
 from replay.core.asking.tally import Tally
 from replay.core.errors import PluginError, RunStoppedError
+from replay.runs.checking import check_into
 from replay.runs.verdict_columns import JUDGED, judged_of
 from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judge import Case, HistoryShown, Level, Value
@@ -201,6 +202,7 @@ async def judge_run(
     store = RunStore(Path(folder), write=True)
     try:
         await judge_into(store, panels, told=told)
+        await asyncio.to_thread(check_into, store)
     finally:
         await asyncio.to_thread(store.close)
     return Run(folder)

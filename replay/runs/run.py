@@ -27,7 +27,7 @@ from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
-from replay.store.stored import StoredVerdict
+from replay.store.stored import StoredCheck, StoredVerdict
 from replay.store.superseding import Superseded
 
 if TYPE_CHECKING:
@@ -155,15 +155,17 @@ class Run:
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """
-        The scorers whose observations the run holds, by label; its judges' and people's columns last.
+        The scorers whose observations the run holds, by label; columns of judges, checks and people last.
 
         They combine what was observed and observe nothing: no code that the run names is imported.
         """
+        from replay.runs.checking import check_scores
         from replay.runs.people_columns import people_scores
         from replay.runs.verdict_columns import verdict_scores
 
         with self._opened() as store:
-            return {**stored_scorers(store).by_label, **verdict_scores(store), **people_scores(store)}
+            of_others = {**verdict_scores(store), **check_scores(store), **people_scores(store)}
+            return {**stored_scorers(store).by_label, **of_others}
 
     def judged(self) -> list[Judged]:
         """What judging took and how far its repeats lie apart, judge by judge."""
@@ -176,6 +178,11 @@ class Run:
         """One judge's verdicts with all their evidence, by conversation in the data's order and depth."""
         with self._opened() as store:
             return list(store.verdicts(judge))
+
+    def checks(self) -> list[StoredCheck]:
+        """What became of every check of the data, by conversation in the data's order and depth."""
+        with self._opened() as store:
+            return list(store.checks())
 
     def superseded(self) -> list[Superseded]:
         """Turns as they were before they were asked again, in the order in which they gave way."""
@@ -305,6 +312,7 @@ def score(folder: str | Path, choices: Sequence[Choice] | None = None, *, allow_
         RunError: there is no such run, another process is writing it, or *allow_code* is missing.
         PluginError, ScenarioError: a scorer can't be built.
     """
+    from replay.runs.checking import check_into
     from replay.runs.consent import check_consent, foreign_doings
 
     run = Run(folder)
@@ -315,6 +323,7 @@ def score(folder: str | Path, choices: Sequence[Choice] | None = None, *, allow_
     try:
         with code_may_run():
             score_into(store, choices)
+            check_into(store)
     finally:
         store.close()
     return run

@@ -9,6 +9,7 @@ from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
+from replay.scorers.checks.kinds import COLUMN, is_column
 from replay.scorers.judges.panel import Panel
 
 
@@ -24,8 +25,11 @@ def check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
 def check_judge_names(
     builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
 ) -> None:
-    """Results are kept by name, those of scorers and judges side by side."""
-    taken = dict.fromkeys(scorers, "a scorer")
+    """Results are kept by name, those of scorers, judges and checks side by side."""
+    for index, label in enumerate(scorers):
+        if is_column(label):
+            builder.fault(f"scorers[{index}]", f'"{label}" is a column of checks; call the scorer otherwise')
+    taken = {**dict.fromkeys(scorers, "a scorer"), COLUMN: "the column of checks"}
     for index, panel in enumerate(judges):
         for column in panel.columns if panel else ():
             if column in taken:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
+from replay.scorers.linear_pattern import compiled, found_in
 
 Tokens = Literal["plain", "squad"]
 """``plain``: lower-case runs of letters and digits, for ASCII text those of the rouge-score package
@@ -107,18 +108,12 @@ def check_patterns(patterns: Sequence[str]) -> None:
         ValueError: one is not a regular expression, or has what takes more than linear time (look-around,
             backreferences); the message says which, and why.
     """
-    from pydantic_core import SchemaError
-
     for pattern in patterns:
         try:
-            _compiled(pattern)  # alone, or a bracket in it could close ours
-            _matcher((pattern,))
-        except SchemaError as error:
-            reason = str(error).strip().splitlines()[-1].strip().removeprefix("error: ").rstrip(".")
-            raise ValueError(
-                f'declining: "{pattern}" is not a regular expression that can be used ({reason}); write it '
-                "in the syntax of https://docs.rs/regex, whose patterns take no longer than an answer is long"
-            ) from error
+            compiled(pattern)  # alone, or a bracket in it could close ours
+            compiled(_whole((pattern,)))
+        except ValueError as error:
+            raise ValueError(f"declining: {error}") from error
 
 
 def patterns_signature(patterns: Sequence[str]) -> str:
@@ -146,18 +141,11 @@ def _stemming_tokenizer() -> Any:
 
 
 def _matches(patterns: tuple[str, ...], text: str) -> bool:
-    """Whether the whole of *text* matches one of *patterns*; half a surrogate pair counts as "?"."""
-    return bool(_matcher(patterns).isinstance_python(text.encode("utf-8", "replace").decode()))
+    """Whether the whole of *text* matches one of *patterns*."""
+    return found_in(_whole(patterns), text)
 
 
 @lru_cache(maxsize=64)
-def _matcher(patterns: tuple[str, ...]) -> Any:
+def _whole(patterns: tuple[str, ...]) -> str:
     alternatives = "|".join(f"(?:{pattern})" for pattern in patterns)
-    return _compiled(rf"(?i)\A(?:{alternatives})\z")
-
-
-def _compiled(pattern: str) -> Any:
-    # Rust's regex, which comes with pydantic: Python's own takes for ever over some answers.
-    from pydantic_core import SchemaValidator, core_schema
-
-    return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    return rf"(?i)\A(?:{alternatives})\z"

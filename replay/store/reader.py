@@ -155,6 +155,13 @@ class RunReader:
         """The conversations, as the data set had them when the run met them, in order."""
         return (schema.from_json(data, Conversation) for data in self.conversation_texts())
 
+    def expecting(self) -> Iterator[Conversation]:
+        """Those that expect something of a turn or of their end, in order."""
+        # Searching a text is quicker than parsing it, and in a text of somebody's the quote is escaped.
+        rows = self.rows("""SELECT data FROM conversation WHERE instr(data, '"kind":') ORDER BY position""")
+        found = (schema.from_json(data, Conversation) for (data,) in rows)
+        return (one for one in found if one.expect or any(turn.expect for turn in one.turns))
+
     def conversation_texts(self) -> Iterator[str]:
         """The same, as the JSON that is stored."""
         for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):

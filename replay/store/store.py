@@ -219,11 +219,12 @@ class RunStore(RunReader):
             where = (schema.to_bytes(s.conversation), s.system, s.policy, s.depth)
             self._writing.post(sql, (scorer, *where, value, s.unscored))
 
-    def add_checks(self, checks: Iterable[StoredCheck]) -> None:
-        """Keep *checks*, each in the place of an earlier one."""
+    def add_checks(self, checks: Iterable[StoredCheck], *, anew: bool = False) -> None:
+        """Keep *checks*, each in the place of an earlier one; *anew* they wait for ``switch``."""
         columns = ", ".join(StoredCheck._fields)
         places = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in StoredCheck._fields)
-        sql = f"INSERT OR REPLACE INTO checked ({columns}) VALUES ({places})"
+        into = "temp.new_checked" if anew else "checked"
+        sql = f"INSERT OR REPLACE INTO {into} ({columns}) VALUES ({places})"
         for one in checks:
             values = one._replace(value=schema.to_json(one.value))._asdict()
             texts = {name: None if values[name] is None else schema.to_bytes(values[name]) for name in _TEXTS}
@@ -240,7 +241,7 @@ class RunStore(RunReader):
         self._writing.post(sql, tuple(values.values()))
 
     def begin_anew(self) -> None:
-        """Take scores and verdicts *anew*; what waited from before is dropped."""
+        """Take scores, verdicts and checks *anew*; what waited from before is dropped."""
         self._writing.post_all(remaking.BEGIN)
 
     def switch(
@@ -248,16 +249,17 @@ class RunStore(RunReader):
         scorers: Iterable[str],
         *,
         judge: str | None = None,
+        checks: bool = False,
         facts: Mapping[str, Any],
         event: tuple[str, Any],
     ) -> None:
         """
-        Put what waits in the place of all that *scorers*, and *judge*, found before.
+        Put what waits in the place of all that *scorers*, and *judge*, found before; and of all *checks*.
 
         With the *facts* and the *event* that say so, in one transaction: all of it holds, or nothing.
         """
         said = [*(_fact(key, value) for key, value in facts.items()), _event(*event)]
-        self._writing.post_all([*remaking.switch(scorers, judge), *said])
+        self._writing.post_all([*remaking.switch(scorers, judge, checks=checks), *said])
 
     def add_event(self, kind: str, data: Any) -> None:
         self._writing.post(*_event(kind, data))

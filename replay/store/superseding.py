@@ -52,14 +52,15 @@ def supersede(
     """
     Statements that put aside the turns in *span*; it may hold none.
 
-    *scorers* and *judges* are the names in the tables of scores and verdicts. What they found in later
-    turns of the conversation goes as well: a judge may have seen the answers before.
+    *scorers* and *judges* are the names in the tables of scores and verdicts. What they, and checks, found
+    in later turns of the conversation and at its end goes as well: a judge may have seen the answers before.
     """
     later = span.values(to_end=True)
     moved = f"INSERT INTO superseded (superseded_at, reason, {_COLUMNS}) SELECT ?, ?, {_COLUMNS} FROM turn"
     return [
         Statement(f"{moved} WHERE {_WHERE} ORDER BY depth", (at, reason, *span.values())),
         Statement(f"DELETE FROM turn WHERE {_WHERE}", span.values()),
+        Statement(f"DELETE FROM checked WHERE {_WHERE}", later),
         *(Statement(f"DELETE FROM score WHERE scorer = ? AND {_WHERE}", (name, *later)) for name in scorers),
         *(Statement(f"DELETE FROM verdict WHERE judge = ? AND {_WHERE}", (name, *later)) for name in judges),
     ]

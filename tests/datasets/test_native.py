@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
+from replay.core.expectation import Expectation
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract
@@ -92,12 +93,12 @@ def test_every_field_is_read(tmp_path):
             {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
             'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
             "gold_answers, gold_answer, standalone, gold_passages, fact, system_prompts, timestamp, "
-            "answer_timestamp)",
+            "answer_timestamp, expect)",
         ),
         (
             {"id": "a", "titel": "T", "turns": []},
             'titel: is not a field here; did you mean "title"? (allowed: id, turns, title, section, '
-            "background, passages, metadata)",
+            "background, passages, metadata, expect)",
         ),
         (
             {"id": "a", "passages": [{"id": "p", "text": "T", "x": 1}], "turns": []},
@@ -125,6 +126,47 @@ def test_a_bad_line_is_named_by_line_and_field(tmp_path, line, message):
     path.write_text("\n\n" + json.dumps(line))
 
     assert fault(NativeReader(), path) == f":3: {message}"
+
+
+ONE_OF_TWO = {"contains": "x"}, {"contains": {"texts": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("expect", "message"),
+    [
+        (
+            {"contians": "x"},
+            '.contians: "contians" is no kind of check; did you mean "contains"? (known: cont',
+        ),
+        ({"contains": 17}, ".contains: 17 is not "),
+        ({"contains": []}, ".contains: is empty; give a text, or a list of texts"),
+        (
+            {"contains": {"text": "x", "exat": True}},
+            '.contains.exat: "exat" is not a setting here; did you mean',
+        ),
+        ({"regex": "(a"}, '.regex: "(a" is not a regular expression that can be used ('),
+        ({"regex": "(?=a)"}, '.regex: "(?=a)" is not a regular expression that can be used (look-around'),
+        (ONE_OF_TWO, '[1].contains.texts: "texts" is not a setting here; did you mean "text"?'),
+        ({"contains": "x", "regex": "x", "as": "both"}, ".as: is a text beside a single kind of check"),
+        ([{"contains": "x", "as": "two words"}], '.contains.as: "two words" can\'t name a check: letters'),
+        ([{"contains": "x", "as": "regex"}], '.contains.as: "regex" can\'t name a check: letters'),
+        ([{}], ": has an entry without a kind of check"),
+        ("contains", ": found text, expected an object or a list"),
+    ],
+)
+@pytest.mark.parametrize("of_end", [False, True])
+def test_an_expectation_that_nothing_can_check_is_named_where_it_stands(tmp_path, expect, message, of_end):
+    turn = {"question": "Q"}
+    line = (
+        {"id": "a", "turns": [turn], "expect": expect}
+        if of_end
+        else {"id": "a", "turns": [{**turn, "expect": expect}]}
+    )
+    found = fault(NativeReader(), json_lines_file(tmp_path / "a.jsonl", [line]))
+
+    place = "expect" if of_end else "turns[0].expect"
+    assert found.startswith(":1: ")
+    assert f"{place}{message}" in found
 
 
 @pytest.mark.parametrize(
@@ -159,6 +201,15 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
+EXPECTATIONS = st.builds(
+    Expectation,
+    kind=st.sampled_from(["contains", "not_contains", "equals"]),
+    value=IDS
+    | st.lists(IDS, min_size=1, max_size=2)
+    | st.fixed_dictionaries({"text": IDS, "exact": st.booleans()}),
+    called=st.none() | st.sampled_from(["first", "2nd-try"]),
+)
+EXPECTED = st.lists(EXPECTATIONS, max_size=3).map(tuple)
 TURNS = st.builds(
     Turn,
     id=IDS,
@@ -167,6 +218,7 @@ TURNS = st.builds(
     standalone=st.none() | TEXTS,
     gold_passages=st.lists(TEXTS, max_size=2).map(tuple),
     fact=st.none() | TEXTS,
+    expect=EXPECTED,
 )
 CONVERSATIONS = st.builds(
     Conversation,
@@ -179,6 +231,7 @@ CONVERSATIONS = st.builds(
         st.builds(Passage, id=TEXTS, text=TEXTS, title=TEXTS), max_size=3, unique_by=lambda p: p.id
     ).map(tuple),
     metadata=st.dictionaries(TEXTS, JSON, max_size=3),
+    expect=EXPECTED,
 )
 
 

@@ -16,9 +16,10 @@ ROOMS = {
     "core": "",
     "core/settings": "core",
     "core/asking": "core core/settings",
-    "datasets": "core core/settings",
+    "datasets": "core core/settings scorers/checks",
     "store": "core",
     "scorers": "core core/settings",
+    "scorers/checks": "core core/settings scorers",
     "scorers/judges": "core core/settings core/asking scorers",
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
@@ -28,12 +29,12 @@ ROOMS = {
     "policies": "core core/settings core/asking coreference",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
-    "scenario/assertions": "core core/settings store scorers scorers/judges statistics",
-    "scenario": "core core/settings core/asking datasets scorers "
+    "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
+    "scenario": "core core/settings core/asking datasets scorers scorers/checks "
     "scorers/judges coreference policies play play/load scenario/assertions",
     "runs/stress": "core core/asking core/settings datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario",
-    "runs": "core core/asking core/settings datasets store scorers scorers/judges statistics "
+    "runs": "core core/asking core/settings datasets store scorers scorers/checks scorers/judges statistics "
     "statistics/load coreference policies play scenario/assertions scenario runs/stress",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/plots": "core core/settings scorers statistics report",

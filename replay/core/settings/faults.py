@@ -19,6 +19,7 @@ from replay.core.errors import Fault
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
+MISSING = "is required but missing"
 _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 _KEY_MAY_BE_ABSENT = (*_UNKNOWN_KEY, "missing", "missing_argument", "missing_keyword_only_argument")
 
@@ -115,7 +116,7 @@ def _in_our_words(finding: _Finding, model: type[BaseModel]) -> str:
         known = f" (allowed: {', '.join(allowed)})" if allowed else ""
         return f'"{key}" is not a setting here{nearest(key, allowed)}{known}'
     if detail["type"] in _KEY_MAY_BE_ABSENT:
-        return "is required but missing"
+        return MISSING
     if detail["type"] == "literal_error":
         choices = [c.strip("' ") for c in detail["ctx"]["expected"].replace(" or ", ", ").split(",")]
         return f'"{found}" is not allowed{nearest(str(found), choices)} (allowed: {", ".join(choices)})'

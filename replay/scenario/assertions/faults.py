@@ -11,6 +11,7 @@ from replay.core.errors import Fault
 from replay.core.settings.faults import nearest
 from replay.scenario.assertions.operational_metrics import UNITS
 from replay.scenario.assertions.section import Assertion
+from replay.scorers.checks.kinds import is_column
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import SHARE, unit_of
 from replay.store.reader import DATABASE
@@ -25,7 +26,8 @@ def assertion_faults(
     folder: Path,
 ) -> list[Fault]:
     """
-    Names that the scenario doesn't have, bounds that no number can pass, runs that are not there.
+    Names that the scenario doesn't have, bounds that no number can pass, runs that are not there. Which
+    columns of checks there are is known once the data is read.
 
     *metrics* are ``score_units``. None for what is not known since that part of the scenario has faults
     itself, and for an assertion that has.
@@ -43,9 +45,10 @@ def assertion_faults(
             ("policy", one.policy, policies),
             ("system", one.system, systems),
         ):
-            if name is not None and names is not None and name not in names:
+            of_checks = key == "metric" and name is not None and is_column(name)
+            if name is not None and names is not None and name not in names and not of_checks:
                 faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
-        if known is not None and known.get(one.metric) == SHARE:
+        if known is not None and (is_column(one.metric) or known.get(one.metric) == SHARE):
             faults += _beyond_a_share(one, at)
         if one.compare is not None and not (folder / one.compare / DATABASE).is_file():
             message = (

@@ -1,0 +1,147 @@
+"""
+What the data expects, held against what was answered: each check with its evidence, and columns of scores.
+
+A turn's column ``check`` is 1 where all of its checks hold, else 0; ``check.KIND`` and ``check.NAME`` speak
+of one kind or name alone. The checks of a conversation's end count at its last turn, and in ``check.end``.
+What could not be looked at is kept with its reason, and a turn with such a check and no failed one has no
+value: it is never passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from replay.core.conversation import Conversation
+from replay.core.expectation import Expectation
+from replay.core.record import TurnRecord
+from replay.runs.scoring import stored_score
+from replay.scorers.checks.check import Found, NoVerdicts, Seen, Verdicts
+from replay.scorers.checks.kinds import check_of, columns_of
+from replay.scorers.reference_score import why_unanswered
+from replay.scorers.scorer import SHARE, Unscored
+from replay.scorers.stored_scorer import StoredScorer
+from replay.store.store import RunStore
+from replay.store.stored import StoredCheck
+
+CHECKS = "checks"
+"""The fact of a run that holds the columns of its checks, in order."""
+NO_CHECK = Unscored(reason="no check here")
+
+
+def check_scores(store: RunStore) -> dict[str, StoredScorer]:
+    """The columns of checks as scorers, by name."""
+    return {
+        column: StoredScorer(signature=f"{column}:all-hold", unit=SHARE, lower_is_better=False)
+        for column in store.fact(CHECKS) or ()
+    }
+
+
+def check_into(store: RunStore) -> None:
+    """
+    Look at every check of the run in *store*; what was found before gives way once all of it is there.
+
+    Needs no system and no model but that of ``similar``; what judges find is read where they have judged.
+    """
+    store.settle()
+    expecting = {one.id: one for one in store.expecting()}
+    earlier = store.fact(CHECKS) or []
+    if not expecting and not earlier:
+        return
+    columns = list(dict.fromkeys(name for one in expecting.values() for name in _columns(one)))
+    verdicts = NoVerdicts()
+    store.begin_anew()
+    for _, played in groupby(store.records(), lambda r: (r.conversation, r.system, r.policy)):
+        records = list(played)
+        conversation = expecting.get(records[0].recorded_conversation)
+        checks = [] if conversation is None else list(play_checks(conversation, records, verdicts))
+        store.add_checks(checks, anew=True)
+        for column in columns:
+            counted = [one for one in checks if column in _columns_of(one)]
+            scores = [stored_score(record, _value(record, counted)) for record in records]
+            store.add_scores(column, scores, anew=True)
+    store.switch([*earlier, *columns], checks=True, facts={CHECKS: columns}, event=("checked", columns))
+
+
+def play_checks(
+    conversation: Conversation, records: Sequence[TurnRecord], verdicts: Verdicts
+) -> Iterator[StoredCheck]:
+    """What became of every check of *conversation* in one play of it, whose *records* are by depth."""
+    by_depth = {record.depth: record for record in records}
+    for depth in conversation.asked_depths:
+        expected = conversation.turns[depth - 1].expect
+        seen = [by_depth[depth]] if depth in by_depth else []
+        yield from _looked_at(expected, seen, _why_not(records, seen), depth, records[0], verdicts)
+    depth = len(conversation.turns)
+    ended = records if depth in by_depth else []
+    why = _why_not(records, ended)
+    yield from _looked_at(conversation.expect, ended, why, depth, records[0], verdicts, at_end=True)
+
+
+def _why_not(records: Sequence[TurnRecord], seen: Sequence[TurnRecord]) -> str | None:
+    """Why a check of the turns *seen*, all of one play or a single one, can't be made; None if it can."""
+    if not seen:
+        last = records[-1]
+        return f"not reached: {last.outcome} before" if last.failed else "not played yet"
+    reasons = [why.reason for record in seen if (why := why_unanswered(record))]
+    if len(reasons) == len(seen):
+        return reasons[0]
+    # A turn that a policy skips is no part of the conversation any more; one that failed is missing in it.
+    return next((reason for reason in reasons if reason != "skipped"), None)
+
+
+def _looked_at(
+    expected: Sequence[Expectation],
+    seen: Sequence[TurnRecord],
+    why_not: str | None,
+    depth: int,
+    any_record: TurnRecord,
+    verdicts: Verdicts,
+    *,
+    at_end: bool = False,
+) -> Iterator[StoredCheck]:
+    answered = tuple(record for record in seen if record.answer is not None)
+    for position, one in enumerate(expected):
+        found = Found(passed=None, reason=why_not)
+        if why_not is None:
+            looks = Seen(records=answered, at_end=at_end, position=position, verdicts=verdicts)
+            found = check_of(one).look(looks)
+        yield StoredCheck(
+            conversation=any_record.conversation,
+            system=any_record.system,
+            policy=any_record.policy,
+            depth=depth,
+            at_end=at_end,
+            position=position,
+            kind=one.kind,
+            called=one.called,
+            value=one.value,
+            passed=found.passed,
+            reason=found.reason,
+            evidence=found.evidence,
+        )
+
+
+def _columns(conversation: Conversation) -> Iterator[str]:
+    for turn in conversation.turns[conversation.asked_from - 1 :]:
+        for one in turn.expect:
+            yield from columns_of(one, at_end=False)
+    for one in conversation.expect:
+        yield from columns_of(one, at_end=True)
+
+
+def _columns_of(check: StoredCheck) -> list[str]:
+    return columns_of(
+        Expectation(kind=check.kind, value=check.value, called=check.called), at_end=check.at_end
+    )
+
+
+def _value(record: TurnRecord, checks: Sequence[StoredCheck]) -> float | Unscored:
+    """Whether all of *record*'s *checks* hold."""
+    here = [one for one in checks if one.depth == record.depth]
+    if any(one.passed is False for one in here):
+        return 0.0
+    reasons = [one.reason or "" for one in here if one.passed is None]
+    if reasons or not here:
+        return Unscored(reason=reasons[0]) if reasons else NO_CHECK
+    return 1.0

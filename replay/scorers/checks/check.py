@@ -1,0 +1,77 @@
+"""
+The protocol of a check: it looks at the answered turns of one play and says what it found.
+
+A turn's check sees that turn alone; one for a conversation's end sees all of the play's answered turns, and
+then "some answer" and "no answer" are what "the answer" is to a turn's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from replay.core.record import TurnRecord
+from replay.scorers.scorer import Unscored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What became of one check."""
+
+    passed: bool | None
+    """None where it could not be looked at."""
+    evidence: str | None = None
+    """What was found, in words."""
+    reason: str | None = None
+    """Why it could not be looked at; short, since reports count equal ones."""
+
+
+class Verdicts(Protocol):
+    """What judges found about the turns that a check sees."""
+
+    def score(self, column: str, record: TurnRecord) -> float | Unscored:
+        """The value in a judge's *column* for *record*, or why there is none."""
+        ...
+
+    def rubric(self, judge: str | None, seen: Seen) -> Found:
+        """What *judge*, or the run's only judge of rubrics, found about the rubric at ``seen.position``."""
+        ...
+
+
+class NoVerdicts:
+    """Where nobody has judged."""
+
+    def score(self, column: str, record: TurnRecord) -> float | Unscored:
+        return Unscored(reason=f'no judge\'s column "{column}"')
+
+    def rubric(self, judge: str | None, seen: Seen) -> Found:
+        return Found(passed=None, reason="not judged")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a check looks at."""
+
+    records: tuple[TurnRecord, ...]
+    """Answered turns of one play, by depth; a single one unless it is the conversation's end."""
+    at_end: bool = False
+    position: int = 0
+    """Of the check, among its turn's or its conversation's."""
+    verdicts: Verdicts = field(default_factory=NoVerdicts)
+
+    @property
+    def answers(self) -> list[tuple[int, str]]:
+        """Depth and answer of each turn."""
+        return [(record.depth, record.answer or "") for record in self.records]
+
+    def place(self, depth: int | None = None) -> str:
+        """Where in a sentence of evidence: the answer at *depth*, or in none of them."""
+        if not self.at_end:
+            return "the answer"
+        return "any answer" if depth is None else f"the answer at depth {depth}"
+
+
+class Check(Protocol):
+    """One expectation, ready to be held against what was answered."""
+
+    def look(self, seen: Seen) -> Found: ...

@@ -1,0 +1,119 @@
+"""
+The kinds of checks by name, and an expectation of the data made into one.
+
+A kind is a callable, as a plug-in is: its parameters are the keys that its value may have. What is written
+without keys is the value of its main one: ``contains: refund`` is ``contains: {text: refund}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from replay.core.expectation import Expectation
+from replay.core.settings.faults import MISSING, faults_of, nearest
+from replay.scorers.checks import texts
+from replay.scorers.checks.check import Check
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+class Kind(NamedTuple):
+    """How the checks of one kind are made."""
+
+    make: Callable[..., Check]
+    main: str
+    """The parameter that a value without keys stands for."""
+    always: bool = False
+    """Whether a value with keys does so too."""
+
+
+KINDS: Mapping[str, Kind] = {
+    "contains": Kind(texts.contains, "text"),
+    "not_contains": Kind(texts.not_contains, "text"),
+    "contains_any": Kind(texts.contains_any, "text"),
+    "regex": Kind(texts.regex, "pattern"),
+    "not_regex": Kind(texts.not_regex, "pattern"),
+    "equals": Kind(texts.equals, "text"),
+}
+
+COLUMN = "check"
+"""The column of all checks; those of a kind and of a name begin with it."""
+END = "end"
+"""What the column of the checks for a conversation's end is called behind ``check.``."""
+
+
+def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
+    """The columns in which *expectation* counts."""
+    names = [expectation.kind, expectation.called, END if at_end else None]
+    return [COLUMN, *(f"{COLUMN}.{name}" for name in names if name)]
+
+
+def is_column(name: str) -> bool:
+    """Whether *name* is that of a column that checks may have."""
+    return name == COLUMN or name.startswith(f"{COLUMN}.")
+
+
+class BadExpectationError(Exception):
+    """An expectation that can't be checked by anybody; *path* is where in its value, empty for all of it."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def check_of(expectation: Expectation) -> Check:
+    """
+    The check that *expectation* wants.
+
+    Raises:
+        BadExpectationError: there is no such kind, or its value doesn't fit.
+    """
+    called = expectation.called
+    if expectation.kind not in KINDS:
+        raise BadExpectationError(unknown_kind(expectation.kind))
+    if called is not None and (not re.fullmatch(r"[\w-]+", called) or called in (*KINDS, END)):
+        raise BadExpectationError(
+            f"\"{called}\" can't name a check: letters, digits, - and _, and no kind's own name", "as"
+        )
+    try:
+        return _made(expectation.kind, msgspec.json.encode(expectation.value))
+    except (TypeError, UnicodeEncodeError, RecursionError) as error:
+        raise BadExpectationError(f"is no JSON value: {error}") from error
+
+
+def unknown_kind(name: str) -> str:
+    """What is wrong with *name*, which is no kind."""
+    return f'"{name}" is no kind of check{nearest(name, KINDS)} (known: {", ".join(KINDS)})'
+
+
+@lru_cache(maxsize=10_000)
+def _made(name: str, value: bytes) -> Check:
+    """Checks are made once: a schema or pattern takes its time, and many turns expect the same."""
+    from pydantic import ValidationError
+
+    kind, model, found = KINDS[name], _model(name), msgspec.json.decode(value)
+    keyed = isinstance(found, dict) and not kind.always
+    settings = found if keyed else {kind.main: found}
+    try:
+        checked = model.model_validate(settings)
+        return kind.make(**{key: getattr(checked, key) for key in checked.model_fields_set})
+    except ValidationError as error:
+        faults = faults_of(error, model, settings, "")
+        fault = min(faults, key=lambda one: one.message == MISSING)  # which may be what is misspelt
+        path = fault.path if keyed else fault.path.removeprefix(kind.main).removeprefix(".")
+        raise BadExpectationError(fault.message, path) from error
+    except ValueError as error:
+        raise BadExpectationError(str(error)) from error
+
+
+@cache
+def _model(name: str) -> type[BaseModel]:
+    from replay.core.settings.plugins import settings_model
+
+    return settings_model(KINDS[name].make)

@@ -1,0 +1,143 @@
+"""
+Checks of an answer's words: ``contains``, ``not_contains``, ``contains_any``, ``regex``, ``not_regex``,
+``equals``.
+
+Unless ``exact`` is true, texts are compared without case, with any white space as one space and with curly
+quotation marks as straight ones, after Unicode's NFKC; nothing else is taken away, so that "3.5" is not "35".
+Regular expressions are searched for as they are written; ``(?i)`` leaves case out. They are Rust's, which
+take no longer than an answer is long.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from replay.scorers.checks.check import Found, Seen
+from replay.scorers.linear_pattern import compiled, found_in
+
+Texts = str | tuple[str, ...]
+Wanted = Literal["all", "any", "none"]
+
+_QUOTES = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
+
+
+def loosely(text: str) -> str:
+    """*text* as it is compared unless ``exact`` is wanted."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split())
+
+
+def looked_for(wanted: Wanted, finders: Mapping[str, Callable[[str], bool]], seen: Seen) -> Found:
+    """Which of *finders*, by how each is shown, find something in the answers; so many must."""
+    at: dict[str, int | None] = {
+        shown: next((depth for depth, answer in seen.answers if finds(answer)), None)
+        for shown, finds in finders.items()
+    }
+    there = [f"{shown} in {seen.place(depth)}" for shown, depth in at.items() if depth is not None]
+    missing = [shown for shown, depth in at.items() if depth is None]
+    passed = {"all": not missing, "any": bool(there), "none": not there}[wanted]
+    if passed == (wanted == "none"):  # what is missing decides it
+        return Found(passed=passed, evidence=f"no {' and no '.join(missing)} in {seen.place()}")
+    return Found(passed=passed, evidence="; ".join(there))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contains:
+    """All of the texts, any of them, or none, in the answer."""
+
+    text: Texts
+    exact: bool = False
+    wanted: Wanted = "all"
+
+    def __post_init__(self) -> None:
+        _check_texts(self.text)
+
+    def look(self, seen: Seen) -> Found:
+        read = str if self.exact else loosely
+        finders = {f'"{text}"': partial(_within, read, read(text)) for text in listed(self.text)}
+        return looked_for(self.wanted, finders, seen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equals:
+    """The answer is one of the texts, white space around it aside."""
+
+    text: Texts
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        _check_texts(self.text)
+
+    def look(self, seen: Seen) -> Found:
+        read = str.strip if self.exact else loosely
+        texts = [read(text) for text in listed(self.text)]
+        for depth, answer in seen.answers:
+            if read(answer) in texts:
+                return Found(passed=True, evidence=f'{seen.place(depth)} is "{read(answer)}"')
+        wanted = " or ".join(f'"{text}"' for text in listed(self.text))
+        none = "no answer is" if seen.at_end else "the answer is not"
+        return Found(passed=False, evidence=f"{none} {wanted}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regex:
+    """All of the patterns, or none of them, somewhere in the answer."""
+
+    pattern: Texts
+    wanted: Wanted = "all"
+
+    def __post_init__(self) -> None:
+        _check_texts(self.pattern)
+        for pattern in listed(self.pattern):
+            compiled(pattern)
+
+    def look(self, seen: Seen) -> Found:
+        finders = {f"/{pattern}/": partial(found_in, pattern) for pattern in listed(self.pattern)}
+        return looked_for(self.wanted, finders, seen)
+
+
+def listed(texts: Texts) -> tuple[str, ...]:
+    """*texts* as a tuple."""
+    return (texts,) if isinstance(texts, str) else texts
+
+
+def _check_texts(texts: Texts) -> None:
+    if not listed(texts) or not all(text.strip() for text in listed(texts)):
+        raise ValueError("is empty; give a text, or a list of texts")
+
+
+def _within(read: Callable[[str], str], text: str, answer: str) -> bool:
+    return text in read(answer)
+
+
+def contains(text: Texts, exact: bool = False) -> Contains:
+    """``contains``: all of the texts."""
+    return Contains(text=text, exact=exact)
+
+
+def not_contains(text: Texts, exact: bool = False) -> Contains:
+    """``not_contains``: none of the texts."""
+    return Contains(text=text, exact=exact, wanted="none")
+
+
+def contains_any(text: Texts, exact: bool = False) -> Contains:
+    """``contains_any``: at least one of the texts."""
+    return Contains(text=text, exact=exact, wanted="any")
+
+
+def equals(text: Texts, exact: bool = False) -> Equals:
+    """``equals``: the whole answer is one of the texts."""
+    return Equals(text=text, exact=exact)
+
+
+def regex(pattern: Texts) -> Regex:
+    """``regex``: all of the patterns."""
+    return Regex(pattern=pattern)
+
+
+def not_regex(pattern: Texts) -> Regex:
+    """``not_regex``: none of the patterns."""
+    return Regex(pattern=pattern, wanted="none")

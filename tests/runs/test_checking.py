@@ -1,0 +1,167 @@
+"""What the data expects, held against a run's answers: kept with evidence, and as columns of scores."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import replay
+from replay.core.errors import ScenarioError
+from replay.core.record import TurnRecord
+from replay.runs.assertion_results import check_assertions
+from replay.runs.run import Run, score
+from replay.scorers.checks.check import Found, Seen
+from replay.scorers.checks.texts import Contains
+from replay.scorers.scorer import Unscored
+from replay.store.store import RunStore
+
+REFUND = {
+    "id": "refund",
+    "turns": [
+        {"question": "Hello?", "expect": {"contains": "hello"}},
+        {
+            "question": "My refund?",
+            "expect": [{"contains": "REFUND"}, {"contains": "three days", "as": "days"}],
+        },
+        {"question": "Thanks."},
+    ],
+    "expect": {"contains": ["Refund", "bye"]},
+}
+ANSWERS = ["Hello  there.", "Your refund is on its way.", "Bye!"]
+
+
+def scenario(
+    folder: Path, *conversations: Any, answers: Any = ANSWERS, faults: Any = (), **changes: Any
+) -> dict[str, Any]:
+    bot = {"answers": answers, "faults": list(faults)}
+    (folder / "talks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in conversations))
+    return {
+        "name": "checked",
+        "data": {"path": str(folder / "talks.jsonl")},
+        "systems": [{"name": "bot", "adapter": "scripted", "settings": bot}],
+        "policies": ["pred"],
+        "scorers": ["latency"],
+        "drift": {"nlp_workers": 0},
+        "play": {"attempts": 1},
+        **changes,
+    }
+
+
+def played(folder: Path, *conversations: Any, **changes: Any) -> Run:
+    return replay.run(scenario(folder, *conversations, **changes), runs=folder / "runs")
+
+
+def test_each_check_of_a_run_is_kept_with_what_was_found(tmp_path):
+    run = played(tmp_path, REFUND)
+
+    found = [(c.depth, c.at_end, c.kind, c.called, c.passed, c.evidence) for c in run.checks()]
+    assert found == [
+        (1, False, "contains", None, True, '"hello" in the answer'),
+        (2, False, "contains", None, True, '"REFUND" in the answer'),
+        (2, False, "contains", "days", False, 'no "three days" in the answer'),
+        (
+            3,
+            True,
+            "contains",
+            None,
+            True,
+            '"Refund" in the answer at depth 2; "bye" in the answer at depth 3',
+        ),
+    ]
+
+
+def test_checks_are_columns_by_depth_that_reports_and_comparisons_know(tmp_path):
+    run = played(tmp_path, REFUND)
+
+    table = run.depth_table(resamples=100)
+    rates = {name: table[name].tolist() for name in table if name.startswith("check") and "_" not in name}
+    nan = pytest.approx(math.nan, nan_ok=True)
+    assert rates == {
+        "check": [1, 0, 1, pytest.approx(2 / 3)],
+        "check.contains": [1, 0, 1, pytest.approx(2 / 3)],
+        "check.days": [nan, 0, nan, 0],
+        "check.end": [nan, nan, 1, 1],
+    }
+
+
+def test_a_run_whose_data_expects_nothing_has_no_such_columns(tmp_path):
+    run = played(tmp_path, {"id": "a", "turns": [{"question": "Hello?"}]})
+
+    assert run.checks() == []
+    assert list(run.scorers()) == ["latency"]
+
+
+def test_what_could_not_be_looked_at_is_kept_with_its_reason_and_never_passed(tmp_path):
+    """A failed ask, the turns that it kept from being asked, and the end that was not come to."""
+    run = played(tmp_path, REFUND, answers=["Hello."], faults=[{"kind": "timeout", "depth": 2}])
+
+    assert [(c.depth, c.at_end, c.passed, c.reason) for c in run.checks()] == [
+        (1, False, True, None),
+        (2, False, None, "not answered: timed-out"),
+        (2, False, None, "not answered: timed-out"),
+        (3, True, None, "not reached: timed-out before"),
+    ]
+    records, columns = run.scored()
+    assert len(records) == 2
+    assert columns["check"].observed == [1.0, Unscored(reason="not answered: timed-out")]
+    assert columns["check.days"].observed[0] == Unscored(reason="no check here")
+
+
+def test_an_assertion_gates_on_checks(tmp_path):
+    """Which columns there are is known once the data is read, so any of them may be named."""
+    asserted = [
+        {"metric": "check", "min": 1},
+        {"metric": "check.days", "depth": 2, "max": 0},
+        {"metric": "check.none", "min": 1},
+    ]
+    results = check_assertions(played(tmp_path, REFUND, **{"assert": asserted}))
+
+    assert [one.holds for one in results] == [False, True, False]
+    assert "check.none" in str(results[2].findings[0].reason)
+
+
+def test_an_assertion_on_checks_is_about_a_share(tmp_path):
+    with pytest.raises(ScenarioError, match="99 is no share"):
+        played(tmp_path, REFUND, **{"assert": [{"metric": "check.days", "min": 99}]})
+
+
+def test_checks_that_are_made_anew_take_the_place_of_all_earlier_ones_at_once(tmp_path, monkeypatch):
+    """What stops a checking half-way leaves what was found before."""
+    run = played(tmp_path, REFUND)
+    before = run.checks(), run.scored()
+    look = Contains.look
+
+    def broken(self: Contains, seen: Seen) -> Found:
+        if seen.at_end:
+            raise OSError("killed")
+        return replace(look(self, seen), evidence="anew")
+
+    monkeypatch.setattr(Contains, "look", broken)
+    with pytest.raises(OSError, match="killed"):
+        score(run.folder)
+    assert (run.checks(), run.scored()) == before
+
+    monkeypatch.setattr(Contains, "look", lambda self, seen: Found(passed=False, evidence="anew"))
+    score(run.folder)
+    assert {(one.passed, one.evidence) for one in run.checks()} == {(False, "anew")}
+    assert run.scored()[1]["check"].observed == [0.0, 0.0, 0.0]
+
+
+def test_a_turn_that_is_asked_again_loses_its_checks_and_those_after_it(tmp_path):
+    run = played(tmp_path, REFUND)
+    store = RunStore(run.folder, write=True)
+    record = run.records()[1]
+    asyncio.run(_replace(store, record))
+
+    assert [(one.depth, one.at_end) for one in run.checks()] == [(1, False)]
+
+
+async def _replace(store: RunStore, record: TurnRecord) -> None:
+    await store.replace(record, "again", and_later=False)
+    store.close()
