@@ -6,7 +6,6 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
@@ -23,7 +22,7 @@ from replay.report.columns import (
     fitting,
     score_cells,
 )
-from replay.report.printing import heading, put_lines, put_table, section
+from replay.report.printing import heading, put_lines, put_table, section, shortened
 from replay.statistics.comparison import ComparedRow, Comparison, Flip
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport
@@ -100,9 +99,9 @@ def _flips(console: Console, pair: ComparedPair, limit: int) -> None:
             console,
             [
                 f"{conversation}, depth {depth}: {'; '.join(verdicts)}",
-                f"  asked  {_short(flip.recorded, console.width)}",
-                f"  A      {_short(flip.first_answer, console.width)}",
-                f"  B      {_short(flip.second_answer, console.width)}",
+                f"  asked  {shortened(flip.recorded, console.width - 9)}",
+                f"  A      {shortened(flip.first_answer, console.width - 9)}",
+                f"  B      {shortened(flip.second_answer, console.width - 9)}",
             ],
         )
     if len(by_turn) > limit > 0:
@@ -112,10 +111,6 @@ def _flips(console: Console, pair: ComparedPair, limit: int) -> None:
 
 def _names(flips: Sequence[tuple[Comparison, Flip]], *, won: bool) -> str:
     return ", ".join(one.score for one, flip in flips if one.won(flip) == won)
-
-
-def _short(text: str | None, width: int) -> str:
-    return NONE if text is None else textwrap.shorten(text, max(20, width - 9), placeholder=" ...") or '""'
 
 
 def _pair_notes(pairs: Sequence[ComparedPair]) -> list[str]:

@@ -33,5 +33,6 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         "notes": notes(report),
         "signatures": dict(report.signatures),
         "judges": [dict(judge) for judge in report.judges],
+        **({"checks": report.checks.to_json()} if report.checks else {}),
         **({"people": report.people.to_json()} if report.people else {}),
     }

@@ -14,6 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from replay.core.terminal import on_one_line
 from replay.report.assertions_text import assertion_count
+from replay.report.checks_text import (
+    MOST,
+    by_group,
+    check_title,
+    count_columns,
+    more_lines,
+    turn_texts,
+    unchecked_lines,
+)
 from replay.report.columns import TextColumn, column, score_cells
 from replay.report.depth_cells import (
     depth_columns,
@@ -25,9 +34,13 @@ from replay.report.depth_cells import (
 )
 from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
+from replay.report.printing import shortened
 from replay.scenario.assertions.findings import AssertionResult
+from replay.statistics.checks import Checks
 from replay.statistics.run_numbers import Report
 
+LONGEST = 300
+"""Characters of a question, an answer or a finding."""
 MANY_ROWS = 12
 """A depth table with more rows is folded, so that a comment stays short."""
 
@@ -41,6 +54,8 @@ def markdown_report(report: Report, *, title: str, results: Sequence[AssertionRe
     lines += ["**All depths**", "", *_totals(report), ""]
     if report.failures:
         lines += ["**Failures**", "", *(f"- {escaped(line)}" for line in failure_lines(report.failures)), ""]
+    if report.checks:
+        lines += _checks(report.checks)
     if report.gaps:
         baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
         lines += [f"**Against {baseline}, on the same turns**", "", *_table(gap_columns(report.gaps)), ""]
@@ -85,6 +100,24 @@ def _assertions(results: Sequence[AssertionResult]) -> list[str]:
         lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escaped(one.assertion.title)}")
         lines += [f"  - {escaped(f'{finding.group}: {finding.said}')}" for finding in one.findings]
     return [*lines, ""]
+
+
+def _checks(checks: Checks) -> list[str]:
+    groups = by_group(checks)
+    lines = []
+    for group, rows in groups.items():
+        names, *counts = count_columns(rows)
+        shown = column(names.head, (code(name, cell=True) for name in names.cells), left=True)
+        lines += [f"**Checks: {code(group.system)}, {code(group.policy)}**", ""]
+        lines += [*_table([shown, *counts], named=1), ""]
+        lines += [*(f"- {escaped(line)}" for line in unchecked_lines(rows)), ""]
+    if checks.failed:
+        lines += ["**Failed checks**", ""]
+    for one in checks.failed[:MOST]:
+        lines.append(f"- {escaped(shortened(check_title(one, names_group=len(groups) > 1), LONGEST))}")
+        texts = turn_texts(one).items()
+        lines += [f"  - {name}: {escaped(shortened(text, LONGEST))}" for name, text in texts]
+    return [*lines, *(f"- {escaped(line)}" for line in more_lines(checks.failed)), ""]
 
 
 def _totals(report: Report) -> list[str]:
@@ -154,7 +187,8 @@ def _table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
 
 
 def _head(name: str) -> str:
-    ours = ("depth", "turns", "system", "policy", "invalid %", "edited %", "failed", "unreached")
+    counts = ("turns", "invalid %", "edited %", "failed", "unreached", "passed", "not looked at")
+    ours = ("depth", "system", "policy", "check", *counts)
     return name if name in ours else code(name, cell=True)
 
 

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from replay.core.terminal import visible
-from replay.report.columns import TextColumn, table_lines
+from replay.report.columns import NONE, TextColumn, table_lines
 
 
 class VisibleConsole(Console):
@@ -42,6 +42,11 @@ def put_lines(console: Console, lines: Iterable[str | Text]) -> None:
     for line in lines:
         # Text, so that square brackets in a name or an interval are never taken for markup.
         console.print(Text(visible(line)) if isinstance(line, str) else line, soft_wrap=True)
+
+
+def shortened(text: str | None, width: int) -> str:
+    """As much of *text* as *width* has room for, at least 20 characters, on one line; a dash for None."""
+    return NONE if text is None else textwrap.shorten(text, max(20, width), placeholder=" ...") or '""'
 
 
 def put_table(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from replay.report.checks_text import print_checks
 from replay.report.columns import fitting, table_lines
 from replay.report.depth_cells import (
     depth_columns,
@@ -39,6 +40,8 @@ def print_report(report: Report, console: Console) -> None:
             section(console, "Notes", list(report.remarks))
         return
     about_trends = _tables_for_people(report, console) if has_person(console) else _tables(report, console)
+    if report.checks:
+        print_checks(report.checks, console)
     if gaps:
         layout = fitting(console.width, lambda layout: [gap_columns(gaps, layout)])
         heading(console, f"Against {names_of(g.first.policy for g in gaps)}, on the same turns")

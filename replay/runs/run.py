@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
@@ -183,6 +184,10 @@ class Run:
         """What became of every check of the data, by conversation in the data's order and depth."""
         with self._opened() as store:
             return list(store.checks())
+    def checked_turns(self) -> list[CheckResult]:
+        """What became of each check, with its turn, by conversation in the data's order, play and depth."""
+        with self._opened() as store:
+            return list(store.checked_turns())
 
     def superseded(self) -> list[Superseded]:
         """Turns as they were before they were asked again, in the order in which they gave way."""
@@ -215,6 +220,7 @@ class Run:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.runs.people_columns import people_of
         from replay.runs.run_notes import run_notes
+        from replay.statistics.checks import count_checks
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
 
@@ -224,6 +230,7 @@ class Run:
         with self._opened() as store:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
             people = people_of(store)
+            checks = count_checks(store.checked_turns())
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -235,6 +242,7 @@ class Run:
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             people=people,
+            checks=checks if checks.rows else None,
         )
 
     def scored_run(self, name: str) -> ScoredRun:

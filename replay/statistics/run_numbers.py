@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from replay.statistics.checks import Checks
 from replay.statistics.depth_table import DepthTable
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.paired import PairedDifference
@@ -33,3 +34,5 @@ class Report:
     """What is known of each judge, as plain values."""
     people: People | None = None
     """What people said in the study that the run comes out of; None where there was none."""
+    checks: Checks | None = None
+    """What became of the checks that the data makes; None where it makes none."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.store import schema
+from replay.store.checked_turns import SELECT_CHECKED_TURNS, checked_turn
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict, stored_score, stored_verdict
 
@@ -304,3 +306,10 @@ class RunBrowser:
                 rows = self._rows(sql, [judge, system, policy, schema.to_bytes(conversation)])
                 found += map(stored_verdict, rows)
         return found
+
+    def checks(self, conversation: str) -> list[CheckResult]:
+        """What became of one conversation's checks, by system, policy and depth, those of its end last."""
+        where = "WHERE k.conversation = CAST(? AS TEXT)"
+        order = " ORDER BY k.system, k.policy, k.depth, k.at_end, k.position"
+        rows = self._rows(SELECT_CHECKED_TURNS + where + order, [schema.to_bytes(conversation)])
+        return [checked_turn(row) for row in rows]

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.store import database, schema
+from replay.store.checked_turns import IN_ORDER, SELECT_CHECKED_TURNS, checked_turn
 from replay.store.completeness import Mark, Missing, missing, read_mark
 from replay.store.outlines import SELECT_OUTLINES, outline_record
 from replay.store.raw_replies import SELECT_RAW, raw_reply
@@ -243,14 +245,11 @@ class RunReader:
     def checks(self) -> Iterator[StoredCheck]:
         """What became of every check, by conversation in the data's order, system, policy and depth."""
         columns = ", ".join(f"k.{name}" for name in StoredCheck._fields)
-        # Turns that were never reached have checks as well, so the table of turns can't say the order.
-        order = (
-            " FROM checked k LEFT JOIN (SELECT DISTINCT conversation, source, repeat FROM turn) t"
-            " USING (conversation) LEFT JOIN conversation c ON c.id = coalesce(t.source, k.conversation)"
-            " ORDER BY c.position, t.repeat, k.conversation, k.system, k.policy, k.depth, k.at_end,"
-            " k.position"
-        )
-        return map(stored_check, self.rows(f"SELECT {columns}{order}"))
+        return map(stored_check, self.rows(f"SELECT {columns} FROM checked k {IN_ORDER}"))
+
+    def checked_turns(self) -> Iterator[CheckResult]:
+        """The same, each with its turn."""
+        return map(checked_turn, self.rows(SELECT_CHECKED_TURNS + IN_ORDER))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
         """All verdicts of one judge, by conversation, system, policy and depth."""

@@ -9,9 +9,11 @@ from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from replay.report.markdown import code, escaped, markdown_report
+from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report
+from tests.report.sample_checks import check
 from tests.report.sample_report import columns, report
 from tests.scenario.assertions.samples import answers, judge
 from tests.scorers.turns import turn
@@ -69,11 +71,19 @@ def hostile_report(name: str) -> Report:
         for n in range(2)
     ]
     scores = {name: columns(turns)["em"]}
+    texts = {
+        "kind": f"{name}1",
+        "called": name or "none",
+        **dict.fromkeys(("value", "answer", "evidence"), name),
+    }
     return Report(
         table=depth_table(turns, scores, {"c0": 1, "c1": 1}, resamples=20),
         gaps=tuple(policy_gaps(turns, scores, resamples=20)),
         signatures={name: name},
         remarks=(name,),
+        checks=count_checks(
+            [check(name, 1, "-", system=name, policy=policy, **texts) for policy in ("gold", "pred")]
+        ),
     )
 
 

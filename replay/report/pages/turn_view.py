@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from replay.core.drift_evidence import Drift
 from replay.core.record import TurnRecord
+from replay.report.drift_text import MentionShown, mentions_shown, short, why_invalid
 from replay.report.pages import word_diff
-from replay.report.pages.drift_view import MentionShown, mentions_shown, short, why_invalid
 from replay.report.pages.numbers import NONE, duration, number, usd
 from replay.report.pages.safe_text import Clipped, clipped
 from replay.report.pages.word_diff import Piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading, SemanticSimilarity
-from replay.report.pages.drift_view import Candidate, mentions_shown, why_invalid
+from replay.report.drift_text import Candidate, mentions_shown, why_invalid
 
 IT = Mention(start=0, end=2, text="it", kind="it")
 LEFT_OUT = Mention(start=9, end=9, text="", kind="ellipsis")

@@ -1,0 +1,72 @@
+"""What became of one check that the data makes, with the turn that it was made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import msgspec
+
+from replay.core.drift_evidence import Drift
+
+Verdict = Literal["passed", "failed", "unchecked"]
+ALL_CHECKS = "check"
+"""The column of all checks; one kind's is ``check.contains``, and one that the data names ``check.NAME``."""
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of a turn, or of a conversation's end."""
+
+    conversation: str
+    system: str
+    policy: str
+    depth: int
+    """The turn's, be it reached or not; the last one's of the data for a conversation's end."""
+    at_end: bool
+    """Of the whole conversation."""
+    position: int
+    """Among its turn's checks, or its conversation's, from 0."""
+    kind: str
+    """``contains``, ``regex``, ``calls``, ..."""
+    called: str | None
+    """The column that it counts in beside its kind's."""
+    value: Any
+    """What was expected, a JSON value."""
+    passed: bool | None
+    """None where it could not be looked at."""
+    reason: str | None
+    """Why it could not: the turn was skipped, failed or never reached."""
+    evidence: str | None
+    """What was found, in words."""
+    asked: str | None = None
+    """The turn's question as it was asked; None where the turn was never reached."""
+    answer: str | None = None
+    drift: Drift | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """``unchecked`` where it could not be looked at."""
+        return "unchecked" if self.passed is None else "passed" if self.passed else "failed"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it counts in: of all checks, of its kind, its own, and of conversations' ends."""
+        names = self.kind, self.called, "end" if self.at_end else None
+        return (ALL_CHECKS, *(f"{ALL_CHECKS}.{name}" for name in names if name))
+
+    @property
+    def rule(self) -> str:
+        """What was expected, on a line, as in ``contains "refund"`` and ``polite: rubric "Is polite."``."""
+        value = "" if self.value is True else f" {self.value_text}"
+        return f"{self.called}: {self.kind}{value}" if self.called else f"{self.kind}{value}"
+
+    @property
+    def value_text(self) -> str:
+        """What was expected, as JSON."""
+        # Not by msgspec: half of a surrogate pair, which a data set may hold, stops it.
+        return json.dumps(self.value, ensure_ascii=False)
+
+    @property
+    def where(self) -> str:
+        """``depth 2``, or ``the conversation's end``."""
+        return "the conversation's end" if self.at_end else f"depth {self.depth}"

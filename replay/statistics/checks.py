@@ -1,0 +1,113 @@
+"""A run's checks, counted: what passed, what failed and what could not be looked at, never taken together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from replay.core.check_result import CheckResult
+from replay.statistics.group import Group, groups_in_order
+
+
+@dataclass(slots=True, kw_only=True)
+class CheckCounts:
+    """How some checks came out."""
+
+    passed: int = 0
+    failed: int = 0
+    unchecked: Counter[str] = field(default_factory=Counter)
+    """How many could not be looked at, by reason."""
+
+    @property
+    def all(self) -> int:
+        return self.passed + self.failed + self.unchecked.total()
+
+    def add(self, check: CheckResult) -> None:
+        """Count *check* too."""
+        if check.passed is None:
+            self.unchecked[check.reason or "no reason given"] += 1
+        elif check.passed:
+            self.passed += 1
+        else:
+            self.failed += 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """One column of checks, of one system under one policy."""
+
+    group: Group
+    name: str
+    """``check``, ``check.contains``, ..."""
+    depth: int | None
+    """None for all depths together."""
+    counts: CheckCounts
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        counts = self.counts
+        return {
+            **msgspec.to_builtins(self.group),
+            "check": self.name,
+            "depth": self.depth,
+            "passed": counts.passed,
+            "failed": counts.failed,
+            "unchecked": dict(counts.unchecked.most_common()),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What became of a run's checks."""
+
+    rows: tuple[CheckRow, ...]
+    """By group, then column, all checks first, then depth, all of them last."""
+    failed: tuple[CheckResult, ...]
+    """From the first depth on: what goes wrong early may bring about the rest."""
+
+    @property
+    def totals(self) -> list[CheckRow]:
+        """The rows over all depths."""
+        return [row for row in self.rows if row.depth is None]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "counts": [row.to_json() for row in self.rows],
+            "failed": [check_json(one) for one in self.failed],
+        }
+
+
+def check_json(check: CheckResult) -> dict[str, Any]:
+    """Plain values for JSON; of the drift the verdict alone."""
+    plain: dict[str, Any] = msgspec.to_builtins(check)
+    plain["valid"] = None if check.drift is None else check.drift.valid
+    del plain["drift"]
+    return plain
+
+
+def count_checks(checks: Iterable[CheckResult]) -> Checks:
+    """*checks*, which come in the order of the data, counted."""
+    found: dict[Group, dict[str, dict[int | None, CheckCounts]]] = {}
+    failed = []
+    for one in checks:
+        by_name = found.setdefault(Group(one.system, one.policy), {})
+        for name in one.columns:
+            by_depth = by_name.setdefault(name, {})
+            for depth in (one.depth, None):
+                by_depth.setdefault(depth, CheckCounts()).add(one)
+        if one.passed is False:
+            failed.append(one)
+    return Checks(
+        rows=tuple(
+            CheckRow(group=group, name=name, depth=depth, counts=counts)
+            for group in groups_in_order(found)
+            for name, by_depth in sorted(found[group].items())
+            for depth, counts in sorted(by_depth.items(), key=lambda one: (one[0] is None, one[0] or 0))
+        ),
+        failed=tuple(sorted(failed, key=lambda check: check.depth)),
+    )

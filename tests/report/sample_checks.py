@@ -1,0 +1,49 @@
+"""Checks of two conversations: one fails early, one ends before its last turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.core.check_result import CheckResult
+from replay.store.stored import StoredCheck
+from tests.report.pages.runs import drifted
+
+
+def check(conversation: str, depth: int, verdict: str, **more: Any) -> CheckResult:
+    """A check ``contains "refund"``: ``+`` passed, ``-`` failed, anything else is why it is unchecked."""
+    known: dict[str, Any] = {
+        "system": "made",
+        "policy": "pred",
+        "at_end": False,
+        "position": 0,
+        "kind": "contains",
+        "called": None,
+        "value": "refund",
+        "passed": {"+": True, "-": False}.get(verdict),
+        "reason": None if verdict in "+-" else verdict,
+        "evidence": {"+": 'found "refund"', "-": 'no "refund" in the answer'}.get(verdict),
+        "asked": f"Question {depth}?",
+        "answer": "No.",
+    }
+    return CheckResult(conversation=conversation, depth=depth, **{**known, **more})
+
+
+def polite(conversation: str, depth: int, verdict: str, **more: Any) -> CheckResult:
+    """Another of the same turn, with a name of its own."""
+    named = {"position": 1, "kind": "rubric", "called": "polite", "value": "Is it polite?"}
+    return check(conversation, depth, verdict, **{**named, **more})
+
+
+SAMPLE = [
+    check("a", 1, "+"),
+    polite("a", 1, "-", evidence="it is curt"),
+    check("a", 2, "-", drift=drifted()),
+    check("b", 1, "-"),
+    check("b", 2, "never reached", asked=None, answer=None),
+    polite("b", 2, "never reached", asked=None, answer=None, at_end=True, position=0),
+]
+
+
+def stored(checks: list[CheckResult]) -> list[StoredCheck]:
+    """What a run's database keeps of them."""
+    return [StoredCheck(*(getattr(one, name) for name in StoredCheck._fields)) for one in checks]

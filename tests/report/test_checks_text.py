@@ -1,0 +1,124 @@
+"""What became of checks, as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from replay.report.checks_text import MOST, print_checks
+from replay.report.json import report_json
+from replay.report.markdown import markdown_report
+from replay.report.printing import VisibleConsole
+from replay.report.text import print_report
+from replay.statistics.checks import count_checks
+from tests.report.pages.runs import EVIL
+from tests.report.sample_checks import SAMPLE, check
+from tests.report.sample_report import report
+
+WHO = {"system": "made", "policy": "pred"}
+
+
+def printed(checks, width: int = 80) -> str:
+    out = io.StringIO()
+    console = VisibleConsole(out)
+    console.width = width
+    print_checks(count_checks(checks), console)
+    return out.getvalue()
+
+
+def test_counts_come_by_kind_and_name_and_the_first_failures_first():
+    assert printed(SAMPLE).splitlines() == [
+        "Checks: made, pred",
+        "check           passed  failed  not looked at",
+        "---------------------------------------------",
+        "check                1       3              2",
+        "check.contains       1       2              1",
+        "check.end            0       0              1",
+        "check.polite         0       1              1",
+        "check.rubric         0       1              1",
+        "- not looked at: 2 never reached",
+        "",
+        "Failed checks",
+        'depth 1 of a: polite: rubric "Is it polite?"',
+        "  asked   Question 1?",
+        "  answer  No.",
+        "  found   it is curt",
+        'depth 1 of b: contains "refund"',
+        "  asked   Question 1?",
+        "  answer  No.",
+        '  found   no "refund" in the answer',
+        'depth 2 of a: contains "refund"',
+        "  asked   Question 2?",
+        "  answer  No.",
+        '  found   no "refund" in the answer',
+        "",
+    ]
+
+
+def test_groups_stand_apart_and_failures_say_whose_they_are():
+    found = printed([*SAMPLE, *(check("a", 1, "-", policy=policy) for policy in ("gold", "rewrite"))])
+
+    assert [line for line in found.splitlines() if line.startswith("Checks")] == [
+        "Checks: made, gold",
+        "Checks: made, pred",
+        "Checks: made, rewrite",
+    ]
+    assert 'depth 1 of b (made, pred): contains "refund"' in found
+
+
+def test_very_many_failures_are_counted_and_the_way_to_them_is_shown():
+    found = printed([check(f"c{n:02}", 1, "-") for n in range(MOST + 3)])
+
+    assert found.count('contains "refund"\n') == MOST
+    assert "and 3 more: replay export RUN --table checks" in found
+    assert "more" not in printed([check(f"c{n:02}", 1, "-") for n in range(MOST)])
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_hostile_and_long_texts_stay_on_their_lines(width):
+    evil = check(EVIL, 1, "-", value=[EVIL, {"a": EVIL}], called=EVIL, asked=EVIL, answer="long " * 999)
+    found = printed([evil], width)
+
+    assert "\x1b" not in found
+    assert "\u202e" not in found
+    answers = [line for line in found.splitlines() if line.startswith("  answer")]
+    assert answers
+    assert all(len(line) <= width for line in answers)
+
+
+def test_the_report_has_them_between_the_tables_and_the_gaps():
+    shown = replace(report(), checks=count_checks(SAMPLE))
+    out = io.StringIO()
+    print_report(shown, Console(file=out, width=100, color_system=None))
+    text = out.getvalue()
+
+    assert text.index("extractive, filter") < text.index("Checks: made, pred") < text.index("Against gold")
+
+
+def test_json_has_the_counts_of_each_depth_and_every_failure():
+    found = report_json(replace(report(), checks=count_checks(SAMPLE)))["checks"]
+
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["counts"][:3] == [
+        {**WHO, "check": "check", "depth": 1, "passed": 1, "failed": 2, "unchecked": {}},
+        {**WHO, "check": "check", "depth": 2, "passed": 0, "failed": 1, "unchecked": {"never reached": 2}},
+        {**WHO, "check": "check", "depth": None, "passed": 1, "failed": 3, "unchecked": {"never reached": 2}},
+    ]
+    assert [(one["conversation"], one["depth"], one["valid"]) for one in found["failed"]] == [
+        ("a", 1, None),
+        ("b", 1, None),
+        ("a", 2, False),
+    ]
+    assert "checks" not in report_json(report())
+
+
+def test_markdown_has_a_table_and_the_failures():
+    found = markdown_report(replace(report(), checks=count_checks(SAMPLE)), title="t")
+
+    assert "| `check.contains` | 1 | 2 | 1 |" in found
+    assert "- not looked at: 2 never reached" in found
+    assert "  - found: it is curt" in found
