@@ -13,6 +13,7 @@ from replay.cli.output import echo, open_console
 from replay.core.terminal import visible
 
 if TYPE_CHECKING:
+    from replay.core.check_result import CheckResult
     from replay.scenario.assertions.findings import AssertionResult
     from replay.statistics.failure_reasons import FailureReason
 
@@ -26,12 +27,13 @@ def show_assertions(
     junit: Path | None,
     aside: bool,
     failures: Mapping[str, Sequence[FailureReason]],
+    checks: Mapping[str, Sequence[CheckResult]],
 ) -> bool:
     """
     Print which assertions hold and which fail, and write *junit*; returns whether all hold.
 
     *suites* are results by what a suite is called; *failures*, by the same name, say why turns failed and go
-    into *junit*. *aside* prints to standard error, where standard output belongs to machines.
+    into *junit*, as do *checks*. *aside* prints to standard error, where standard output belongs to machines.
 
     Raises:
         InputError: *junit* can't be written.
@@ -51,9 +53,9 @@ def show_assertions(
             style = "bold red" if line.lstrip().startswith("FAIL") else ""
             put_lines(console, [Text(visible(line), style=style)])
     if junit:
-        write_junit(junit, suites, failures)
-        if not any(suites.values()):
-            echo(f"the scenario asserts nothing, so {junit} holds no test case", err=True)
+        write_junit(junit, suites, failures, checks)
+        if not any(suites.values()) and not any(checks.values()):
+            echo(f"the scenario asserts nothing and its data checks nothing, so {junit} is empty", err=True)
     return all(one.holds for results in suites.values() for one in results)
 
 

@@ -1,46 +1,60 @@
 """
-Judgements as JUnit XML, a test case for each assertion, as Jenkins, GitLab and GitHub's actions read it.
+What had to hold as JUnit XML, a test case for each assertion and for each check, as Jenkins, GitLab and
+GitHub's actions read it.
 
 There is no one standard. What is written here is the common ground of Jenkins' schema (junit-10.xsd of the
 xUnit plug-in) and of GitLab's reader, which takes ``classname`` for the suite, tells cases apart by
 ``classname`` and ``name`` together, and shows a failure's text but not its ``message``. An assertion that
 could not be evaluated is a failure, not an error: it is red everywhere, and some readers don't show errors.
+Checks make a suite for each conversation, whose name Jenkins takes for a class in the scenario's package. A
+case is called for what is checked, of which turn and of whom, and not for what came out, so that branches
+compare. One that could not be looked at is skipped, with the reason: no reader takes that for passed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree
 
+from replay.core.check_result import CheckResult
 from replay.core.errors import writing
 from replay.core.terminal import visible
 from replay.report.assertions_text import lines_of
+from replay.report.checks_text import check_title, turn_texts
+from replay.report.drift_text import why_invalid
 from replay.report.failure_text import failure_lines
+from replay.report.printing import shortened
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.failure_reasons import FailureReason
+
+LONGEST = 200
+"""Characters of what a case is called for; of a question or an answer ten times as many."""
 
 
 def junit_xml(
     suites: Mapping[str, Sequence[AssertionResult]],
     failures: Mapping[str, Sequence[FailureReason]] | None = None,
+    checks: Mapping[str, Sequence[CheckResult]] | None = None,
 ) -> str:
     """
     The document; *suites* are results by suite, which should be called the same every time.
+
+    *checks*, by suite as well, are what became of the data's checks, in the order of the data.
 
     *failures*, by suite as well, say why turns failed: in the suite's ``system-err``, and, since not every
     reader shows that, with each failure that such turns bring about by themselves. The same results give the
     same text: it has no time, and no machine's name.
     """
-    root = ElementTree.Element("testsuites", _counts([one for each in suites.values() for one in each]))
+    root = ElementTree.Element("testsuites")
     for name, results in suites.items():
-        attributes = {"name": _clean(name), **_counts(results), "skipped": "0", "time": "0"}
-        suite = ElementTree.SubElement(root, "testsuite", attributes)
+        suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
         reasons = failure_lines((failures or {}).get(name, ()))
-        for case_name, result in zip(_names(results), results, strict=True):
-            facts = {"classname": _clean(name), "name": _clean(case_name), "time": "0"}
-            case = ElementTree.SubElement(suite, "testcase", facts)
+        titles = _told_apart([one.assertion.title for one in results])
+        for case_name, result in zip(titles, results, strict=True):
+            case = _case(suite, name, case_name)
             said = _clean("\n".join(lines_of(result)))
             if result.holds:
                 ElementTree.SubElement(case, "system-out").text = said
@@ -54,6 +68,9 @@ def junit_xml(
                 failure.text = _clean("\n".join([said, "", *_told(reasons)]))
         if reasons:
             ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(_told(reasons)))
+        for conversation, of_it in groupby((checks or {}).get(name, ()), lambda one: one.conversation):
+            _add_checks(root, f"{name}.{conversation}", list(of_it))
+    _count(root)
     ElementTree.indent(root)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -63,33 +80,75 @@ def write_junit(
     path: Path,
     suites: Mapping[str, Sequence[AssertionResult]],
     failures: Mapping[str, Sequence[FailureReason]] | None = None,
+    checks: Mapping[str, Sequence[CheckResult]] | None = None,
 ) -> None:
     """
-    Write the document to *path*; *failures* as for ``junit_xml``.
+    Write the document to *path*; *failures* and *checks* as for ``junit_xml``.
 
     Raises:
         InputError: it can't be written.
     """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(junit_xml(suites, failures), "utf-8")
+        path.write_text(junit_xml(suites, failures, checks), "utf-8")
 
 
 def _told(reasons: Sequence[str]) -> list[str]:
     return ["Failures of the run:", *(f"- {reason}" for reason in reasons)]
 
 
-def _counts(results: Sequence[AssertionResult]) -> dict[str, str]:
-    failures = sum(not one.holds for one in results)
-    return {"tests": str(len(results)), "failures": str(failures), "errors": "0"}
+def _add_checks(root: ElementTree.Element, name: str, checks: Sequence[CheckResult]) -> None:
+    """A suite with the *checks* of one conversation."""
+    suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
+    for title, one in zip(_told_apart([_check_name(one) for one in checks]), checks, strict=True):
+        case = _case(suite, name, title)
+        if one.verdict == "failed":
+            message = one.evidence or "it does not hold"
+            facts = {"message": _clean(shortened(message, LONGEST)), "type": "check"}
+            ElementTree.SubElement(case, "failure", facts).text = _clean("\n".join(_check_lines(one)))
+        elif one.verdict == "unchecked":
+            reason = _clean(one.reason or "no reason given")
+            ElementTree.SubElement(case, "skipped", {"message": reason}).text = reason
 
 
-def _names(results: Sequence[AssertionResult]) -> list[str]:
-    """Titles, numbered where two are alike."""
+def _check_name(check: CheckResult) -> str:
+    """``depth 2: contains "refund" (bot, pred)``; the same in every run of the same data."""
+    return f"{check.where}: {shortened(check.rule, LONGEST)} ({check.system}, {check.policy})"
+
+
+def _check_lines(check: CheckResult) -> Iterator[str]:
+    yield check_title(check, names_group=True)
+    for name, text in turn_texts(check).items():
+        yield f"{name}: {shortened(text, 10 * LONGEST)}"
+    if check.drift is not None and check.drift.invalid:
+        why = why_invalid(check.drift)
+        yield f"the question is invalid over the system's own history{f': {why}' if why else ''}"
+
+
+def _case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
+    facts = {"classname": _clean(classname), "name": _clean(name), "time": "0"}
+    return ElementTree.SubElement(suite, "testcase", facts)
+
+
+def _count(root: ElementTree.Element) -> None:
+    """Say in *root* and its suites how many cases there are, and how many failed or were skipped."""
+    for element in (root, *root):
+        cases = list(element.iter("testcase"))
+        counts = {"failures": "failure", "errors": "error"}
+        if element is not root:  # which has no such attribute in the schema
+            counts["skipped"] = "skipped"
+        element.set("tests", str(len(cases)))
+        for name, tag in counts.items():
+            element.set(name, str(sum(case.find(tag) is not None for case in cases)))
+        if element is not root:
+            element.set("time", "0")
+
+
+def _told_apart(titles: Sequence[str]) -> list[str]:
+    """*titles*, numbered where two are alike."""
     seen = Counter[str]()
     names = []
-    for one in results:
-        title = one.assertion.title
+    for title in titles:
         seen[title] += 1
         names.append(title if seen[title] == 1 else f"{title} [{seen[title]}]")
     return names

@@ -7,6 +7,7 @@ import pytest
 from replay.core.errors import InputError
 from replay.report.assertions_text import assertion_lines
 from replay.report.junit import junit_xml, write_junit
+from tests.report.sample_checks import SAMPLE, check
 from tests.scenario.assertions.samples import answers, judge
 
 
@@ -98,3 +99,63 @@ def test_the_text_marks_what_failed():
     assert found[3] == "FAIL  em at least 0.9"
     assert found[4].startswith("      FAIL s, pred: 0.75 ")
     assert assertion_lines(results()[:1])[0] == "Assertions: 1 of 1 kept"
+
+
+def cases_of_checks(checks):
+    return cases_as_gitlab_reads_them(junit_xml({"try": []}, checks={"try": checks}))
+
+
+def test_each_check_is_a_case_and_one_that_could_not_be_looked_at_is_skipped():
+    found = cases_of_checks(SAMPLE)
+
+    assert [case[:3] for case in found] == [
+        ("try.a", 'depth 1: contains "refund" (made, pred)', "success"),
+        ("try.a", 'depth 1: polite: rubric "Is it polite?" (made, pred)', "failure"),
+        ("try.a", 'depth 2: contains "refund" (made, pred)', "failure"),
+        ("try.b", 'depth 1: contains "refund" (made, pred)', "failure"),
+        ("try.b", 'depth 2: contains "refund" (made, pred)', "skipped"),
+        ("try.b", 'the conversation\'s end: polite: rubric "Is it polite?" (made, pred)', "skipped"),
+    ]
+    assert found[-1][3] == "never reached"
+
+
+def test_a_failed_check_tells_question_answer_evidence_and_drift():
+    said = cases_of_checks(SAMPLE)[2][3] or ""
+
+    assert said.splitlines()[:4] == [
+        'depth 2 of a (made, pred): contains "refund"',
+        "asked: Question 2?",
+        "answer: No.",
+        'found: no "refund" in the answer',
+    ]
+    assert said.splitlines()[4].startswith(
+        "the question is invalid over the system's own history: 90 % likely"
+    )
+
+
+def test_suites_and_the_whole_count_their_cases():
+    root = ElementTree.fromstring(junit_xml({"try": results()}, checks={"try": SAMPLE}).encode())
+
+    assert root.attrib == {"tests": "9", "failures": "5", "errors": "0"}
+    counts = [[suite.get(key) for key in ("name", "tests", "failures", "skipped")] for suite in root]
+    assert counts == [["try", "3", "2", "0"], ["try.a", "3", "2", "0"], ["try.b", "3", "1", "2"]]
+
+
+def test_a_check_is_called_the_same_whatever_came_out_and_no_two_are():
+    """Branches are compared by these names; other answers must not show as new tests."""
+    twice = [check("a", 1, "-"), check("a", 1, "+", position=1), check("a", 1, "+", policy="gold")]
+    names = [case[:2] for case in cases_of_checks(twice)]
+    later = [case[:2] for case in cases_of_checks([check("a", 1, "skipped"), *twice[1:]])]
+
+    assert names == later
+    assert len(set(names)) == 3
+
+
+def test_hostile_checks_make_a_document_all_the_same():
+    odd = 'a<b & "c"\x00\x1b\ud800]]>'
+    found = cases_of_checks(
+        [check(odd, 1, "-", value={odd: odd}, answer=odd, evidence=odd), check(odd, 2, odd)]
+    )
+
+    assert [case[2] for case in found] == ["failure", "skipped"]
+    assert r'a<b & "c"\x00\x1b\ud800]]>' in (found[0][3] or "")
