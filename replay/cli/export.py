@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import IO, TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -23,10 +23,11 @@ def export(
     run: RunArgument = None,
     runs: RunsOption = RUNS,
     table: Annotated[
-        Literal["turns", "conversations", "evalconvqa", "raw"],
+        Literal["turns", "checks", "conversations", "evalconvqa", "raw"],
         typer.Option(
             "--table",
-            help="turns: one row each; conversations: as the native data format; "
+            help="turns: one row each; checks: one row for each check that the data makes, with its turn; "
+            "conversations: as the native data format; "
             "evalconvqa: the published program's two files per system and policy, into a folder; "
             "raw: replies as they came, where the scenario kept them (play: keep_raw).",
         ),
@@ -41,7 +42,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write a run's turns, or the conversations it replayed, for other programs."""
+    """Write a run's turns, its checks, or the conversations it replayed, for other programs."""
     from replay.core.errors import InputError, writing
     from replay.report.export import export_turns
     from replay.runs.run import Run
@@ -64,9 +65,18 @@ def export(
             _export_raw(found, out)
         elif table == "conversations":
             _export_conversations(found.conversations(), out)
+        elif table == "checks":
+            _export_checks(found, out or binary_output(text=chosen != "parquet"), chosen)
         else:
             with found.scored_one_by_one() as (records, scores):
                 export_turns(records, scores, out or binary_output(text=chosen != "parquet"), chosen)
+
+
+def _export_checks(run: Run, target: Path | IO[bytes], format: Format) -> None:
+    from replay.report.export import export_checks
+
+    if not export_checks(run.checked_turns(), target, format):
+        echo("the data of this run checks nothing; `expect` in it does", err=True)
 
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:

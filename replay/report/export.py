@@ -1,5 +1,5 @@
 """
-Turns as a file for other programs: CSV, JSON lines or Parquet.
+Turns, or checks, as a file for other programs: CSV, JSON lines or Parquet.
 
 Texts are written exactly as they were asked and answered. In particular an answer that starts with
 ``=``, ``+``, ``-`` or ``@`` stays as it is in CSV, where a spreadsheet may take it for a formula: open
@@ -14,20 +14,31 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Protocol
 
+from replay.core.check_result import CheckResult
 from replay.core.errors import PluginError
 from replay.core.record import TurnRecord
+from replay.statistics.checks import CHECK_COLUMNS, check_rows
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.turn_frame import encodable, turn_columns, turn_rows
+from replay.statistics.turn_frame import CellType, encodable, turn_columns, turn_rows
 
 Format = Literal["csv", "jsonl", "parquet"]
 Scores = Mapping[str, ScoreColumn]
+Columns = Mapping[str, CellType]
+
+
+class Rows(Protocol):
+    """Gives a table's rows; what has an inner structure as JSON text unless *nested*."""
+
+    def __call__(self, *, nested: bool) -> Iterator[dict[str, Any]]: ...
+
 
 ROW_GROUP = 5000
-"""Turns that a Parquet file is written by, and that are held in memory for it."""
+"""Rows that a Parquet file is written by, and that are held in memory for it."""
 
 
 def export_turns(
@@ -46,36 +57,50 @@ def export_turns(
         PluginError: Parquet is asked for but pyarrow is not installed.
         OSError: the file can't be written.
     """
+    return _export(turn_columns(scores), partial(turn_rows, records, scores), target, kind)
+
+
+def export_checks(checks: Iterable[CheckResult], target: Path | IO[bytes], kind: Format) -> int:
+    """
+    Write one row per check and return their number; the columns are ``CHECK_COLUMNS``.
+
+    Raises:
+        As ``export_turns``.
+    """
+    return _export(CHECK_COLUMNS, partial(check_rows, checks), target, kind)
+
+
+def _export(columns: Columns, rows: Rows, target: Path | IO[bytes], kind: Format) -> int:
     if kind == "parquet":
         _pyarrow()  # before the file is there
     write = _WRITERS[kind]
     if isinstance(target, Path):
         with target.open("wb") as stream:
-            return write(records, scores, stream)
-    return write(records, scores, target)
+            return write(columns, rows, stream)
+    return write(columns, rows, target)
 
 
-def _write_csv(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:
+def _write_csv(columns: Columns, rows: Rows, stream: IO[bytes]) -> int:
     count = 0
     with _text(stream) as text:
-        writer = csv.DictWriter(text, list(turn_columns(scores)))  # as RFC 4180: CRLF, quotes doubled
+        writer = csv.DictWriter(text, list(columns))  # as RFC 4180: CRLF, quotes doubled
         writer.writeheader()
-        for row in turn_rows(records, scores, nested=False):
+        for row in rows(nested=False):
             writer.writerow(row)
             count += 1
     return count
 
 
-def _write_jsonl(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:
+def _write_jsonl(columns: Columns, rows: Rows, stream: IO[bytes]) -> int:
     count = 0
     with _text(stream) as text:
-        for row in turn_rows(records, scores, nested=True):
+        for row in rows(nested=True):
             text.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def _write_parquet(records: Iterable[TurnRecord], scores: Scores, stream: IO[bytes]) -> int:
+def _write_parquet(columns: Columns, rows: Rows, stream: IO[bytes]) -> int:
     pyarrow, parquet = _pyarrow()
     types = {
         "text": pyarrow.string(),
@@ -85,17 +110,17 @@ def _write_parquet(records: Iterable[TurnRecord], scores: Scores, stream: IO[byt
         "flag": pyarrow.bool_(),
     }
     # Said beforehand, because a column's type must not depend on which cells happen to be missing.
-    schema = pyarrow.schema([(name, types[kind]) for name, kind in turn_columns(scores).items()])
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
     count = 0
-    rows = map(encodable, turn_rows(records, scores, nested=False))
+    cells = map(encodable, rows(nested=False))
     with parquet.ParquetWriter(stream, schema) as writer:
-        while some := list(islice(rows, ROW_GROUP)):
+        while some := list(islice(cells, ROW_GROUP)):
             writer.write_table(pyarrow.Table.from_pylist(some, schema=schema))
             count += len(some)
     return count
 
 
-_WRITERS: Mapping[Format, Callable[[Iterable[TurnRecord], Scores, IO[bytes]], int]] = {
+_WRITERS: Mapping[Format, Callable[[Columns, Rows, IO[bytes]], int]] = {
     "csv": _write_csv,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,

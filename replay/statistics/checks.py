@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,26 @@ import msgspec
 
 from replay.core.check_result import CheckResult
 from replay.statistics.group import Group, groups_in_order
+from replay.statistics.turn_frame import CellType, flat
+
+CHECK_COLUMNS: Mapping[str, CellType] = {
+    "conversation": "text",
+    "system": "text",
+    "policy": "text",
+    "depth": "whole",
+    "at_end": "flag",
+    "position": "whole",
+    "kind": "text",
+    "called": "text",
+    "value": "json",
+    "passed": "flag",
+    "reason": "text",
+    "evidence": "text",
+    "asked": "text",
+    "answer": "text",
+    "valid": "flag",
+}
+"""The columns of ``check_rows``, in order: what ``CheckResult`` has; ``valid`` is the drift's verdict."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,16 +98,16 @@ class Checks:
         """Plain values for JSON."""
         return {
             "counts": [row.to_json() for row in self.rows],
-            "failed": [check_json(one) for one in self.failed],
+            "failed": list(check_rows(self.failed, nested=True)),
         }
 
 
-def check_json(check: CheckResult) -> dict[str, Any]:
-    """Plain values for JSON; of the drift the verdict alone."""
-    plain: dict[str, Any] = msgspec.to_builtins(check)
-    plain["valid"] = None if check.drift is None else check.drift.valid
-    del plain["drift"]
-    return plain
+def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[str, Any]]:
+    """A row for each of *checks*; ``json`` cells are as they are if *nested*, else JSON text."""
+    for one in checks:
+        row = {name: getattr(one, name, None) for name in CHECK_COLUMNS}
+        row["valid"] = None if one.drift is None else one.drift.valid
+        yield row if nested else {name: flat(value, CHECK_COLUMNS[name]) for name, value in row.items()}
 
 
 def count_checks(checks: Iterable[CheckResult]) -> Checks:

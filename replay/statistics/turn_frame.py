@@ -87,7 +87,7 @@ def turn_rows(
             row[_score_name(name)] = None if isinstance(observed, Unscored) else observed
         if scores:
             row["unscored"] = reasons
-        yield row if nested else {name: _flat(value, kinds[name]) for name, value in row.items()}
+        yield row if nested else {name: flat(value, kinds[name]) for name, value in row.items()}
 
 
 def turns_frame(
@@ -119,5 +119,6 @@ def _score_name(name: str) -> str:
     return f"{name}_score" if name in TURN_COLUMNS or name == "unscored" else name
 
 
-def _flat(value: Any, kind: CellType) -> Any:
+def flat(value: Any, kind: CellType) -> Any:
+    """*value* for a column of *kind* in a file that nests nothing."""
     return json.dumps(value, ensure_ascii=False) if kind == "json" and value is not None else value

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from replay.core.check_result import CheckResult
+from replay.store.store import RunStore
 from replay.store.stored import StoredCheck
-from tests.report.pages.runs import drifted
+from tests.report.pages.runs import drifted, make_run, record, talk
+from tests.scorers.turns import VALID
 
 
 def check(conversation: str, depth: int, verdict: str, **more: Any) -> CheckResult:
@@ -44,6 +48,20 @@ SAMPLE = [
 ]
 
 
-def stored(checks: list[CheckResult]) -> list[StoredCheck]:
+def checked_run(folder: Path, checks: Sequence[CheckResult] = SAMPLE) -> Path:
+    """A run with the two conversations and *checks*, and with the columns that such a run has."""
+    played = [("a", 1), ("a", 2), ("b", 1)]
+    records = [
+        record(c, depth, "pred", "No.", drift=VALID if depth == 1 else drifted()) for c, depth in played
+    ]
+    make_run(folder, [talk("a"), talk("b")], records, {"f1": {("pred", *turn): 0.5 for turn in played}})
+    store = RunStore(folder, write=True)
+    store.add_checks(stored(checks))
+    store.settle()
+    store.close()
+    return folder
+
+
+def stored(checks: Sequence[CheckResult]) -> list[StoredCheck]:
     """What a run's database keeps of them."""
     return [StoredCheck(*(getattr(one, name) for name in StoredCheck._fields)) for one in checks]
