@@ -41,7 +41,12 @@ from .core.history import (
     gold_history as gold_history,
     own_history as own_history,
 )
-from .core.message import Message as Message, ToolCall as ToolCall
+from .core.message import (
+    Message as Message,
+    ToolCall as ToolCall,
+    message_fields as message_fields,
+    paired as paired,
+)
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
 from .core.secret_hiding import hidden as hidden, keep_secret as keep_secret
 from .core.settings.plugins import load_object as load_object

@@ -8,6 +8,7 @@ standard library writes and reads.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -42,3 +43,15 @@ def decode_json(content: bytes) -> Any:
         return json.loads(content)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def whole_text(pieces: Sequence[str]) -> str:
+    """*pieces* together; halves of a character that came in two of them are one again."""
+    text = "".join(pieces)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text

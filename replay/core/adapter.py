@@ -41,6 +41,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
     keep_raw: bool = False
     """The reply's ``raw`` is wanted."""
+    runs_tools: bool = False
+    """Whoever asks has tools: a reply may call some and say nothing else. Without them that is no answer."""
 
 
 class TokenLogprobs(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a system answered."""
 
     text: str
+    """Blank only where it calls tools."""
     tool_calls: tuple[ToolCall, ...] = ()
     """Calls whose results it waits for before it answers; they go into the next request's ``steps``."""
     steps: tuple[Message, ...] = ()

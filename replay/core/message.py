@@ -7,6 +7,7 @@ Plain data in the field's terms (OpenAI's Chat Completions; Anthropic's Messages
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -45,3 +46,43 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of a tool: what it is called, where that is known."""
     left_out: tuple[str, ...] = ()
     """Kinds of content that are no text (``image_url``, ...), in order: named here, kept nowhere."""
+
+
+def message_fields(message: Message) -> dict[str, Any]:
+    """*message* as Chat Completions have it, a JSON value."""
+    fields: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.tool_calls:
+        fields["content"] = message.text or None
+        fields["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.role == "tool":
+        fields["tool_call_id"] = message.tool_call_id
+        if message.name is not None:
+            fields["name"] = message.name
+    return fields
+
+
+def paired(steps: Sequence[Message]) -> tuple[Message, ...]:
+    """
+    *steps* as endpoints take them: without calls that no result follows, and results of no call.
+
+    Endpoints refuse both. An assistant's message that had nothing but such calls is left out with them.
+    """
+    kept: list[Message] = []
+    position = 0
+    while position < len(steps):
+        step = steps[position]
+        position += 1
+        if step.role == "tool" or not (step.tool_calls or step.text.strip()):
+            continue
+        results: dict[str | None, Message] = {}
+        while step.tool_calls and position < len(steps) and steps[position].role == "tool":
+            results.setdefault(steps[position].tool_call_id, steps[position])
+            position += 1
+        calls = tuple(call for call in step.tool_calls if call.id in results)
+        if calls or step.text.strip():
+            kept.append(step if calls == step.tool_calls else msgspec.structs.replace(step, tool_calls=calls))
+        kept += [result for id, result in results.items() if any(call.id == id for call in calls)]
+    return tuple(kept)

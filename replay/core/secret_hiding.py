@@ -25,6 +25,7 @@ from replay.core.secret_spelling import Words
 
 if TYPE_CHECKING:
     from replay.core.adapter import ChatReply
+    from replay.core.message import ToolCall
 
 HIDDEN = "***"
 SHORTEST = 8
@@ -111,17 +112,28 @@ def hide_in_reply(reply: ChatReply) -> ChatReply:
     """*reply* without secrets; itself where there are none in it."""
     if not _known.plain:
         return reply
+    from msgspec.structs import replace as replace_in  # `replay --help` needs none of it
+
     text = hidden(reply.text)
     passages = tuple(
         replace(passage, id=hidden(passage.id), title=hidden(passage.title), text=hidden(passage.text))
         for passage in reply.passages
     )
-    if text != reply.text or passages != reply.passages:
-        from msgspec.structs import replace as replace_in  # `replay --help` needs none of it
-
+    calls = tuple(map(_call_hidden, reply.tool_calls))
+    steps = tuple(
+        replace_in(step, text=hidden(step.text), tool_calls=tuple(map(_call_hidden, step.tool_calls)))
+        for step in reply.steps
+    )
+    if (text, passages, calls, steps) != (reply.text, reply.passages, reply.tool_calls, reply.steps):
         # Tokens are of no use beside another text, and might spell the secret out.
-        return replace_in(reply, text=text, passages=passages, logprobs=None)
+        return replace_in(reply, text=text, passages=passages, tool_calls=calls, steps=steps, logprobs=None)
     return reply
+
+
+def _call_hidden(call: ToolCall) -> ToolCall:
+    from msgspec.structs import replace as replace_in
+
+    return replace_in(call, arguments=hidden(call.arguments))
 
 
 def hide_in_error(error: AdapterError) -> None:

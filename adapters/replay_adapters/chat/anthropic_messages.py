@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from replay import Usage
+from replay import Message, ToolCall, Usage
 from replay_adapters.chat.openai_chat import token_count
 from replay_adapters.chat.stream_errors import error_told
 from replay_adapters.chat.streamed_answer import Streamed, decoded_events
@@ -24,6 +25,7 @@ class MessageDelta(msgspec.Struct, gc=False):
     """What an event adds: a text to a block, or the reason why the message ends."""
 
     text: str | None = None
+    partial_json: str | None = None
     stop_reason: str | None = None
 
 
@@ -31,6 +33,7 @@ class MessageEvent(msgspec.Struct, gc=False):
     """One event; which of the fields it has depends on its type."""
 
     type: str = ""
+    index: Any = None
     delta: MessageDelta | None = None
     content_block: Any = None
     message: Any = None
@@ -64,6 +67,12 @@ class Messages:
         told = {"system": system} if system.strip() else {}
         return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
 
+    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+        # Messages of one role in a row are one to the API.
+        for message in messages:
+            if blocks := _blocks(message):
+                yield {"role": "assistant" if message.role == "assistant" else "user", "content": blocks}
+
     def read(self, reply: HttpReply, value: Any) -> Streamed:
         blocks = value.get("content") if isinstance(value, dict) else None
         if not isinstance(blocks, list):
@@ -78,8 +87,8 @@ class Messages:
             finish=finish,
             refused=finish == "refusal",
         )
-        for block in blocks:
-            _take_tool(block, found)
+        for index, block in enumerate(blocks):
+            _take_call(index, block, found)
         found.take_usage(_usage(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
@@ -93,6 +102,8 @@ class Messages:
                 if delta.text:
                     streamed.pieces.append(delta.text)
                     streamed.piece_reads.append(read)
+                if delta.partial_json:
+                    streamed.calls.take(event.index, piece=delta.partial_json)
                 streamed.finish = delta.stop_reason or streamed.finish
             if event.type in ("message_start", "message_delta"):
                 # Counts stand in both; those of the delta are of all there is up to then.
@@ -101,7 +112,7 @@ class Messages:
                     if isinstance(usage, dict):
                         counts.update({name: count for name, count in usage.items() if count is not None})
             elif event.type == "content_block_start":
-                _take_tool(event.content_block, streamed)
+                _take_call(event.index, event.content_block, streamed)
             elif event.type == "message_stop":
                 streamed.complete = True
             elif event.type == "error":
@@ -112,9 +123,31 @@ class Messages:
         return streamed
 
 
-def _take_tool(block: Any, found: Streamed) -> None:
+def _take_call(index: Any, block: Any, found: Streamed) -> None:
     if isinstance(block, dict) and block.get("type") == "tool_use":
-        found.take_tool(block.get("name"))
+        found.calls.take(index, id=block.get("id"), name=block.get("name"), arguments=block.get("input"))
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [{"type": "tool_result", "tool_use_id": _id(message.tool_call_id), "content": message.text}]
+    # Texts that are blank are refused.
+    texts = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    return texts + [
+        {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": _input(call)}
+        for call in message.tool_calls
+    ]
+
+
+def _id(id: str | None) -> str:
+    """*id*, which may be another API's, of the characters that this one takes."""
+    return re.sub("[^a-zA-Z0-9_-]", "_", id or "")
+
+
+def _input(call: ToolCall) -> Mapping[str, Any]:
+    """The arguments as an object, which they must be here; what is none stands in one."""
+    arguments = call.parsed_arguments
+    return arguments if isinstance(arguments, dict) else {"arguments": arguments}
 
 
 def _usage(usage: Any) -> Usage | None:
@@ -141,10 +174,11 @@ def _event(value: Any) -> MessageEvent:
     delta = value.get("delta")
     found = None
     if isinstance(delta, dict):
-        texts = {name: delta.get(name) for name in ("text", "stop_reason")}
+        texts = {name: delta.get(name) for name in MessageDelta.__struct_fields__}
         found = MessageDelta(**{name: text for name, text in texts.items() if isinstance(text, str)})
     return MessageEvent(
         type=str(value.get("type")),
+        index=value.get("index"),
         delta=found,
         content_block=value.get("content_block"),
         message=value.get("message"),

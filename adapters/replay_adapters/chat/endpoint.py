@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 from replay import (
@@ -20,72 +20,20 @@ from replay import (
     HistoryKeeper,
     Template,
 )
+from replay_adapters.chat.api import ChatApi
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.streamed_answer import (
     Streamed,
     check_complete,
     stream_times,
     streamed_passages,
-    whole_text,
 )
-from replay_adapters.http.client import HttpClient, StreamEnd
+from replay_adapters.http.client import HttpClient
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.reading import reading
 from replay_adapters.setting_checks import check_variables, filled_address
-
-
-class ChatApi(Protocol):
-    """One kind of chat API."""
-
-    @property
-    def path(self) -> str:
-        """Where it is, behind the base address."""
-        ...
-
-    @property
-    def messages(self) -> str:
-        """The field with the messages."""
-        ...
-
-    @property
-    def end(self) -> StreamEnd:
-        """How a stream's end is seen while it comes."""
-        ...
-
-    @property
-    def last_event(self) -> str:
-        """What ends a complete stream, for messages."""
-        ...
-
-    @property
-    def has_system_messages(self) -> bool:
-        """Whether system messages may stand among the others."""
-        ...
-
-    def fields(
-        self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """The body's fields; messages among them are those before the history."""
-        ...
-
-    def read(self, reply: HttpReply, value: Any) -> Streamed:
-        """
-        What *reply*, a JSON *value*, says.
-
-        Raises:
-            AdapterError: it is of another shape, or tells of an error.
-        """
-        ...
-
-    def read_stream(self, reply: HttpReply) -> Streamed:
-        """
-        What the events of *reply* say.
-
-        Raises:
-            AdapterError: they can't be read, or one of them tells of an error.
-        """
-        ...
 
 
 class ChatAdapter:
@@ -114,9 +62,7 @@ class ChatAdapter:
         # Azure has its version in a query, which stays at the end.
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
         self._api = api
-        self._bodies = ChatBodies(
-            self.system, self.extra, api.fields, api.messages, has_system_messages=api.has_system_messages
-        )
+        self._bodies = ChatBodies(self.system, self.extra, api)
         self._takes_prompts = "system_prompt" in Template((self.system or "", self.extra)).names
         self._end = api.end if self.stream else None
         self._passages = ReplyPath(self.passages_path or None, "passages_path")
@@ -148,9 +94,9 @@ class ChatAdapter:
     async def session(self, conversation: Conversation) -> AsyncIterator[ChatSession]:
         yield ChatSession(self, ChatBody(self._bodies, conversation))
 
-    async def send(self, body: bytes, *, keep_raw: bool) -> ChatReply:
+    async def send(self, body: bytes, request: ChatRequest) -> ChatReply:
         """
-        What is answered to *body*; with *keep_raw* also as it came.
+        What is answered to *body*, which puts *request*.
 
         Raises:
             AdapterError: no answer came.
@@ -158,12 +104,12 @@ class ChatAdapter:
         reply = await self._client.request("POST", self._url, body=body, stream=self._end)
         try:
             with reading(reply.place):
-                return self._read(reply, keep_raw=keep_raw)
+                return self._read(reply, request)
         except AdapterError as error:
             error.raw = reply.raw
             raise
 
-    def _read(self, reply: HttpReply, *, keep_raw: bool) -> ChatReply:
+    def _read(self, reply: HttpReply, request: ChatRequest) -> ChatReply:
         value: Any = None
         # Asked to stream, some don't.
         whole = reply.broken is None and reply.reads and reply.reads[0].lstrip()[:1] == b"{"
@@ -176,7 +122,9 @@ class ChatAdapter:
             check_complete(reply, found, self._api.last_event)
             times = stream_times(reply, found.piece_reads)
         text = whole_text(found.pieces)
-        if not text.strip():
+        # Each call of a turn has an id of its own, also where the server gives none.
+        calls = found.calls.whole(after=sum(len(step.tool_calls) for step in request.steps))
+        if not text.strip() and not calls:
             raise _without_text(reply, found)
         passages = (
             streamed_passages(reply, self._passages)
@@ -185,12 +133,13 @@ class ChatAdapter:
         )
         return ChatReply(
             text=text,
+            tool_calls=calls,
             passages=passages,
             usage=found.usage,
             cost_usd=found.cost_usd,
             times=times,
             logprobs=found.logprobs,
-            raw=reply.raw if keep_raw else None,
+            raw=reply.raw if request.keep_raw else None,
         )
 
 
@@ -198,12 +147,6 @@ def _without_text(reply: HttpReply, found: Streamed) -> AdapterReplyError:
     """An error that says why there is no text."""
     if found.refused:
         why, step = "answered with a refusal of the model", "that is all it has to say to this question"
-    elif found.tools:
-        why = f"answered with a call of {', '.join(found.tools)} in the place of a text"
-        step = (
-            "no tool is run here: leave tools out of extra, or set its tool_choice to none where the server "
-            "adds them; or ask the program that runs the tools"
-        )
     else:
         why = f"answered without a text (finish_reason {found.finish!r})"
         cut = found.finish in ("length", "max_output_tokens", "max_tokens")
@@ -221,4 +164,4 @@ class ChatSession:
         self._body = body
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        return await self._adapter.send(self._body.of(request), keep_raw=request.keep_raw)
+        return await self._adapter.send(self._body.of(request), request)

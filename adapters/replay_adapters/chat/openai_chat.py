@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from replay import TokenLogprobs, Usage
+from replay import Message, TokenLogprobs, Usage, message_fields
 from replay_adapters.chat.event_stream import DONE, done_has_come
 from replay_adapters.chat.stream_errors import error_told
 from replay_adapters.chat.streamed_answer import Streamed, decoded_events
@@ -42,6 +42,8 @@ class Chunk(msgspec.Struct, gc=False):
     error: Any = None
 
 
+FUNCTION = -1
+"""The index of the one call that there could be before calls were listed."""
 MOST_TOKENS = 10**12
 """No reply has more; sums over a run stay in the 64 bits of a database's numbers."""
 ROUNDING = 1e-3
@@ -72,6 +74,9 @@ class ChatCompletions:
         before = [{"role": "system", "content": system}] if system.strip() else []
         return {**extra, **parameters, **self._stream, "model": self._model, "messages": before}
 
+    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+        return map(message_fields, messages)
+
     def read(self, reply: HttpReply, value: Any) -> Streamed:
         try:
             choice = value["choices"][0]
@@ -88,7 +93,7 @@ class ChatCompletions:
             refused=isinstance(message.get("refusal"), str),
             logprobs=_logprobs(choice),
         )
-        _take_tools(message.get("tool_calls"), message.get("function_call"), found)
+        _take_calls(message.get("tool_calls"), message.get("function_call"), found, whole=True)
         found.take_usage(usage_of(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
@@ -106,7 +111,8 @@ class ChatCompletions:
                     add_read(read)
                 elif delta is not None:
                     streamed.refused = streamed.refused or bool(delta.refusal)
-                    _take_tools(delta.tool_calls, delta.function_call, streamed)
+                    if delta.tool_calls is not None or delta.function_call is not None:
+                        _take_calls(delta.tool_calls, delta.function_call, streamed)
                 if choice.logprobs is not None:
                     logprobs.append(choice.logprobs)
                 if not choice.finish_reason:
@@ -123,14 +129,20 @@ class ChatCompletions:
         return streamed
 
 
-def _take_tools(calls: Any, function: Any, streamed: Streamed) -> None:
-    """Take the names of the tools in *calls*, and of the *function*, which is what they were before."""
-    listed = (
-        [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    )
-    for called in (*listed, function):
-        if isinstance(called, dict):
-            streamed.take_tool(called.get("name"))
+def _take_calls(calls: Any, function: Any, found: Streamed, *, whole: bool = False) -> None:
+    """Take *calls*, of a *whole* reply or of an event, and the *function*, which is what they were before."""
+    listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    for position, call in enumerate(listed):
+        _take_call(position if whole else call.get("index"), call.get("id"), call.get("function"), found)
+    if isinstance(function, dict):
+        _take_call(FUNCTION, None, function, found)
+
+
+def _take_call(index: Any, id: Any, function: Any, found: Streamed) -> None:
+    called = function if isinstance(function, dict) else {}
+    given = called.get("arguments")
+    piece, arguments = (given, None) if isinstance(given, str) else (None, given)
+    found.calls.take(index, id=id, name=called.get("name"), piece=piece, arguments=arguments)
 
 
 def _take_rest(reply: HttpReply, chunk: Chunk, streamed: Streamed) -> None:

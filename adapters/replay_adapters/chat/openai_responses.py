@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from replay import Usage
+from replay import Message, Usage
 from replay_adapters.chat.openai_chat import logprobs_of, usage_of
 from replay_adapters.chat.stream_errors import error_told
 from replay_adapters.chat.streamed_answer import Streamed, decoded_events
@@ -16,6 +16,7 @@ from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import listed
 
 LOGPROBS = "message.output_text.logprobs"
+ITEMS = ("response.output_item.added", "response.output_item.done")
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -26,6 +27,7 @@ class ResponseEvent(msgspec.Struct, gc=False):
     delta: Any = None
     logprobs: Any = None
     item: Any = None
+    output_index: Any = None
     response: Any = None
     error: Any = None
     code: Any = None
@@ -56,6 +58,25 @@ class Responses:
         instructions = {"instructions": system} if system.strip() else {}
         return {**extra, **_renamed(parameters), **self._ours, **instructions}
 
+    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+        for message in messages:
+            if message.role == "tool":
+                yield {
+                    "type": "function_call_output",
+                    "call_id": message.tool_call_id,
+                    "output": message.text,
+                }
+                continue
+            if message.text.strip():
+                yield {"role": message.role, "content": message.text}
+            for call in message.tool_calls:
+                yield {
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": call.arguments,
+                }
+
     def read(self, reply: HttpReply, value: Any) -> Streamed:
         if not isinstance(value, dict) or not isinstance(value.get("output"), list):
             raise reply.unusable(
@@ -72,8 +93,7 @@ class Responses:
             refused=any("refusal" in part for part in parts),
             logprobs=logprobs_of(logprobs) if logprobs else None,
         )
-        for item in value["output"]:
-            _take_tool(item, found)
+        _take_calls(value, found)
         found.take_usage(_usage(value), value.get("usage"), reply.headers)
         return found
 
@@ -90,8 +110,10 @@ class Responses:
                     logprobs += event.logprobs
             elif event.type == "response.refusal.delta":
                 streamed.refused = streamed.refused or bool(event.delta)
-            elif event.type == "response.output_item.added":
-                _take_tool(event.item, streamed)
+            elif event.type in ITEMS:
+                _take_call(event.output_index, event.item, streamed)
+            elif event.type == "response.function_call_arguments.delta":
+                streamed.calls.take(event.output_index, piece=event.delta)
             elif event.type == "error":
                 told = {"code": event.code, "message": event.message}
                 raise error_told(reply, told if event.error is None else event.error)
@@ -102,14 +124,22 @@ class Responses:
                 streamed.complete = True
                 streamed.finish = _finish(response)
                 streamed.take_usage(_usage(response), response.get("usage"))
+                if not streamed.calls:
+                    _take_calls(response, streamed)
         if logprobs:
             streamed.logprobs = logprobs_of(logprobs)
         return streamed
 
 
-def _take_tool(item: Any, found: Streamed) -> None:
-    if isinstance(item, dict) and item.get("type") in ("function_call", "custom_tool_call"):
-        found.take_tool(item.get("name"))
+def _take_calls(response: Mapping[str, Any], found: Streamed) -> None:
+    for index, item in enumerate(listed(response, "output")):
+        _take_call(index, item, found)
+
+
+def _take_call(index: Any, item: Any, found: Streamed) -> None:
+    if isinstance(item, dict) and item.get("type") == "function_call":
+        id = item.get("call_id") or item.get("id")
+        found.calls.take(index, id=id, name=item.get("name"), arguments=item.get("arguments"))
 
 
 def _usage(response: Mapping[str, Any]) -> Usage | None:
@@ -152,5 +182,5 @@ def _event(value: Any) -> ResponseEvent:
     """An event of any shape."""
     if not isinstance(value, dict):
         return ResponseEvent()
-    known: Sequence[str] = ("delta", "logprobs", "item", "response", "error", "code", "message")
-    return ResponseEvent(type=str(value.get("type")), **{name: value.get(name) for name in known})
+    others = {name: value.get(name) for name in ResponseEvent.__struct_fields__[1:]}
+    return ResponseEvent(type=str(value.get("type")), **others)

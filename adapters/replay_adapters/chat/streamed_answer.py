@@ -23,6 +23,7 @@ from replay import (
     Usage,
     WireTimes,
 )
+from replay_adapters.chat.called_tools import CallPieces
 from replay_adapters.chat.event_stream import (
     BYTE_ORDER_MARK,
     DONE,
@@ -33,7 +34,7 @@ from replay_adapters.chat.event_stream import (
 )
 from replay_adapters.chat.reported_cost import told_cost_usd
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import decode_json
+from replay_adapters.json_bytes import decode_json, whole_text
 from replay_adapters.json_reply import ReplyPath
 
 T = TypeVar("T")
@@ -53,16 +54,11 @@ class Streamed:
     """Why the model stopped, in the system's word."""
     refused: bool = False
     """The model refused to answer."""
-    tools: list[str] = field(default_factory=list)
-    """Names of the tools that it wants to be called, each once."""
+    calls: CallPieces = field(default_factory=CallPieces)
+    """Tools that it wants to be called."""
     usage: Usage | None = None
     cost_usd: float | None = None
     logprobs: tuple[TokenLogprobs, ...] | None = None
-
-    def take_tool(self, name: Any) -> None:
-        """A call of the tool *name*; of a call that comes in pieces only the first has one."""
-        if isinstance(name, str) and name and name not in self.tools:
-            self.tools.append(name)
 
     def take_usage(self, usage: Usage | None, told: Any, headers: Mapping[str, str] | None = None) -> None:
         """
@@ -148,18 +144,6 @@ def decoded(
             f"{reply.excerpt(event.data)}; the system's log may say why",
             status=reply.status,
         ) from error
-
-
-def whole_text(pieces: Sequence[str]) -> str:
-    """*pieces* together; halves of a character that came in two of them are one again."""
-    text = "".join(pieces)
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return text
 
 
 def check_complete(reply: HttpReply, streamed: Streamed, missing: str) -> None:

@@ -232,6 +232,6 @@ def _reply(returned: Any, target: str) -> ChatReply:
         raise AdapterReplyError(
             f'"{target}" returned {type(returned).__name__}, not a str, a dict with "text" or a ChatReply'
         )
-    if not reply.text.strip():
+    if not reply.text.strip() and not reply.tool_calls:
         raise AdapterReplyError(f'"{target}" returned an empty answer')
     return reply

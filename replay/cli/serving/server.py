@@ -29,13 +29,14 @@ from replay.cli.serving.request import BadRequest, read_completion, read_questio
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from replay.core.adapter import Adapter
 from replay.core.asking.opening import opened
+from replay.core.asking.session import usable_reply
 from replay.core.errors import (
     AdapterConnectionError,
     AdapterError,
     AdapterReplyError,
     AdapterTimeoutError,
 )
-from replay.core.secret_hiding import hide_in_error, hide_in_reply
+from replay.core.secret_hiding import hide_in_error
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_BYTES = 4 * MEBIBYTE
@@ -124,7 +125,7 @@ class _Server:
             raise BadRequest(f"{self._name} keeps the history itself; use POST {CHAT}")
         async with self._slots, self._idle.borrow(asked.conversation) as session:
             await self._delay()
-            reply = hide_in_reply(await session.ask(asked.request))
+            reply = await usable_reply(session, asked.request)
             number = self._asks[COMPLETIONS]
             if asked.stream:
                 return await self._streamed(request, completion_events(self._name, number, asked, reply))

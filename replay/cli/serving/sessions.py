@@ -11,11 +11,10 @@ from uuid import uuid4
 
 from replay.cli.serving.request import BadRequest, ChatQuestion
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.core.asking.session import opened_session
+from replay.core.asking.session import opened_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange
-from replay.core.secret_hiding import hide_in_reply
 
 IDLE_SESSIONS = 256
 CHATS = 10_000
@@ -115,7 +114,7 @@ class Chat:
         """The answer, which is remembered."""
         shown = self.history if self.accepts_history else ()
         request = ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
-        reply = hide_in_reply(await self.opened.session.ask(request))
+        reply = await usable_reply(self.opened.session, request)
         self.history = (*self.history, Exchange(question=question, answer=reply.text))
         self.said += len(question) + len(reply.text)
         return reply

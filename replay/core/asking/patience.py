@@ -18,10 +18,10 @@ from typing import Any, Protocol
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.asking.circuit_breaker import Breaker
 from replay.core.asking.politeness import PolitenessLimit
-from replay.core.asking.session import opened_session
+from replay.core.asking.session import opened_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError
-from replay.core.secret_hiding import hide_in_error, hide_in_reply
+from replay.core.secret_hiding import hide_in_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +263,7 @@ async def ask_within(session: Session, request: ChatRequest, deadlines: Deadline
     ask = deadlines.start(asyncio.get_running_loop())
     cancelling = ask.task.cancelling()
     try:
-        return hide_in_reply(await session.ask(request))
+        return await usable_reply(session, request)
     except AdapterError as error:
         hide_in_error(error)
         raise

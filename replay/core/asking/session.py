@@ -6,11 +6,11 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from replay.core.adapter import Adapter, Session
+from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.conversation import Conversation
-from replay.core.errors import AdapterError
+from replay.core.errors import AdapterError, AdapterReplyError
 from replay.core.logs import tell
-from replay.core.secret_hiding import hide_in_error
+from replay.core.secret_hiding import hide_in_error, hide_in_reply
 
 
 @asynccontextmanager
@@ -47,3 +47,24 @@ async def opened_session(
         raise
     else:
         await leave(None)
+
+
+async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
+    """
+    The reply to *request*, with stars for the keys that this process was given.
+
+    Raises:
+        AdapterReplyError: it calls tools in the place of a text, and whoever asks runs none.
+        AdapterError: none came.
+    """
+    reply = hide_in_reply(await session.ask(request))
+    if not reply.tool_calls or request.runs_tools or reply.text.strip():
+        return reply
+    calls = ", ".join(f"{call.name}({call.arguments})" for call in reply.tool_calls)
+    error = AdapterReplyError(
+        f"answered with a call of {calls} in the place of a text, and no tool is run here: leave tools "
+        "out of extra, or set its tool_choice to none where the server adds them; or ask the program that "
+        "runs them"
+    )
+    error.raw = reply.raw
+    raise error

@@ -231,23 +231,12 @@ async def test_an_error_in_a_stream_is_one_as_its_type_says(
     assert caught.value.retryable == retryable
 
 
-TOOL_USE = {"type": "tool_use", "id": "t1", "name": "opening_hours", "input": {}}
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (_message(None), "without a text (finish_reason 'end_turn')"),
         (_message(" ", stop_reason="max_tokens"), "raise the token limit"),
         (_message(None, stop_reason="refusal"), "a refusal of the model"),
-        (
-            _message(None, content=[TOOL_USE], stop_reason="tool_use"),
-            "with a call of opening_hours in the place",
-        ),
-        (
-            (START, _named("content_block_start", index=1, content_block=TOOL_USE), STOP),
-            "a call of opening_hours",
-        ),
         ({"choices": []}, "without content; check that base_url"),
         ([], "without content"),
         ((START, STOP), "without a text"),

@@ -18,7 +18,7 @@ TALK = Conversation(id="c", turns=(), title="T", passages=(Passage(id="p", text=
 
 def _bodies(system: str | None = None, extra: dict[str, Any] | None = None) -> ChatBodies:
     spoken = ChatCompletions(model="m", stream=False, stream_usage=False)
-    return ChatBodies(system, extra or {}, spoken.fields, spoken.messages)
+    return ChatBodies(system, extra or {}, spoken)
 
 
 def _request(history: tuple[Exchange, ...] = (), **more: Any) -> ChatRequest:
@@ -137,7 +137,7 @@ def test_a_system_text_of_the_settings_stands_in_their_place_and_may_hold_them(s
 
 def test_where_no_system_message_may_stand_they_are_on_top_turn_by_turn() -> None:
     spoken = Messages(model="m", max_tokens=9, stream=False)
-    body = ChatBody(ChatBodies(None, {}, spoken.fields, spoken.messages, has_system_messages=False), TALK)
+    body = ChatBody(ChatBodies(None, {}, spoken), TALK)
     first = ChatRequest(question="A?", history=(), system_prompts=("Be brief.",), depth=1)
     requests = [first, _request(), PROMPTED, _request(PROMPTED.history), _request()]
 

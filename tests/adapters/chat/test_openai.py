@@ -145,12 +145,6 @@ async def test_a_text_in_parts_is_put_together() -> None:
     assert reply.text == "Yes."
 
 
-TOOL_CALLS = [
-    {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
-    for number, name in enumerate(["opening_hours", "museum_map", "opening_hours"])
-]
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -159,18 +153,7 @@ TOOL_CALLS = [
         (completion([]), "without a text"),
         ({"choices": [{"message": {"content": None, "refusal": "I won't."}}]}, "refusal"),
         ({"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}, "raise the token limit"),
-        (
-            {
-                "choices": [
-                    {"message": {"content": None, "tool_calls": TOOL_CALLS}, "finish_reason": "tool_calls"}
-                ]
-            },
-            "with a call of opening_hours, museum_map in the place of a text",
-        ),
-        (
-            {"choices": [{"message": {"content": "", "function_call": {"name": "opening_hours"}}}]},
-            "leave tools out of extra",
-        ),
+        ({"choices": [{"message": {"tool_calls": [{"function": {"name": ""}}, 5]}}]}, "without a text"),
         ({"choices": []}, "choices[0].message"),
         ({"choices": [{"message": None}]}, "choices[0].message"),
         ({"error": {"message": "overloaded"}}, "overloaded"),

@@ -232,16 +232,11 @@ async def test_a_failed_response_is_an_error_as_its_code_says(
     assert caught.value.retryable == retryable
 
 
-TOOL_CALL = {"type": "function_call", "call_id": "c1", "name": "opening_hours", "arguments": "{}"}
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (_response(None), "without a text (finish_reason 'completed')"),
         (_response("", incomplete_details={"reason": "max_output_tokens"}), "raise the token limit"),
-        (_response(None, output=[TOOL_CALL]), "with a call of opening_hours in the place of a text"),
-        ((START, _named("response.output_item.added", item=TOOL_CALL), COMPLETED), "a call of opening_hours"),
         ({"choices": []}, "without output; check that base_url"),
         ((START, _named("response.refusal.delta", delta="No."), COMPLETED), "a refusal of the model"),
         ((START, COMPLETED), "without a text"),

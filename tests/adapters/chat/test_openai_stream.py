@@ -295,11 +295,6 @@ async def test_an_error_in_the_stream_is_one_as_its_code_says(
     assert (error if isinstance(error, str) else error["message"]) in str(found)
 
 
-def _called(index: int, name: str | None, arguments: str) -> bytes:
-    function = {"arguments": arguments, **({"name": name} if name else {})}
-    return event({"choices": [{"delta": {"tool_calls": [{"index": index, "function": function}]}}]})
-
-
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
@@ -308,12 +303,6 @@ def _called(index: int, name: str | None, arguments: str) -> bytes:
         ([delta("", "length"), DONE], "raise the token limit"),
         ([delta(None, "stop"), DONE], "without a text (finish_reason 'stop')"),
         ([event({"choices": [{"delta": {"refusal": "I won't."}}]}), DONE], "a refusal of the model"),
-        (
-            [_called(0, "opening_hours", ""), _called(0, None, '{"day":'), _called(0, None, "1}"), DONE],
-            "with a call of opening_hours in the place of a text",
-        ),
-        # A delta that isn't as documented, so that the events are read one by one.
-        ([event({"choices": [{"delta": {"content": 5}}]}), _called(0, "museum_map", ""), DONE], "museum_map"),
         ([DONE], "without a text"),
     ],
 )

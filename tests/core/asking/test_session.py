@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
 from replay.core.asking.patience import Patience, PatientAsker
-from replay.core.asking.session import opened_session
+from replay.core.asking.session import opened_session, usable_reply
 from replay.core.conversation import Conversation
-from replay.core.errors import AdapterConnectionError, AdapterError
+from replay.core.errors import AdapterConnectionError, AdapterError, AdapterReplyError
+from replay.core.message import Message, ToolCall
 from replay.core.secret_hiding import keep_secret
 
 TALK = Conversation(id="c", turns=())
@@ -91,3 +93,39 @@ async def test_an_answer_is_not_lost_with_its_session() -> None:
     reply = await PatientAsker(Patience()).reply(Jammed(), request, about="a question", place=())
 
     assert reply.text == "Yes."
+
+
+CALLS = ChatReply(
+    text=" ", tool_calls=(ToolCall(id="t1", name="find_order", arguments=f'{{"key": "{KEY}"}}'),), raw=b"raw"
+)
+
+
+async def test_calls_of_tools_are_no_answer_to_somebody_who_runs_none() -> None:
+    keep_secret(KEY)
+
+    class Calling(Jammed):
+        async def ask(self, request: ChatRequest) -> ChatReply:
+            return CALLS if request.question == "Q?" else replace(CALLS, text="Let me see.")
+
+    request = ChatRequest(question="Q?", history=(), depth=1)
+    with pytest.raises(
+        AdapterReplyError, match=r'a call of find_order\(\{"key": "\*\*\*"\}\) in the place'
+    ) as caught:
+        await usable_reply(Calling(), request)
+    assert "leave tools out of extra" in str(caught.value)
+    assert caught.value.raw == b"raw"
+
+    called = await usable_reply(Calling(), replace(request, runs_tools=True))
+    assert called.tool_calls[0].arguments == '{"key": "***"}'
+    assert (await usable_reply(Calling(), replace(request, question="Why?"))).text == "Let me see."
+
+
+async def test_a_key_in_a_step_that_the_system_took_itself_is_hidden() -> None:
+    keep_secret(KEY)
+
+    class Telling(Jammed):
+        async def ask(self, request: ChatRequest) -> ChatReply:
+            return ChatReply(text="Yes.", steps=(Message(role="tool", text=KEY, tool_call_id="t1"),))
+
+    reply = await usable_reply(Telling(), ChatRequest(question="Q?", history=(), depth=1))
+    assert [step.text for step in reply.steps] == ["***"]
