@@ -114,26 +114,22 @@ def hide_in_reply(reply: ChatReply) -> ChatReply:
         return reply
     from msgspec.structs import replace as replace_in  # `replay --help` needs none of it
 
-    text = hidden(reply.text)
+    def without(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        return tuple(replace_in(one, name=hidden(one.name), arguments=hidden(one.arguments)) for one in calls)
+
+    text, calls = hidden(reply.text), without(reply.tool_calls)
+    steps = tuple(
+        replace_in(one, text=hidden(one.text), tool_calls=without(one.tool_calls)) for one in reply.steps
+    )
     passages = tuple(
         replace(passage, id=hidden(passage.id), title=hidden(passage.title), text=hidden(passage.text))
         for passage in reply.passages
     )
-    calls = tuple(map(_call_hidden, reply.tool_calls))
-    steps = tuple(
-        replace_in(step, text=hidden(step.text), tool_calls=tuple(map(_call_hidden, step.tool_calls)))
-        for step in reply.steps
-    )
     if (text, passages, calls, steps) != (reply.text, reply.passages, reply.tool_calls, reply.steps):
         # Tokens are of no use beside another text, and might spell the secret out.
-        return replace_in(reply, text=text, passages=passages, tool_calls=calls, steps=steps, logprobs=None)
+        found = {"text": text, "passages": passages, "tool_calls": calls, "steps": steps}
+        return replace_in(reply, **found, logprobs=None)
     return reply
-
-
-def _call_hidden(call: ToolCall) -> ToolCall:
-    from msgspec.structs import replace as replace_in
-
-    return replace_in(call, arguments=hidden(call.arguments))
 
 
 def hide_in_error(error: AdapterError) -> None:
