@@ -164,6 +164,11 @@ def check_variables(
                 raise ValueError(f'{place}: there is no variable "{name}"{meant} (known: {", ".join(known)})')
 
 
+def uses_seed(*values: Any) -> bool:
+    """Whether a template in *values* has the seed."""
+    return "seed" in Template(values).names
+
+
 def unsent_system_prompts(*values: Any, where: str) -> str | None:
     """None where a template in *values* has the recorded system prompts, else how to send them."""
     if Template(values).names & {"messages", "system_prompt"}:

@@ -38,11 +38,18 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What followed this question so far: the system's calls of tools, and their results. Empty at first."""
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """How the model is to answer this one question, in Chat Completions' names (``temperature``,
-    ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them."""
+    ``logprobs``, ...). Judges set them; an adapter whose ``takes_parameters`` isn't true ignores them. Of
+    a system under test there is ``seed`` alone, under ``play.seed_per_repeat``."""
     keep_raw: bool = False
     """The reply's ``raw`` is wanted."""
     runs_tools: bool = False
     """Whoever asks has tools: a reply may call some and say nothing else. Without them that is no answer."""
+
+    @property
+    def seed(self) -> int | None:
+        """Of the ``parameters``: what the system is to draw with; None where it is left to itself."""
+        seed: int | None = self.parameters.get("seed")
+        return seed
 
 
 class TokenLogprobs(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +113,8 @@ class Adapter(Protocol):
     """
     A way to reach one kind of system.
 
-    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``. `replay validate`
+    One whose attribute ``takes_parameters`` is true passes on a request's ``parameters``, and one whose
+    ``takes_seed`` is true its ``seed``, under the scenario's ``play.seed_per_repeat``. `replay validate`
     shows three more, where they are there: ``local_code`` names what it runs on this machine; ``hosts`` are
     the URLs that it talks to, as texts, where its settings and their defaults don't show them all;
     ``unsent_system_prompts`` is why recorded system prompts don't reach the system and how to send them, or

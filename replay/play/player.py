@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, cast
 
@@ -44,6 +44,11 @@ class System:
     prices: Prices | None = None
     """For replies that don't say themselves what they cost."""
 
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a request's ``seed`` reaches what is asked."""
+        return bool(getattr(self.adapter, "takes_seed", False))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
@@ -59,6 +64,15 @@ class Play:
     """The conversation's id in the data where it is played once more under another id."""
     repeat: int = 1
     """Which play of the conversation it is, where it is played several times."""
+    seed: int | None = None
+    """What its asks send as ``seed``; None for nothing."""
+
+    @property
+    def asked_about(self) -> Conversation:
+        """The conversation as a session knows it: a repeat by its id in the data, which templates send."""
+        if self.repeat == 1 or self.source is None:
+            return self.conversation
+        return replace(self.conversation, id=self.source)
 
 
 class RecordSink(Protocol):
@@ -128,7 +142,9 @@ class Player:
             system = f'system "{play.system.name}" fails'
             try:
                 with blaming(f'{system} to open conversation "{conversation.id}"'):
-                    opening = opened_session(play.system.adapter, conversation, partial(self._unclosed, play))
+                    opening = opened_session(
+                        play.system.adapter, play.asked_about, partial(self._unclosed, play)
+                    )
                     session = await stack.enter_async_context(opening)
                 session = self._asks.watched(play.system.name, session)
             except AdapterError as error:
@@ -175,6 +191,7 @@ class Player:
             history=() if keeps_history else history,
             depth=depth,
             system_prompts=prompts,
+            parameters={} if play.seed is None else {"seed": play.seed},
             keep_raw=system.keep_raw,
         )
         keep = self._keep_raw if system.keep_raw else None

@@ -12,10 +12,11 @@ princeton-nlp/EvalConvQA), for scripts that read those.
 
 The names' parts are the program's: the model's name is the system's here, the option the policy's
 label; *entities* is ``skipent`` where drift was detected by the published rule without capitalised
-mentions (``skip_entity``), else ``keptent``; *start* and *end* are the range of dialogs. Where we know more
-than the program: ``Rewritten`` holds what ``augment`` asked too, and ``Not Found`` the turns whose rewriting
-failed, which were asked as recorded as well. As there, an invalid question is listed as rewritten or
-replaced even when its new wording is the old one.
+mentions (``skip_entity``), else ``keptent``; *start* and *end* are the range of dialogs. Each repeat of a
+run (``play.repeats``) but the first has a pair of files of its own, with ``repeat2`` after the option.
+Where we know more than the program: ``Rewritten`` holds what ``augment`` asked too, and ``Not Found`` the
+turns whose rewriting failed, which were asked as recorded as well. As there, an invalid question is listed
+as rewritten or replaced even when its new wording is the old one.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def write_evalconvqa(
     records: Iterable[TurnRecord], conversations: Sequence[str], folder: Path, *, skip_entity: bool = True
 ) -> list[Path]:
     """
-    Write both files for each system and policy into *folder*, which is made if need be.
+    Write both files for each system, policy and repeat into *folder*, which is made if need be.
 
     *conversations* are the data's ids in order, *skip_entity* is the run's setting. A conversation without
     a record is in neither file.
@@ -56,14 +57,17 @@ def write_evalconvqa(
     Raises:
         OSError: a file can't be written.
     """
-    dialogs: dict[Group, dict[str, list[TurnRecord]]] = {}
+    dialogs: dict[tuple[Group, int], dict[str, list[TurnRecord]]] = {}
     for record in records:
-        dialogs.setdefault(group_of(record), {}).setdefault(record.conversation, []).append(record)
+        played = dialogs.setdefault((group_of(record), record.repeat), {})
+        id = record.conversation if record.repeat == 1 else record.recorded_conversation
+        played.setdefault(id, []).append(record)
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     stems: Counter[str] = Counter()
-    for group in groups_in_order(dialogs):
-        played = dialogs[group]
+    order = groups_in_order(group for group, _ in dialogs)
+    for group, repeat in sorted(dialogs, key=lambda one: (order.index(one[0]), one[1])):
+        played = dialogs[group, repeat]
         indexed = [
             (index, sorted(played[conversation], key=lambda r: r.depth))
             for index, conversation in enumerate(conversations)
@@ -72,7 +76,7 @@ def write_evalconvqa(
         skips = skip_entity and any(
             r.drift is not None and r.drift.mode == "evalconvqa" for _, turns in indexed for r in turns
         )
-        stem = _stem(group, "skipent" if skips else "keptent", len(conversations))
+        stem = _stem(group, repeat, "skipent" if skips else "keptent", len(conversations))
         stems[stem] += 1
         if stems[stem] > 1:  # two names that look the same once they are fit for a file
             stem = f"{stem}_{stems[stem]}"
@@ -113,6 +117,7 @@ def _predictions(turns: Sequence[TurnRecord]) -> dict[str, list[str]]:
     }
 
 
-def _stem(group: Group, entities: str, end: int) -> str:
-    names = (re.sub(r"[^\w.()=,+-]+", "-", name) for name in (group.system, group.policy))
-    return "_".join([*names, entities, "0", str(end)])
+def _stem(group: Group, repeat: int, entities: str, end: int) -> str:
+    names = [re.sub(r"[^\w.()=,+-]+", "-", name) for name in (group.system, group.policy)]
+    again = [] if repeat == 1 else [f"repeat{repeat}"]
+    return "_".join([*names, *again, entities, "0", str(end)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from replay.play.player import Play, is_over
+from replay.runs.repeats import repeats_of
 from replay.runs.rerun_plan import Rerun
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
@@ -15,14 +17,16 @@ def plays_left(assembly: Assembly, store: RunStore, rerun: Rerun | None) -> Iter
     """
     What *store* has no record of, and what *rerun* still has to ask.
 
-    Conversation by conversation, so that their gold side is resolved once.
+    Round after round of the run's repeats (see ``replay.runs.repeats`` for why), and in each conversation by
+    conversation, so that their gold side is resolved once for all systems and policies.
     """
-    resuming = store.count_records() > 0
-    for id in store.conversation_lengths():
+    resuming, repeats = store.count_records() > 0, repeats_of(store)
+    for repeat, id in product(range(1, repeats.times + 1), store.conversation_lengths()):
         conversation = store.conversation(id)
         for system in assembly.systems:
             for name, policy in assembly.policies.items():
                 play = Play(system=system, policy_name=name, policy=policy, conversation=conversation)
+                play = repeats.of(play, repeat)
                 if resuming:
                     yield from _rest(play, assembly, store, rerun)
                 else:

@@ -20,6 +20,7 @@ from replay.core.errors import RunError
 from replay.core.record import TurnRecord
 from replay.play.player import Play, System
 from replay.policies.policy import Policy
+from replay.runs.repeats import repeats_of
 from replay.runs.turn_conditions import Condition, check_names
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
@@ -100,10 +101,12 @@ def _chosen(store: RunStore, conditions: Sequence[Condition]) -> list[tuple[str,
         raise RunError(
             f'the run in "{store.folder}" is not finished; go on with it first: replay resume {store.folder}'
         )
+    repeats = repeats_of(store)
     check_names(
         conditions,
         {
-            "conversation": store.conversation_lengths(),
+            "conversation": repeats.lengths(store.conversation_lengths()),
+            "repeat": [str(repeat) for repeat in range(1, repeats.times + 1)],
             "policy": store.fact("policies"),
             "system": store.fact("systems"),
         },

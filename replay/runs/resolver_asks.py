@@ -51,7 +51,8 @@ def estimate_resolver(assembly: Assembly) -> Estimate | None:
         return None
     count = _Count(resolver)
     asking = [p for p in assembly.policies.values() if resolver.signature in p.signature]
-    comparing = len(assembly.systems) * sum(policy.history == "own" for policy in asking)
+    plays = len(assembly.systems) * assembly.file.scenario.play.repeats
+    comparing = plays * sum(policy.history == "own" for policy in asking)
     reads = any(policy.history != "own" for policy in asking)
     drift = assembly.file.scenario.drift
     for conversation in _conversations(assembly):
@@ -79,12 +80,13 @@ def estimate_resolver(assembly: Assembly) -> Estimate | None:
 
 def planned_turns(assembly: Assembly) -> int:
     """
-    The turns of *assembly*'s conversations that are to be asked.
+    The turns of *assembly*'s conversations that are to be asked, in all their repeats.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.
     """
-    return sum(len(conversation.asked_depths) for conversation in _conversations(assembly))
+    turns = sum(len(conversation.asked_depths) for conversation in _conversations(assembly))
+    return turns * assembly.file.scenario.play.repeats
 
 
 def _conversations(assembly: Assembly) -> Iterator[Conversation]:

@@ -20,6 +20,7 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.core.settings.code_gate import code_may_run
+from replay.runs.repeats import repeats_of
 from replay.runs.run_data import BAD
 from replay.runs.scoring import score_into, stored_columns
 from replay.runs.stored_scorers import stored_scorers
@@ -293,7 +294,7 @@ class Run:
         from replay.statistics.depth_table import depth_table
 
         with self._opened() as store:
-            lengths, seed = store.conversation_lengths(), store.needed("seed")
+            lengths, seed = repeats_of(store).lengths(store.conversation_lengths()), store.needed("seed")
             asked = store.fact("ask")
             if store.fact("load") is not None:  # not what the data has, but what was begun
                 lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}

@@ -19,6 +19,7 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ReplayError
 from replay.core.logs import tell
+from replay.runs.repeats import REPEATS, planned_repeats, repeats_of
 from replay.scenario.assembly import Assembly
 from replay.store.conversations import content_hash, renamed
 from replay.store.store import RunStore
@@ -128,6 +129,8 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
             store.settle()  # or they would pile up where they are read faster than written
     if count == 0:
         raise DatasetError("holds no conversation to play", path=", ".join(map(str, assembly.paths)))
+    store.settle()
+    store.set_fact(REPEATS, planned_repeats(assembly.file.scenario, store.conversation_lengths()))
     store.set_fact(DATA_IS_READ, True)
     store.settle()
 
@@ -207,13 +210,15 @@ def _add(
     taken = [id for id in new if id in found][:room]
     if taken:
         store.set_fact("finished", False)
-    known = set(names)
+    repeats = repeats_of(store)
+    known = set(repeats.lengths(dict.fromkeys(names, 0)))
     for position, id in enumerate(taken, len(names)):
         name, number = id, 1
-        while name in known:  # a log called by its line may be in the place of one that the run has
+        # A log called by its line may be in the place of one that the run has, or called like a repeat.
+        while not known.isdisjoint(repeats.ids(name)):
             number += 1
             name = f"{id}~{number}"
-        known.add(name)
+        known.update(repeats.ids(name))
         store.add_conversation(position, renamed(found[id], name))
     return DataChanges(
         new=_some(new),

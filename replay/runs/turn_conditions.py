@@ -17,9 +17,9 @@ from replay.core.record import Outcome, TurnRecord
 from replay.core.settings.faults import nearest
 from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
 
-NAMED = ("conversation", "outcome", "policy", "system")
+NAMED = ("conversation", "outcome", "policy", "repeat", "system")
 """What a condition can name by its value."""
-WAYS = "failed, depth>=3, conversation=ID, outcome=timed-out, policy=NAME or system=NAME"
+WAYS = "failed, depth>=3, conversation=ID, repeat=2, outcome=timed-out, policy=NAME or system=NAME"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,10 @@ class Condition:
                 return record.failed
             case "depth":
                 return record.depth in self.depths
+            case "conversation":  # as the data calls it, with all its repeats, or one play of it
+                return bool({record.conversation, record.recorded_conversation} & set(self.values))
+            case "repeat":
+                return str(record.repeat) in self.values
             case _:
                 return getattr(record, self.what) in self.values
 

@@ -26,7 +26,7 @@ from replay.play.load.section import LoadSection
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
-from replay.scenario.combinations import check_history, check_in_memory, check_judge_names
+from replay.scenario.combinations import check_history, check_in_memory, check_judge_names, check_repeats
 from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, located
@@ -163,6 +163,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
         del builder.faults[before_data:]
     check_in_memory(builder, file)
     check_history(builder, file, systems, policies)
+    check_repeats(builder, file, systems)
     if scenario.load and all(scorers.values()):
         try:
             parse_objectives(scenario.load.slo, scorers=_all(scorers))

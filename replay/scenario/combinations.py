@@ -22,6 +22,21 @@ def check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
         builder.fault("load.workers", "what comes from memory is known to this process alone; give 1")
 
 
+def check_repeats(builder: PartBuilder, file: ScenarioFile, systems: list[System | None]) -> None:
+    """A load has its own way to play conversations again, and a seed has to reach somebody."""
+    play = file.scenario.play
+    if file.scenario.load and (play.repeats > 1 or play.seed_per_repeat):
+        key = "repeats" if play.repeats > 1 else "seed_per_repeat"
+        message = "a load plays conversations again and again by itself; leave it out, or leave load out"
+        builder.fault(f"play.{key}", message)
+    if play.seed_per_repeat and all(systems) and not any(one.takes_seed for one in systems if one):
+        builder.fault(
+            "play.seed_per_repeat",
+            "no system takes a seed; openai (api: chat) does by itself, http, websocket and command where a "
+            "template uses {{ seed }}",
+        )
+
+
 def check_judge_names(
     builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
 ) -> None:

@@ -97,6 +97,10 @@ class PlaySection(Section):
     backoff_s: Seconds = 0.5
     retry_budget_s: Seconds = 60.0
     on_failure: Literal["stop", "gold"] = "stop"
+    repeats: Annotated[int, Field(ge=1), at_most(100, "pass^k is worked out for each k up to it")] = 1
+    """Plays of each conversation within the run, each with a session of its own."""
+    seed_per_repeat: bool = False
+    """Send the systems that take one a seed, another for each repeat; it follows from ``seed``."""
     stop_after: int | None = Field(default=None, ge=1)
     """Stop the run after as many failed asks of one system in a row; it can be resumed."""
     fail_fast: bool = True
@@ -134,7 +138,8 @@ class Scenario(Section):
     seed: Annotated[int, Field(ge=0), at_most(2**63 - 1, "that is the largest 64-bit integer")] = 0
     """For retry jitter, bootstrap resamples and a load's arrivals."""
     repeats: Annotated[int, Field(ge=1), at_most(1_000, "each is a whole run in a folder of its own")] = 1
-    """Runs that ``replay run`` plays, for the spread between them; each is a run of its own."""
+    """Runs that ``replay run`` plays, for the spread between them; each is a run of its own. Several plays
+    of a conversation within a run are ``play.repeats``."""
     assertions: tuple[Assertion, ...] = Field(default=(), alias="assert")
     """What has to hold of the run's numbers, or ``run`` and ``report`` end with 100."""
     not_secret: tuple[str, ...] = ()

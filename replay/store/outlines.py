@@ -13,7 +13,7 @@ from replay.core.record import Timing, TurnRecord
 SELECT_OUTLINES = (
     "SELECT t.conversation, t.system, t.policy, t.source, t.edit, t.outcome, t.depth, t.drift IS NOT NULL,"
     " t.valid, CASE WHEN t.valid IS NULL THEN json_extract(t.drift, '$.not_judged') END,"
-    " t.scheduled_s, t.sent_s, t.done_s FROM turn t"
+    " t.scheduled_s, t.sent_s, t.done_s, t.repeat FROM turn t"
 )
 
 
@@ -26,13 +26,14 @@ def outline_record(row: Sequence[Any]) -> TurnRecord:
     # The same names come again and again, each time as a text of its own.
     names: list[Any] = [name and sys.intern(name) for name in row[:6]]
     conversation, system, policy, source, edit, outcome = names
-    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s = row[6:]
+    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s, repeat = row[6:]
     return TurnRecord(
         conversation=conversation,
         system=system,
         policy=policy,
         depth=depth,
         source=source,
+        repeat=repeat,
         edit=edit,
         outcome=outcome,
         drift=_verdict(valid, not_judged) if detected else None,

@@ -40,7 +40,7 @@ LOST = "turns-lost"
 """The event of a run that was found to lack commits when it was opened for writing."""
 _IN_ORDER = (
     " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
-    " ORDER BY c.position, t.source IS NOT NULL, t.conversation, t.system, t.policy, t.depth"
+    " ORDER BY c.position, t.repeat, t.conversation, t.system, t.policy, t.depth"
 )
 
 
@@ -257,7 +257,7 @@ class RunReader:
         order = (
             " FROM verdict v JOIN turn t USING (conversation, system, policy, depth)"
             " JOIN conversation c ON c.id = coalesce(t.source, t.conversation) WHERE v.judge = ?"
-            " ORDER BY c.position, t.source IS NOT NULL, v.conversation, v.system, v.policy, v.depth"
+            " ORDER BY c.position, t.repeat, v.conversation, v.system, v.policy, v.depth"
         )
         return map(stored_verdict, self.rows(f"SELECT {columns}{order}", [judge]))
 

@@ -27,6 +27,7 @@ def turn(depth, edit="kept", *, policy="rewrite", conversation="C_b", drift=VALI
         drift=drift,
         outcome="answered" if answer is not None else more.pop("outcome", "timed-out"),
         answer=answer,
+        **more,
     )
 
 
@@ -100,6 +101,18 @@ def test_every_edit_has_its_place(tmp_path):
 def test_the_names_say_whether_entities_were_compared(tmp_path):
     (first, _) = write_evalconvqa([turn(1)], ["C_b"], tmp_path, skip_entity=False)
     assert first.name == "predictions_bert_rewrite_keptent_0_1.json"
+
+
+def test_each_repeat_has_files_of_its_own(tmp_path):
+    again = turn(1, conversation="C_b~2", source="C_b", repeat=2, answer="another answer")
+    files = written(tmp_path, turn(1), again)
+    first, _, second, _ = files
+    assert (first, second) == (
+        "predictions_bert_rewrite_skipent_0_2.json",
+        "predictions_bert_rewrite_repeat2_skipent_0_2.json",
+    )
+    assert json.loads(files[first])["best_span_str"] == ["answer 1"]
+    assert json.loads(files[second])["best_span_str"] == ["another answer"]
 
 
 def test_a_failed_ask_has_no_prediction(tmp_path):

@@ -19,6 +19,7 @@ LOAD = {"profile": "closed", "conversations": 1}
 TOO_MUCH = {
     "play.concurrency": {"play": {"concurrency": 20_000_000}},
     "play.attempts": {"play": {"attempts": 10**9}},
+    "play.repeats": {"play": {"repeats": 101}},
     "play.timeout_s": {"play": {"timeout_s": float("inf")}},
     "play.backoff_s": {"play": {"backoff_s": 1e300}},
     "play.retry_budget_s": {"play": {"retry_budget_s": float("nan")}},

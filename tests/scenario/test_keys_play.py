@@ -177,3 +177,13 @@ async def test_replies_are_kept_as_they_came_where_that_is_asked_for(tmp_path, p
         run = await played(tmp_path, talks=[talk("a")], system=system, play=play)
     texts = [reply.data.decode() for reply in run.raw_replies()]
     assert ["whole" if text.endswith("}") else text for text in texts] == kept
+
+
+@key("play.repeats", "play.seed_per_repeat")
+async def test_each_conversation_is_played_so_often_each_time_with_another_seed(tmp_path):
+    system = python(tmp_path, "def answer(request): return str(request.seed)")
+    run = await played(tmp_path, system=system, play={"repeats": 2, "seed_per_repeat": True})
+    seeds = {record.repeat: record.answer for record in run.records()}
+    assert len(run.records()) == 2 * 3
+    assert len(set(seeds.values()) - {"None"}) == 2
+    assert set(answers(await played(tmp_path, system=system))) == {"None"}

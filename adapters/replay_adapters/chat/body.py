@@ -83,6 +83,7 @@ class ChatBodies:
             history=request.history,
             depth=request.depth,
             system_prompts=request.system_prompts,
+            seed=request.seed,
         )
         system = variables["system_prompt"] if self.prompts == "on top" else ""
         if self._system:

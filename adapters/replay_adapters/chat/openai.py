@@ -69,3 +69,8 @@ class OpenAIAdapter(ChatAdapter):
         make: type[ChatCompletions | Responses] = ChatCompletions if self.api == "chat" else Responses
         api = make(model=self.model, stream=self.stream, stream_usage=self.stream_usage)
         self._speak(api, headers=headers, unauthorized=next_step)
+
+    @property
+    def takes_seed(self) -> bool:
+        """Chat Completions have a field for it; Responses refuse it."""
+        return self.api == "chat"

@@ -23,7 +23,7 @@ from replay_adapters.http.request import RequestTemplate, SessionRequest
 from replay_adapters.http.session import HttpSession, HttpSystem
 from replay_adapters.http.stream import Content, EventPaths, Format, Join
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.setting_checks import headers_from_environment, unsent_system_prompts
+from replay_adapters.setting_checks import headers_from_environment, unsent_system_prompts, uses_seed
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
 
@@ -139,7 +139,7 @@ class HttpAdapter:
         if request is None:
             return None
         # Between conversations there is no question, and before it is opened a session has no id of theirs.
-        unknown = ["question", "history", "messages", "depth"]
+        unknown = ["question", "history", "messages", "depth", "seed"]
         if name == "open" and self.session_id is not None:
             unknown.append("session_id")
         return RequestTemplate(
@@ -181,6 +181,11 @@ class HttpAdapter:
         return unsent_system_prompts(
             self.url, self.params, self.body, self.form, where="body, form or params"
         )
+
+    @property
+    def takes_seed(self) -> bool:
+        """Where a template sends it."""
+        return uses_seed(self.url, self.params, self.body, self.form)
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()

@@ -83,6 +83,7 @@ class HttpSession:
             history=request.history if system.history == "client" else (),
             depth=request.depth,
             system_prompts=request.system_prompts,
+            seed=request.seed,
             session_id=self._session_id,
         )
         sent = system.question.filled_in(variables)

@@ -40,6 +40,7 @@ from replay_adapters.setting_checks import (
     check_seconds,
     check_variables,
     unsent_system_prompts,
+    uses_seed,
 )
 
 MEBIBYTE = 1024 * 1024
@@ -98,6 +99,11 @@ class CommandAdapter:
     def unsent_system_prompts(self) -> str | None:
         return unsent_system_prompts(self.send, where="send")
 
+    @property
+    def takes_seed(self) -> bool:
+        """Where a template sends it."""
+        return uses_seed(self.send)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -135,6 +141,7 @@ class CommandAdapter:
             history=request.history if self.history == "client" else (),
             depth=request.depth,
             system_prompts=request.system_prompts,
+            seed=request.seed,
             session_id=session_id,
         )
         try:

@@ -62,6 +62,11 @@ class PythonAdapter:
             return None
         return "a parameter request of the target has them, as request.system_prompts"
 
+    @property
+    def takes_seed(self) -> bool:
+        """Where the target has a parameter ``request``, as ``request.seed``."""
+        return "request" in self._names
+
     def __post_init__(self) -> None:
         if ":" not in self.target:
             raise ValueError(f'target "{self.target}" is not "module:function" or "file.py:function"')

@@ -26,6 +26,7 @@ from replay_adapters.setting_checks import (
     filled_address,
     headers_from_environment,
     unsent_system_prompts,
+    uses_seed,
 )
 from replay_adapters.websocket.client import MAX_FRAME_BYTES, WebSocketClient
 from replay_adapters.websocket.frame_format import FrameFormat
@@ -137,6 +138,11 @@ class WebSocketAdapter:
     @property
     def unsent_system_prompts(self) -> str | None:
         return unsent_system_prompts(self.send, self.on_open, where="send")
+
+    @property
+    def takes_seed(self) -> bool:
+        """Where a template sends it."""
+        return uses_seed(self.send)
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()

@@ -172,6 +172,7 @@ class WebSocketSession:
             history=request.history if self._format.history == "client" else (),
             depth=request.depth,
             system_prompts=request.system_prompts,
+            seed=request.seed,
             session_id=self._session_id,
         )
 

@@ -42,6 +42,7 @@ def template_variables(
     depth: int = 1,
     session_id: str | None = None,
     system_prompts: Sequence[str] = (),
+    seed: int | None = None,
 ) -> Mapping[str, Any]:
     """
     What a template may use.
@@ -50,8 +51,8 @@ def template_variables(
     and question as chat messages, recorded system prompts among them), ``system_prompt`` (all of those,
     separated by blank lines; *system_prompts* are the ones before the question), ``conversation`` (``id``,
     ``title``, ``section``, ``background``), ``passage`` (all passages, separated by blank lines),
-    ``passages`` (objects with ``id``, ``title``, ``text``) and ``session_id``. Gold answers and standalone
-    questions are not among them.
+    ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id`` and ``seed`` (None unless the
+    scenario says ``play.seed_per_repeat``). Gold answers and standalone questions are not among them.
     """
     return _Variables(
         {
@@ -73,6 +74,7 @@ def template_variables(
                 {"id": p.id, "title": p.title, "text": p.text} for p in conversation.passages
             ],
             "session_id": lambda: session_id,
+            "seed": lambda: seed,
         }
     )
 

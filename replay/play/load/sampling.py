@@ -8,9 +8,7 @@ sequence and plays its share of it, and a resumed run goes on where it stood.
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import count, cycle
 from typing import Literal
 
@@ -22,7 +20,7 @@ Order = Literal["order", "shuffle", "sample"]
 
 
 def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iterator[Conversation]:
-    """*conversations*, at least one, without end; ``played_again`` gives each play an id of its own."""
+    """*conversations*, at least one, without end; each play gets an id from ``replay.play.repetition``."""
     size = len(conversations)
     match order:
         case "order":
@@ -35,26 +33,3 @@ def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iter
             rng = random.Random(f"{seed}|draw")
             while True:
                 yield conversations[rng.randrange(size)]
-
-
-_LIKE_A_REPETITION = re.compile(r"(~+)[0-9]+\Z")
-
-
-def repetition_mark(ids: Iterable[str]) -> str:
-    """
-    What stands between a conversation's id and its repetition: ``~``, or so many more that no
-    repetition can have an id of the data, *ids*.
-    """
-    taken = (len(found[1]) for name in ids if (found := _LIKE_A_REPETITION.search(name)))
-    return "~" * (max(taken, default=0) + 1)
-
-
-def played_again(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
-    """
-    *conversation* under the id of its *repetition*, as in ``album~2``; the first keeps its id.
-
-    *mark* comes from ``repetition_mark``. All but the id is shared with *conversation*.
-    """
-    if repetition == 1:
-        return conversation
-    return replace(conversation, id=f"{conversation.id}{mark}{repetition}")

@@ -1,0 +1,36 @@
+"""A conversation that is played several times: what each play is called, after its id in the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from replay.core.conversation import Conversation
+
+_LIKE_A_REPETITION = re.compile(r"(~+)[0-9]+\Z")
+
+
+def repetition_mark(ids: Iterable[str]) -> str:
+    """
+    What stands between a conversation's id and its repetition: ``~``, or so many more that no
+    repetition can have an id of the data, *ids*.
+    """
+    taken = (len(found[1]) for name in ids if (found := _LIKE_A_REPETITION.search(name)))
+    return "~" * (max(taken, default=0) + 1)
+
+
+def repetition_id(id: str, repetition: int, mark: str = "~") -> str:
+    """
+    What the *repetition* of the conversation *id* is called, as in ``album~2``; the first keeps its id.
+
+    *mark* comes from ``repetition_mark``.
+    """
+    return id if repetition == 1 else f"{id}{mark}{repetition}"
+
+
+def played_again(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
+    """*conversation* under its ``repetition_id``. All else is shared with *conversation*."""
+    if repetition == 1:
+        return conversation
+    return replace(conversation, id=repetition_id(conversation.id, repetition, mark))
