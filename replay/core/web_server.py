@@ -17,6 +17,9 @@ HEADERS_WITHIN_S = 20.0
 """Of a new connection's first request."""
 IDLE_S = 75.0
 """How long a connection is kept for another request, the time in which that comes included."""
+LINGER_S = 1.0
+"""How long the rest of a refused request is read, so that its sender sees why. aiohttp's own 10 s would keep
+a place for somebody who was sent away for being too slow."""
 BACKLOG = 4096
 """Connections that may wait to be accepted. With the usual 128, a burst of more loses some of its first
 packets, and those requests take a second longer."""
@@ -47,7 +50,9 @@ async def serve(
         return await handler(request)
 
     app.middlewares.insert(0, heard)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0, keepalive_timeout=IDLE_S)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=2.0, keepalive_timeout=IDLE_S, lingering_time=LINGER_S
+    )
     loop = asyncio.get_running_loop()
     listening: asyncio.Server | None = None
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from tests.waiting import PATIENCE_S, others_first
 
+T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -38,24 +40,30 @@ async def answering(handler: Handler) -> AsyncIterator[str]:
 
 
 @contextmanager
-def in_a_thread(server: AbstractAsyncContextManager[str]) -> Iterator[str]:
-    """The address of *server* in a thread of its own, for a test whose own thread waits for a client."""
-    began: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+def in_a_thread(server: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """What *server* gives, by an event loop in a thread of its own, for tests that wait for a client."""
+    begun: Future[T] = Future()
+    over = asyncio.Event()
+    loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with server as address:
-            over = asyncio.Event()
-            began.set_result((address, asyncio.get_running_loop(), over))
-            await over.wait()
-
-    with ThreadPoolExecutor(1) as thread:
-        serving = thread.submit(asyncio.run, serve())
-        address, loop, over = began.result(PATIENCE_S)
         try:
-            yield address
-        finally:
-            loop.call_soon_threadsafe(over.set)
-            serving.result(PATIENCE_S)
+            async with server as given:
+                begun.set_result(given)
+                await over.wait()
+        except BaseException as error:
+            if not begun.done():
+                begun.set_exception(error)
+            raise
+
+    thread = threading.Thread(target=loop.run_until_complete, args=[serve()])
+    thread.start()
+    try:
+        yield begun.result(PATIENCE_S)
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(PATIENCE_S)
+        loop.close()
 
 
 @asynccontextmanager

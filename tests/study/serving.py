@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
-from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager
 from html import unescape
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from replay.study.conduct.flow import Flow
 from replay.study.conduct.live import LiveTalks, built_systems
 from replay.study.conduct.study_file import parse_study
 from replay.study.pages.server import StudyPages
-from tests.waiting import PATIENCE_S
+from tests.adapters.servers import in_a_thread
 
 
 def begun(text: str, folder: Path, database: str = "study.db") -> Path:
@@ -113,28 +110,6 @@ class Browser:
             await self._receive(response)
 
 
-@contextmanager
-def served_aside(database: Path) -> Iterator[Served]:
+def served_aside(database: Path) -> AbstractContextManager[Served]:
     """The same for browsers that are driven from here: the server has a thread of its own."""
-    begun: Future[Served] = Future()
-    over = asyncio.Event()
-    loop = asyncio.new_event_loop()
-
-    async def serve() -> None:
-        try:
-            async with served(database) as study:
-                begun.set_result(study)
-                await over.wait()
-        except BaseException as error:
-            if not begun.done():
-                begun.set_exception(error)
-            raise
-
-    thread = threading.Thread(target=loop.run_until_complete, args=[serve()])
-    thread.start()
-    try:
-        yield begun.result(PATIENCE_S)
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(PATIENCE_S)
-        loop.close()
+    return in_a_thread(served(database))
