@@ -14,6 +14,7 @@ from replay.coreference.words import tokens
 from replay.policies import lead_in
 from replay.scorers import figures, fuzzy, same_facts
 from replay.scorers.answer_text import words
+from replay.scorers.checks import english
 from replay.scorers.judges import rating, reading
 from replay.study.pages.pieces import pieces
 
@@ -38,6 +39,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "out of": all_of(reading._OUT_OF),
     "verdicts": all_of(reading._VERDICT),
     "answers": all_of(reading._ANSWER),
+    "refusals": english.refusal_in,
+    "questions back": english.question_in,
     "tokens": tokens,
     "code and tables": pieces,
     "words": lambda text: words(text, "squad"),

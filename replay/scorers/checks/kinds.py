@@ -16,7 +16,7 @@ import msgspec
 
 from replay.core.expectation import Expectation
 from replay.core.settings.faults import MISSING, faults_of, nearest
-from replay.scorers.checks import texts
+from replay.scorers.checks import calls, english, structured, texts, timing
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ KINDS: Mapping[str, Kind] = {
     "regex": Kind(texts.regex, "pattern"),
     "not_regex": Kind(texts.not_regex, "pattern"),
     "equals": Kind(texts.equals, "text"),
+    "jmespath": Kind(structured.jmes_path, "expression"),
+    "refuses": Kind(english.refuses, "wanted"),
+    "asks_back": Kind(english.asks_back, "wanted"),
+    "calls": Kind(calls.calls, "calls", always=True),
+    "latency_below_s": Kind(timing.latency_below_s, "limit_s"),
+    "ttft_below_s": Kind(timing.ttft_below_s, "limit_s"),
 }
 
 COLUMN = "check"

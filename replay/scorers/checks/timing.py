@@ -1,0 +1,42 @@
+"""``latency_below_s`` and ``ttft_below_s``: what an answer took, as the scorers ``latency`` and ``ttft``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.core.settings.bounds import PositiveSeconds
+from replay.scorers.checks.check import Found, Seen
+from replay.scorers.operational import Operational
+from replay.scorers.scorer import Unscored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """Every answer took less than so many seconds."""
+
+    measure: Literal["latency", "ttft"]
+    limit_s: float
+
+    def look(self, seen: Seen) -> Found:
+        if any(record.cached for record in seen.records):
+            return Found(passed=None, reason="answered from a cache, which has no times")
+        values = Operational(measure=self.measure).observe(seen.records)
+        taken: list[tuple[float, int]] = []
+        for record, value in zip(seen.records, values, strict=True):
+            if isinstance(value, Unscored):
+                return Found(passed=None, reason=value.reason)
+            taken.append((value, record.depth))
+        slowest, depth = max(taken)
+        place = f" at depth {depth}, the slowest" if seen.at_end else ""
+        return Found(passed=slowest < self.limit_s, evidence=f"{self.measure} {slowest:.3f} s{place}")
+
+
+def latency_below_s(limit_s: PositiveSeconds) -> Below:
+    """``latency_below_s``: seconds from sending the question to the answer's end."""
+    return Below(measure="latency", limit_s=limit_s)
+
+
+def ttft_below_s(limit_s: PositiveSeconds) -> Below:
+    """``ttft_below_s``: seconds from sending the question to the first token."""
+    return Below(measure="ttft", limit_s=limit_s)

@@ -1,0 +1,198 @@
+"""What each kind of check takes for passed, and what it says it found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from replay.core.expectation import Expectation
+from replay.core.record import Timing
+from replay.scorers.checks.kinds import BadExpectationError, check_of
+from replay.testing.turns import turn
+from tests.scorers.checks.looking import calling, look, look_at
+
+ORDER = '{"id": 17, "state": "sent", "lines": [{"sku": "a"}], "note": null}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "answer", "passed", "evidence"),
+    [
+        ("contains", "refund", "Your REFUND is due.", True, '"refund" in the answer'),
+        ("contains", "don't  know", "I don’t\nknow.", True, '"don\'t  know" in the answer'),
+        ("contains", {"text": "refund", "exact": True}, "Refund", False, 'no "refund" in the answer'),
+        ("contains", ["a", "b", "c"], "a", False, 'no "b" and no "c" in the answer'),
+        ("contains", "3.5", "35 euros", False, 'no "3.5" in the answer'),
+        ("not_contains", ["a", "b"], "xyz", True, 'no "a" and no "b" in the answer'),
+        ("not_contains", ["a", "b"], "b", False, '"b" in the answer'),
+        ("contains_any", ["a", "b"], "b", True, '"b" in the answer'),
+        ("contains_any", ["a", "b"], "c", False, 'no "a" and no "b" in the answer'),
+        ("regex", r"order #\d+", "Your order #17.", True, r"/order #\d+/ in the answer"),
+        ("regex", r"order", "Order", False, "no /order/ in the answer"),
+        (
+            "regex",
+            ["(?i)order", "^Your"],
+            "Your Order",
+            True,
+            "/(?i)order/ in the answer; /^Your/ in the answer",
+        ),
+        ("not_regex", r"\d{16}", "1234", True, r"no /\d{16}/ in the answer"),
+        ("not_regex", r"\d{4}", "1234", False, r"/\d{4}/ in the answer"),
+        ("equals", "yes", " YES ", True, 'the answer is "yes"'),
+        ("equals", ["yes", "no"], "yes.", False, 'the answer is not "yes" or "no"'),
+        ("equals", {"text": "Yes", "exact": True}, "yes", False, 'the answer is not "Yes"'),
+        ("jmespath", "lines[0].sku", ORDER, True, 'lines[0].sku is "a"'),
+        ("jmespath", "note", ORDER, False, "note is null"),
+        ("jmespath", {"expression": "note", "equals": None}, ORDER, True, "note is null"),
+        ("jmespath", {"expression": "id", "equals": 17}, ORDER, True, "id is 17"),
+        ("jmespath", {"expression": "id", "equals": True}, '{"id": 1}', False, "id is 1, expected true"),
+        ("jmespath", {"expression": "id", "equals": "17"}, ORDER, False, 'id is 17, expected "17"'),
+        ("jmespath", "length(id)", ORDER, False, "length(id): In function length(), invalid type"),
+        ("jmespath", "id", "Sent.", False, "the answer is not JSON: "),
+        (
+            "refuses",
+            True,
+            "I'm sorry. I can't share that.",
+            True,
+            'the answer refuses: "i can\'t share that."',
+        ),
+        (
+            "refuses",
+            False,
+            "I'm sorry. I can't share that.",
+            False,
+            'the answer refuses: "i can\'t share that."',
+        ),
+        ("refuses", True, "Sure: it is 17.", False, "nothing in the answer refuses"),
+        ("asks_back", True, "Which one?", True, 'the answer asks back: "which one?"'),
+        ("asks_back", False, "It is sent. Anything else?", True, "nothing in the answer asks back"),
+    ],
+)
+def test_an_answer_is_held_against_the_check(kind, value, answer, passed, evidence):
+    found = look(kind, value, answer)
+
+    assert found.passed is passed, found
+    assert found.evidence.startswith(evidence), found.evidence
+    assert found.reason is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "passed", "evidence"),
+    [
+        ("contains", ["one", "two"], True, '"one" in the answer at depth 1; "two" in the answer at depth 2'),
+        ("contains", ["one", "four"], False, 'no "four" in any answer'),
+        ("not_contains", "three", False, '"three" in the answer at depth 3'),
+        ("not_regex", "four", True, "no /four/ in any answer"),
+        ("equals", "TWO", True, 'the answer at depth 2 is "two"'),
+        ("equals", "four", False, 'no answer is "four"'),
+        ("refuses", False, True, "nothing in any answer refuses"),
+        ("jmespath", "@", True, "@ is 3"),
+    ],
+)
+def test_at_its_end_a_conversation_is_looked_at_as_a_whole(kind, value, passed, evidence):
+    answers = ["1", "2", "3"] if kind == "jmespath" else ["One.", "two", "Three!"]
+    found = look(kind, value, *answers)
+
+    assert found.passed is passed, found
+    assert evidence in found.evidence or kind == "jmespath"
+
+
+LOOKED_UP = calling(
+    ("lookup_order", '{"order_id": 17, "lines": [1, 2], "who": {"name": "Ann", "vip": true}}')
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "passed"),
+    [
+        ("lookup_order", True),
+        ("refund", False),
+        ("none", False),
+        ({"name": "lookup_order", "arguments": {"order_id": 17}}, True),
+        ({"name": "lookup_order", "arguments": {"order_id": 17.0, "who": {"vip": True}}}, True),
+        ({"name": "lookup_order", "arguments": {"order_id": 17}, "exact": True}, False),
+        ({"name": "lookup_order", "arguments": {"who": {"vip": 1}}}, False),
+        ({"name": "lookup_order", "arguments": {"order_id": "17"}}, False),
+        ({"name": "lookup_order", "arguments": {"who": {"name": {"regex": "^A"}}}}, True),
+        ({"name": "lookup_order", "arguments": {"order_id": {"regex": "17"}}}, False),
+        ({"name": "lookup_order", "arguments": {"order_id": {"any": True}}}, True),
+        ({"name": "lookup_order", "arguments": {"customer": {"any": True}}}, False),
+        ({"name": "lookup_order", "arguments": {"lines": [1, {"any": True}]}}, True),
+        ({"name": "lookup_order", "arguments": {"lines": [1]}}, False),
+    ],
+)
+def test_a_call_is_found_by_name_and_arguments(value, passed):
+    assert look_at("calls", value, LOOKED_UP).passed is passed
+
+
+@pytest.mark.parametrize(
+    ("value", "passed"),
+    [
+        (["a", "c"], True),
+        (["a", "b", "c"], True),
+        (["c", "a"], False),
+        (["a", "a"], False),
+        ([{"name": "b", "arguments": {"n": 1}}, "c"], True),
+    ],
+)
+def test_several_calls_come_in_their_order_and_others_may_stand_between(value, passed):
+    assert look_at("calls", value, calling(("a", ""), ("b", '{"n": 1}'), ("c", "{}"))).passed is passed
+
+
+def test_what_was_called_is_said():
+    wanted = {"name": "refund", "arguments": {"id": 17}}
+    one, other = calling(("refund", '{"id": 18}')), calling(("thank", "{}"), depth=2)
+
+    assert (
+        look_at("calls", wanted, one).evidence
+        == 'called refund with {"id": 18}; expected refund with {"id": 17}'
+    )
+    assert look_at("calls", ["thank", "refund"], one, other).evidence == (
+        'called refund with {"id": 18}, thank; expected refund after the one before it'
+    )
+    assert look_at("calls", "none", calling()).evidence == "called no tool"
+    assert look_at("calls", "refund", calling(("refund", "{broken"))).evidence == "called refund with {broken"
+
+
+def timed(latency_s: float, ttft_s: float | None = None, **more: Any) -> Any:
+    first = None if ttft_s is None else 1 + ttft_s
+    return turn(
+        "Yes.", timing=Timing(scheduled_s=0, sent_s=1, first_token_s=first, done_s=1 + latency_s), **more
+    )
+
+
+def test_times_are_those_of_the_answer_and_every_one_at_the_end():
+    assert look_at("latency_below_s", 2, timed(1.5)).passed
+    assert look_at("latency_below_s", 1.5, timed(1.5)).passed is False
+    assert look_at("ttft_below_s", 0.5, timed(1.5, 0.25)).passed
+    whole = look_at("latency_below_s", 2, timed(1), timed(2.5, depth=2), timed(1, depth=3))
+    assert (whole.passed, whole.evidence) == (False, "latency 2.500 s at depth 2, the slowest")
+
+
+def test_an_answer_without_times_is_not_below_any():
+    untold = look_at("ttft_below_s", 1, timed(1))
+    assert (untold.passed, untold.reason) == (None, "no time of a first token reported")
+    cached = look_at("latency_below_s", 1, timed(0, cached=True))
+    assert (cached.passed, cached.reason) == (None, "answered from a cache, which has no times")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("jmespath", "a..b", '"a..b" is no JMESPath: '),
+        ("jmespath", {"expresion": "a"}, '"expresion" is not a setting here; did you mean "expression"?'),
+        ("refuses", "perhaps", '"perhaps" is not a valid boolean'),
+        ("calls", [], "names no call; write none where no tool may be called"),
+        ("calls", {"name": "a", "args": {}}, '"args" is not a setting here'),
+        ("calls", {"name": "a", "exact": True}, "exact is about arguments; say which"),
+        ("calls", {"name": "a", "arguments": {"b": [{"regex": "("}]}}, '"(" is not a regular expression'),
+        ("latency_below_s", 0, "0 is not greater than 0"),
+        ("latency_below_s", "soon", '"soon" is not a valid number'),
+        ("ttft_below_s", 1e9, "1000000000 is more than 604,800"),
+        ("contains", object(), "is no JSON value"),
+    ],
+)
+def test_a_value_that_cant_be_checked_is_refused_before_anything_is_asked(kind, value, message):
+    with pytest.raises(BadExpectationError) as caught:
+        check_of(Expectation(kind=kind, value=value))
+    assert message in str(caught.value)
