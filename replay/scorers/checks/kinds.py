@@ -16,7 +16,7 @@ import msgspec
 
 from replay.core.expectation import Expectation
 from replay.core.settings.faults import MISSING, faults_of, nearest
-from replay.scorers.checks import calls, english, structured, texts, timing
+from replay.scorers.checks import calls, english, json_schema, structured, texts, timing
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "regex": Kind(texts.regex, "pattern"),
     "not_regex": Kind(texts.not_regex, "pattern"),
     "equals": Kind(texts.equals, "text"),
+    "json_schema": Kind(json_schema.json_schema, "fits", always=True),
     "jmespath": Kind(structured.jmes_path, "expression"),
     "refuses": Kind(english.refuses, "wanted"),
     "asks_back": Kind(english.asks_back, "wanted"),
