@@ -23,7 +23,7 @@ from replay.report.checks_text import (
     turn_texts,
     unchecked_lines,
 )
-from replay.report.columns import TextColumn, column, score_cells
+from replay.report.columns import LAYOUTS, TextColumn, column, score_cells
 from replay.report.depth_cells import (
     depth_columns,
     gap_columns,
@@ -35,8 +35,10 @@ from replay.report.depth_cells import (
 from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
 from replay.report.printing import shortened
+from replay.report.repeats_text import pass_columns, repeat_spread_columns
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
+from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.run_numbers import Report
 
 LONGEST = 300
@@ -60,6 +62,7 @@ def markdown_report(report: Report, *, title: str, results: Sequence[AssertionRe
         baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
         lines += [f"**Against {baseline}, on the same turns**", "", *_table(gap_columns(report.gaps)), ""]
     lines += _depths(report)
+    lines += _repeats(report.repeats) if report.repeats else []
     lines += ["**Notes**", ""]
     said = [scale_note(report.table), interval_note(report.table), *notes(report)]
     lines += [f"- {escaped(sentence)}" for sentence in said]
@@ -154,6 +157,22 @@ def _depths(report: Report) -> list[str]:
             if _long(report)
             else [f"**By depth: {shown}**", "", *table, ""]
         )
+    return lines
+
+
+def _repeats(repeats: RepeatNumbers) -> list[str]:
+    lines = []
+    for group in dict.fromkeys(row.group for row in repeats.spread):
+        tables = [
+            _table(columns)
+            for columns in (
+                pass_columns(repeats, group, LAYOUTS[1]),
+                repeat_spread_columns(repeats, group, LAYOUTS[1]),
+            )
+            if columns
+        ]
+        within = [line for table in tables for line in (*table, "")]
+        lines += _folded(f"{repeats.times} plays of each conversation: {_html(str(group))}", within)
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from replay.report.repeats_text import repeat_notes
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
 from replay.statistics.run_numbers import Report
@@ -37,6 +38,7 @@ def notes(report: Report) -> list[str]:
             for sentence in fact(group):
                 who.setdefault(sentence, []).append(group)
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
+    said += repeat_notes(report.repeats) if report.repeats else []
     said += report.remarks
     return said + list(_loop_lag(table, report.loop_lag_s))
 

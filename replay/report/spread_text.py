@@ -20,15 +20,16 @@ def print_spread(
 ) -> None:
     """Print how far the runs called *names* lie apart."""
     heading(console, f"Spread between {len(names)} runs")
+    each = [f"run {number}" for number in range(1, len(names) + 1)]
     for group in dict.fromkeys(row.group for row in rows):
         put_lines(console, [""])
         heading(console, str(group))
         of_group = [row for row in rows if row.group == group]
         layout = fitting(
             console.width,
-            lambda layout, of_group=of_group: [_columns(of_group, len(names), layout)],  # type: ignore[misc]
+            lambda layout, of_group=of_group: [spread_columns(of_group, each, layout)],  # type: ignore[misc]
         )
-        put_table(console, _columns(of_group, len(names), layout), below=())
+        put_table(console, spread_columns(of_group, each, layout), below=())
     put_lines(console, [""])
     said = [
         f"{one.group}: {one.same} of {one.turns} turns ({100 * one.same / one.turns:.1f} %) were answered "
@@ -41,7 +42,9 @@ def print_spread(
     section(console, "Notes", [*said, *notes, legend, *listed], break_words=False)
 
 
-def _columns(rows: Sequence[SpreadRow], runs: int, layout: Layout) -> list[TextColumn]:
+def spread_columns(rows: Sequence[SpreadRow], each: Sequence[str], layout: Layout) -> list[TextColumn]:
+    """Mean, standard deviation, then *each* value under its head, or without heads the least and the most."""
+
     def values(head: str, found: Sequence[float | None]) -> TextColumn:
         cells = [
             score_cells([Value(value)], percent=row.percent, whole=layout.whole)[0]
@@ -55,5 +58,7 @@ def _columns(rows: Sequence[SpreadRow], runs: int, layout: Layout) -> list[TextC
         *([depth_column(row.depth for row in rows)] if deep else []),
         values("mean", [row.mean for row in rows]),
         values("sd", [row.deviation for row in rows]),
-        *(values(f"run {n + 1}", [row.values[n] for row in rows]) for n in range(runs)),
+        *(values(head, [row.values[n] for row in rows]) for n, head in enumerate(each)),
+        *([] if each else [values("least", [row.least for row in rows])]),
+        *([] if each else [values("most", [row.most for row in rows])]),
     ]

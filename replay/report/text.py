@@ -26,6 +26,7 @@ from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
 from replay.report.people_text import print_people
 from replay.report.printing import heading, put_lines, put_signatures, put_table, section
+from replay.report.repeats_text import print_repeats
 from replay.report.terminal import coloured_difference, has_person, print_group, scales, trend_note
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.run_numbers import Report
@@ -47,6 +48,8 @@ def print_report(report: Report, console: Console) -> None:
         heading(console, f"Against {names_of(g.first.policy for g in gaps)}, on the same turns")
         lines = table_lines(gap_columns(gaps, layout), width=console.width, total=False)
         put_lines(console, [*map(coloured_difference, lines), ""])
+    if report.repeats:
+        print_repeats(report.repeats, console)
     if report.people:
         print_people(report.people, console)
     print_failures(report.failures, console)

@@ -220,6 +220,7 @@ class Run:
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
         """All that a report shows, with *resamples* bootstrap samples for intervals of the kind *method*."""
         from replay.runs.people_columns import people_of
+        from replay.runs.repeat_numbers import run_repeats
         from replay.runs.run_notes import run_notes
         from replay.statistics.checks import count_checks
         from replay.statistics.paired import policy_gaps
@@ -232,6 +233,7 @@ class Run:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
             people = people_of(store)
             checks = count_checks(store.checked_turns())
+            repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         return Report(
             table=self._table(records, columns, resamples, method),
             gaps=tuple(
@@ -242,6 +244,7 @@ class Run:
             signatures=self.signatures(),
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
+            repeats=repeats,
             people=people,
             checks=checks if checks.rows else None,
         )

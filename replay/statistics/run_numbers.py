@@ -13,6 +13,7 @@ from replay.statistics.depth_table import DepthTable
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.paired import PairedDifference
 from replay.statistics.people import People
+from replay.statistics.repeats import RepeatNumbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,8 @@ class Report:
     """Further notes, in words, such as what judging took."""
     judges: tuple[Mapping[str, Any], ...] = ()
     """What is known of each judge, as plain values."""
+    repeats: RepeatNumbers | None = None
+    """What several plays of each conversation say; None where each was played once."""
     people: People | None = None
     """What people said in the study that the run comes out of; None where there was none."""
     checks: Checks | None = None

@@ -50,6 +50,16 @@ class SpreadRow:
         """Standard deviation between runs; None for fewer than two values."""
         return stdev(self.known) if len(self.known) > 1 else None
 
+    @property
+    def least(self) -> float | None:
+        """The smallest value."""
+        return min(self.known, default=None)
+
+    @property
+    def most(self) -> float | None:
+        """The largest."""
+        return max(self.known, default=None)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -60,8 +70,8 @@ class SpreadRow:
             "turns": list(self.turns),
             "mean": self.mean,
             "deviation": self.deviation,
-            "least": min(self.known, default=None),
-            "most": max(self.known, default=None),
+            "least": self.least,
+            "most": self.most,
         }
 
 

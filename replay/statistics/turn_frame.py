@@ -23,6 +23,8 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "system": "text",
     "policy": "text",
     "conversation": "text",
+    "recorded_conversation": "text",
+    "repeat": "whole",
     "depth": "whole",
     "turn": "text",
     "recorded": "text",
@@ -49,7 +51,8 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "passages": "json",
     "drift": "json",
 }
-"""A record's columns, in order. ``valid`` is the drift verdict; a ``json`` cell holds a list or an object."""
+"""A record's columns, in order. ``recorded_conversation`` is the conversation's id in the data, where a play has
+another; ``valid`` is the drift verdict; a ``json`` cell holds a list or an object."""
 
 
 def turn_columns(scores: Mapping[str, ScoreColumn]) -> dict[str, CellType]:
@@ -77,6 +80,7 @@ def turn_rows(
         plain = msgspec.to_builtins(record)
         parts = {**plain, **(plain["usage"] or {}), **(plain["timing"] or {})}
         row = {name: parts.get(name) for name in TURN_COLUMNS}
+        row["recorded_conversation"] = record.recorded_conversation
         row["valid"] = None if record.drift is None else record.drift.valid
         row["latency_s"] = None if record.timing is None else record.timing.latency_s
         reasons = {}

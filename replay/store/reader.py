@@ -219,6 +219,18 @@ class RunReader:
         )
         return (row[:-1] for row in self.rows(sql))
 
+    def same_answers(self, times: int) -> Iterator[Any]:
+        """
+        System, policy, how many turns were answered in all their *times* plays, and to how many of those
+        always with the same text.
+        """
+        turns = (
+            "SELECT system, policy, count(DISTINCT answer) = 1 AS same FROM turn WHERE outcome = 'answered'"
+            " GROUP BY system, policy, coalesce(source, conversation), depth HAVING count(*) = ?"
+        )
+        sql = f"SELECT system, policy, count(*), sum(same) FROM ({turns}) GROUP BY system, policy"
+        return self.rows(sql, [times])
+
     def count_records(self) -> int:
         (count,) = next(self.rows("SELECT count(*) FROM turn"))
         return int(count)

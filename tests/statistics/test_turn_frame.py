@@ -12,8 +12,9 @@ from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Unscored
 from replay.statistics import score_column
 from replay.statistics.score_column import ScoreColumn, in_parts, score_columns, stored_column, surveyed
-from replay.statistics.turn_frame import TURN_COLUMNS, encodable, turn_columns, turn_rows
+from replay.statistics.turn_frame import TURN_COLUMNS, encodable, turn_columns, turn_rows, turns_frame
 from tests.scorers.turns import INVALID, NOT_JUDGED, turn
+from tests.statistics.repeated import played
 from tests.statistics.spread import LongestAnswer
 
 TIMED = turn(
@@ -123,3 +124,11 @@ def test_only_a_scorer_that_must_see_all_is_shown_all():
     assert found["em"] is same
     assert found["hit_rate"].reporting == frozenset()  # known now, and empty
     assert reads == [1]
+
+
+def test_plays_of_a_conversation_can_be_told_apart_and_put_together():
+    records, _ = played([[1], [0]])
+    frame = turns_frame(records)
+    assert list(frame["conversation"]) == ["c0", "c0~2"]
+    assert list(frame["recorded_conversation"]) == ["c0", "c0"]
+    assert list(frame["repeat"]) == [1, 2]
