@@ -185,6 +185,7 @@ class Run:
         """What became of every check of the data, by conversation in the data's order and depth."""
         with self._opened() as store:
             return list(store.checks())
+
     def checked_turns(self) -> list[CheckResult]:
         """What became of each check, with its turn, by conversation in the data's order, play and depth."""
         with self._opened() as store:

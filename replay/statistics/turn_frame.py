@@ -51,8 +51,8 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "passages": "json",
     "drift": "json",
 }
-"""A record's columns, in order. ``recorded_conversation`` is the conversation's id in the data, where a play has
-another; ``valid`` is the drift verdict; a ``json`` cell holds a list or an object."""
+"""A record's columns, in order. ``recorded_conversation`` is the conversation's id in the data, where a play
+has another; ``valid`` is the drift verdict; a ``json`` cell holds a list or an object."""
 
 
 def turn_columns(scores: Mapping[str, ScoreColumn]) -> dict[str, CellType]:
