@@ -125,11 +125,20 @@ def no_secret_is_known(monkeypatch) -> None:
     monkeypatch.setattr(secret_hiding, "_known", secret_hiding.Words(()))
 
 
+LOGGING = LOGGER.handlers[:], LOGGER.level, LOGGER.propagate
+"""As it is for a program that imports us."""
+
+
 @pytest.fixture(autouse=True)
 def logging_as_before() -> Iterator[None]:
-    """The logger is the whole process's, and the command line sets it up."""
-    handlers, level, propagate = LOGGER.handlers[:], LOGGER.level, LOGGER.propagate
+    """The logger is the whole process's, and the command line sets it up, for many tests' fixture as well."""
+    log_as_before()
     yield
+    log_as_before()
+
+
+def log_as_before() -> None:
+    handlers, level, propagate = LOGGING
     for handler in LOGGER.handlers:
         stream = getattr(handler, "stream", None)
         if handler not in handlers and getattr(stream, "mode", None) == "a":  # a log file
