@@ -219,11 +219,11 @@ def test_the_more_is_said_the_stricter():
     assert alone.parts["wording"].p is None, "shown, and no claim"
 
 
-def test_chance_alone_is_seldom_called_drift():
+def test_chance_alone_is_seldom_called_drift(long):
     """Four cells of noise with the same means: at 5 % a page, some 5 % of pages may err."""
     rng = np.random.default_rng(11)
-    wrong = 0
-    for _ in range(60):
+    wrong, pages = 0, 60 if long else 24
+    for _ in range(pages):
         own = cells(
             **{
                 policy: rng.integers(0, 2, 60).astype(float)
@@ -233,7 +233,7 @@ def test_chance_alone_is_seldom_called_drift():
         )
         (one,) = judged(own.attributions()).rows
         wrong += any(part.is_certain for part in one.parts.values())
-    assert wrong <= 8
+    assert wrong <= 0.14 * pages
 
 
 def test_without_gold_or_pred_there_is_nothing():

@@ -113,7 +113,7 @@ COMPARED = st.lists(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)  # each takes 0.3 s
 @given(COMPARED, st.randoms())
 def test_the_order_of_comparisons_and_of_the_systems_in_them_changes_nothing(compared, random):
     shuffled = [
@@ -126,7 +126,7 @@ def test_the_order_of_comparisons_and_of_the_systems_in_them_changes_nothing(com
     assert preferences_of(compared, **few) == preferences_of(shuffled, **few)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)  # each takes 0.3 s
 @given(COMPARED)
 def test_both_win_rates_add_up_to_one_and_so_do_the_shares_and_mirrored_intervals(compared):
     for pair in preferences_of(compared, resamples=30, permutations=50):

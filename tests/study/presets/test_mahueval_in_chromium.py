@@ -101,6 +101,7 @@ def one_conversation(driver, who):
     until(driver, lambda d: heading(d) in ("Conversation", "Nothing to do just now", "Done"))
 
 
+@pytest.mark.long  # test_mahueval.py goes the same way without a browser, test_killed_talks.py with kills
 async def test_two_people_go_through_both_rounds_while_the_server_is_killed(new_browser, tmp_path):
     text = study_text(tmp_path, file={"raters": 2})
     with new_browser() as ann, new_browser() as ben:

@@ -19,21 +19,24 @@ def study(scores=(0.1, 0.5, 0.4, 0.9), name="cost in $ and $"):
     return agreement_study(items("s", rows), human, settings=StudySettings(resamples=20))
 
 
-def test_four_plots_are_drawn_as_png_and_svg(tmp_path):
-    files = draw_plots(study(), tmp_path / "plots")
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    return draw_plots(study(), tmp_path_factory.mktemp("drawn") / "plots")
 
-    assert [file.name for file in files] == [f"{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
-    for file in files:
+
+def test_four_plots_are_drawn_as_png_and_svg(drawn):
+    assert [file.name for file in drawn] == [f"{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
+    for file in drawn:
         if file.suffix == ".png":
             assert file.read_bytes().startswith(b"\x89PNG")
         else:
             assert ElementTree.parse(file).getroot().tag.endswith("svg")
 
 
-def test_the_same_study_gives_the_same_bytes(tmp_path):
-    one, other = (draw_plots(study(), tmp_path / name) for name in "ab")
+def test_the_same_study_gives_the_same_bytes(drawn, tmp_path):
+    again = draw_plots(study(), tmp_path)
 
-    assert [file.read_bytes() for file in one] == [file.read_bytes() for file in other]
+    assert [file.read_bytes() for file in again] == [file.read_bytes() for file in drawn]
 
 
 def test_scores_without_a_correlation_are_drawn_all_the_same(tmp_path):
