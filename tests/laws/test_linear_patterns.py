@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from replay.scorers.answer_text import words
 from replay.scorers.checks import english
 from replay.scorers.judges import rating, reading
 from replay.study.pages.pieces import pieces
+from tests.scorers.checks.looking import look
 
 
 def all_of(pattern: re.Pattern[str]) -> Callable[[str], object]:
@@ -39,6 +41,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "out of": all_of(reading._OUT_OF),
     "verdicts": all_of(reading._VERDICT),
     "answers": all_of(reading._ANSWER),
+    "a schema's patterns": lambda text: look("json_schema", {"pattern": "^(a+)+$"}, json.dumps(text)),
     "refusals": english.refusal_in,
     "questions back": english.question_in,
     "tokens": tokens,
