@@ -9,7 +9,9 @@ import msgspec
 
 from replay.core.drift_evidence import Drift
 
-Verdict = Literal["passed", "failed", "unchecked"]
+Verdict = Literal["passed", "failed", "not looked at"]
+NO_CHECK = "no check here"
+"""Why a turn without a check has no value in such a column."""
 ALL_CHECKS = "check"
 """The column of all checks; one kind's is ``check.contains``, and one that the data names ``check.NAME``."""
 
@@ -45,8 +47,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """``unchecked`` where it could not be looked at."""
-        return "unchecked" if self.passed is None else "passed" if self.passed else "failed"
+        """In words, as reports have them."""
+        return "not looked at" if self.passed is None else "passed" if self.passed else "failed"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -102,11 +102,11 @@ def _add_checks(root: ElementTree.Element, name: str, checks: Sequence[CheckResu
     suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
     for title, one in zip(_told_apart([_check_name(one) for one in checks]), checks, strict=True):
         case = _case(suite, name, title)
-        if one.verdict == "failed":
+        if one.passed is False:
             message = one.evidence or "it does not hold"
             facts = {"message": _clean(shortened(message, LONGEST)), "type": "check"}
             ElementTree.SubElement(case, "failure", facts).text = _clean("\n".join(_check_lines(one)))
-        elif one.verdict == "unchecked":
+        elif one.passed is None:
             reason = _clean(one.reason or "no reason given")
             ElementTree.SubElement(case, "skipped", {"message": reason}).text = reason
 

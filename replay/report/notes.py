@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from replay.core.check_result import NO_CHECK
 from replay.report.repeats_text import repeat_notes
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
@@ -92,7 +93,9 @@ def _unreached(group: GroupTable) -> Iterable[str]:
 def _unscored(group: GroupTable) -> Iterable[str]:
     by_reasons: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for name, score in group.total.scores.items():
-        by_reasons.setdefault(tuple(score.unscored.items()), []).append(name)
+        # That most turns have no check is nothing to know before believing a number.
+        unscored = tuple(one for one in score.unscored.items() if one[0] != NO_CHECK)
+        by_reasons.setdefault(unscored, []).append(name)
     for reasons, names in by_reasons.items():
         if reasons:
             count = sum(times for _, times in reasons)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from replay.core.check_result import NO_CHECK
 from replay.core.conversation import Conversation
 from replay.core.expectation import Expectation
 from replay.core.record import TurnRecord
@@ -26,7 +27,7 @@ from replay.store.stored import StoredCheck
 
 CHECKS = "checks"
 """The fact of a run that holds the columns of its checks, in order."""
-NO_CHECK = Unscored(reason="no check here")
+NOTHING_TO_CHECK = Unscored(reason=NO_CHECK)
 
 
 def check_scores(store: RunStore) -> dict[str, StoredScorer]:
@@ -143,5 +144,5 @@ def _value(record: TurnRecord, checks: Sequence[StoredCheck]) -> float | Unscore
         return 0.0
     reasons = [one.reason or "" for one in here if one.passed is None]
     if reasons or not here:
-        return Unscored(reason=reasons[0]) if reasons else NO_CHECK
+        return Unscored(reason=reasons[0]) if reasons else NOTHING_TO_CHECK
     return 1.0

@@ -27,6 +27,7 @@ def test_the_report_shows_them_and_writes_a_case_for_each(checked, tmp_path):
     assert "check.contains       1       2              1" in done.stdout
     assert cases.attrib == {"tests": "6", "failures": "3", "errors": "0"}
     assert "asserts nothing" not in done.stderr
+    assert "no check here" not in done.stdout, "that most turns have none is no note"
 
 
 @pytest.mark.parametrize("option", ["--json", "--markdown"])

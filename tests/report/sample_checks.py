@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.check_result import CheckResult
+from replay.core.record import TurnRecord
+from replay.runs.checking import CHECKS
 from replay.store.store import RunStore
-from replay.store.stored import StoredCheck
+from replay.store.stored import StoredCheck, StoredScore
 from tests.report.pages.runs import drifted, make_run, record, talk
 from tests.scorers.turns import VALID
 
@@ -57,9 +59,24 @@ def checked_run(folder: Path, checks: Sequence[CheckResult] = SAMPLE) -> Path:
     make_run(folder, [talk("a"), talk("b")], records, {"f1": {("pred", *turn): 0.5 for turn in played}})
     store = RunStore(folder, write=True)
     store.add_checks(stored(checks))
+    columns = list(dict.fromkeys(name for one in checks for name in one.columns))
+    for name in columns:
+        store.add_scores(name, [_score(name, one, checks) for one in records])
+    store.set_fact(CHECKS, columns)
     store.settle()
     store.close()
     return folder
+
+
+def _score(name: str, turn: TurnRecord, checks: Sequence[CheckResult]) -> StoredScore:
+    here = [
+        one.passed
+        for one in checks
+        if name in one.columns
+        and (one.conversation, one.policy, one.depth) == (turn.conversation, turn.policy, turn.depth)
+    ]
+    where = (turn.conversation, turn.system, turn.policy, turn.depth)
+    return StoredScore(*where, float(all(here)), None) if here else StoredScore(*where, None, "no check here")
 
 
 def stored(checks: Sequence[CheckResult]) -> list[StoredCheck]:

@@ -46,7 +46,7 @@ def test_checks_come_with_the_turns_that_they_were_made_of(tmp_path: Path) -> No
         ("c1", 3, None, None),
         ("b", 1, "Question 1?", "Yes."),
     ]
-    assert [one.verdict for one in found] == ["passed", "unchecked", "passed"]
+    assert [one.verdict for one in found] == ["passed", "not looked at", "passed"]
     assert found[1].columns == ("check", "check.contains", "check.half \ud800")
     assert browser.checks("b") == found[2:]
     assert Run(folder).report(resamples=10).checks == count_checks(found)

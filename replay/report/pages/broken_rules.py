@@ -1,22 +1,25 @@
 """
 What a run was held against, and the turns behind each number that failed.
 
-Three kinds: the scenario's assertions, a stress run's objectives level by level, and scores that say yes or
-no of a turn, such as exact match or a judge's criterion.
+Four kinds: the scenario's assertions, a stress run's objectives level by level, what the data checks, and
+scores that say yes or no of a turn, such as exact match or a judge's criterion.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from replay.core.check_result import CheckResult
 from replay.core.errors import ReplayError
 from replay.runs.assertion_results import check_assertions
 from replay.runs.run import Run
 from replay.scenario.assertions.findings import AssertionResult
 from replay.scorers.scorer import SHARE, Scorer, unit_of
+from replay.statistics.checks import Checks
 from replay.statistics.group import Group
 from replay.statistics.load.load_level import LevelPlayed, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
@@ -36,7 +39,8 @@ class BrokenRule:
 
     id: str
     """As in the addresses of pages; of the same run always the same."""
-    kind: Literal["assertion", "objective", "score"]
+    kind: Literal["assertion", "objective", "checks", "some-checks", "score"]
+    """``some-checks`` of one group or depth: reached from its number, and offered nowhere else."""
     rule: str
     """What should have held."""
     where: str
@@ -91,10 +95,21 @@ def gate(run: Run) -> Gate:
 
 
 def broken_rules(
-    gate: Gate, load: LoadSummary | None, scorers: Mapping[str, Scorer[object]], browser: RunBrowser
+    gate: Gate,
+    load: LoadSummary | None,
+    scorers: Mapping[str, Scorer[object]],
+    checks: Checks | None,
+    browser: RunBrowser,
 ) -> tuple[BrokenRule, ...]:
-    """All that failed of a run: assertions, objectives, then yes-or-no scores."""
-    return (*_of_assertions(gate), *_of_objectives(load, browser), *_of_scores(scorers, browser))
+    """All that failed of a run: assertions, objectives, checks, then yes-or-no scores."""
+    columns = {row.name for row in checks.rows} if checks else set()
+    others = {name: scorer for name, scorer in scorers.items() if name not in columns}
+    return (
+        *_of_assertions(gate),
+        *_of_objectives(load, browser),
+        *_of_checks(checks.failed if checks else ()),
+        *_of_scores(others, browser),
+    )
 
 
 def assertion_id(place: int, group: Group) -> str:
@@ -105,6 +120,12 @@ def assertion_id(place: int, group: Group) -> str:
 def objective_id(level: LevelPlayed, objective: ObjectiveResult) -> str:
     """The rule that *objective* is for *level*."""
     return f"objective-{level.index}-{objective.key or objective.goal}"
+
+
+def checks_id(name: str, group: Group | None = None, depth: int | None = None) -> str:
+    """The rule that the checks of the column *name* pass, of all groups and depths or of one."""
+    of = "" if group is None else f"-{group.system}-{group.policy}"
+    return f"checks-{name}{of}{'' if depth is None else f'-depth-{depth}'}"
 
 
 def _of_assertions(gate: Gate) -> Iterable[BrokenRule]:
@@ -152,6 +173,25 @@ def _due(
             *window, f"{low} AND s.depth = turn.depth AND CAST(s.value AS REAL) < ?)", [scorer, bound]
         )
     return found or browser.due(*window)
+
+
+def _of_checks(failed: Iterable[CheckResult]) -> Iterable[BrokenRule]:
+    turns: dict[tuple[str, Group | None, int | None], list[TurnKey]] = defaultdict(list)
+    for one in failed:
+        group = Group(one.system, one.policy)
+        turn = TurnKey(one.conversation, one.system, one.policy, one.depth)
+        for name in one.columns:
+            for place in ((name, None, None), (name, group, None), (name, group, one.depth)):
+                turns[place].append(turn)
+    for name, of, depth in sorted(turns, key=lambda key: (key[0], str(key[1] or ""), key[2] or 0)):
+        places = [str(of)] if of else []
+        yield BrokenRule(
+            id=checks_id(name, of, depth),
+            kind="some-checks" if of else "checks",
+            rule=name,
+            where=", ".join([*places, *([] if depth is None else [f"depth {depth}"])]),
+            turns=list(dict.fromkeys(turns[name, of, depth])),
+        )
 
 
 def _of_scores(scorers: Mapping[str, Scorer[object]], browser: RunBrowser) -> Iterable[BrokenRule]:

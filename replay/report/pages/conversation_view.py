@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Turn
 from replay.report.pages import figures
 from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.figures import Style
 from replay.report.pages.turn_view import Room, TurnShown, turn_shown
+from replay.runs.checking import CHECKS
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.store.browsing import RunBrowser
 
@@ -31,6 +33,8 @@ class Row(NamedTuple):
 
     turn: Turn
     plays: Sequence[TurnShown | None]
+    checks: Sequence[Sequence[CheckResult]]
+    """What became of the turn's checks, also where it was not asked, in each column."""
 
     @property
     def said(self) -> str:
@@ -40,6 +44,7 @@ class Row(NamedTuple):
             "failed": sum(play.record.failed for play in shown),
             "invalid": sum(play.record.drift is not None and play.record.drift.invalid for play in shown),
             "against a rule": sum(bool(play.against) for play in shown),
+            "with a failed check": sum(any(one.passed is False for one in checks) for checks in self.checks),
         }
         noun = "play" if len(shown) == 1 else "plays"
         return ", ".join([f"{len(shown)} {noun}", *(f"{n} {what}" for what, n in counts.items() if n)])
@@ -54,6 +59,8 @@ class ConversationView:
     """As recorded; its id is another where this is a play of it under a name of its own."""
     columns: tuple[Column, ...]
     turns: tuple[Row, ...]
+    end: Sequence[Sequence[CheckResult]]
+    """What became of the checks of the conversation's end, in each column; empty where it has none."""
     units: Mapping[str, str]
     room: Room
 
@@ -84,15 +91,19 @@ def conversation_view(
     if conversation is None:
         return None
     records = browser.records(id)
-    groups = groups_in_order(map(group_of, records))
+    checks: dict[tuple[Group, int, bool], list[CheckResult]] = defaultdict(list)
+    for check in browser.checks(id):
+        checks[Group(check.system, check.policy), check.depth, check.at_end].append(check)
+    groups = groups_in_order([*map(group_of, records), *(group for group, *_ in checks)])
     pairs = [(group.system, group.policy) for group in groups]
-    scores = _by_turn(browser.scores(id, list(kinds.units), pairs))
+    of_checks = browser.fact(CHECKS) or ()  # each check stands there itself, with more
+    scores = _by_turn(browser.scores(id, [name for name in kinds.units if name not in of_checks], pairs))
     verdicts = _by_turn(browser.verdicts(id, kinds.judges, pairs))
     plays = {(group_of(record), record.depth): record for record in records}
     looks = figures.styles(groups)
     against: dict[tuple[str, str, int], list[str]] = defaultdict(list)
     for one in broken:
-        for turn in one.by_conversation.get(id, ()) if one.kind != "score" else ():
+        for turn in one.by_conversation.get(id, ()) if one.kind in ("assertion", "objective") else ():
             against[turn.system, turn.policy, turn.depth].append(one.rule)
     histories: Mapping[str, Mapping[str, str]] = browser.fact("histories") or {}
 
@@ -117,9 +128,19 @@ def conversation_view(
             for group in groups
         ),
         turns=tuple(
-            Row(turn, [shown(group, depth) for group in groups])
+            Row(
+                turn,
+                [shown(group, depth) for group in groups],
+                [checks.get((group, depth, False), []) for group in groups],
+            )
             for depth, turn in enumerate(conversation.turns, 1)
         ),
+        end=[
+            [one for (of, _, at_end), found in checks.items() if at_end and of == group for one in found]
+            for group in groups
+        ]
+        if any(at_end for *_, at_end in checks)
+        else [],
         units=kinds.units,
         room=room,
     )

@@ -18,6 +18,7 @@ from replay.report.pages.charts import (
     switches,
     value_cell,
 )
+from replay.report.pages.checks_view import ChecksByDepth, checks_by_depth
 from replay.report.pages.figures import Trace, banded, group_label, hover, layout, line, scaled
 from replay.report.pages.numbers import duration, number, with_unit
 from replay.report.pages.run_numbers import RunNumbers
@@ -38,6 +39,7 @@ class DepthView:
     switches: Switches
     charts: tuple[Chart, ...]
     left_out: str | None
+    checks: Sequence[ChecksByDepth]
 
 
 def depth_view(numbers: RunNumbers) -> DepthView:
@@ -49,6 +51,7 @@ def depth_view(numbers: RunNumbers) -> DepthView:
     return DepthView(
         switches=switches(table.columns, _groups(numbers.report)),
         charts=tuple(charts),
+        checks=list(checks_by_depth(numbers.report.checks, numbers.broken)),
         left_out=f"Depths {MOST_DEPTHS + 1} to {deepest} are not drawn." if deepest > MOST_DEPTHS else None,
     )
 

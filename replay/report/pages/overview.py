@@ -11,6 +11,7 @@ from replay.core.errors import ReplayError
 from replay.report.failure_text import MOST, reason_text, turn_text
 from replay.report.notes import notes
 from replay.report.pages import figures
+from replay.report.pages.checks_view import CheckCell, check_totals
 from replay.report.pages.figures import Style
 from replay.report.pages.held_view import HeldView, held_view
 from replay.report.pages.numbers import duration, usd
@@ -84,6 +85,8 @@ class Overview:
     warnings: tuple[str, ...]
     signatures: Mapping[str, str]
     held: HeldView
+    checks: Sequence[CheckCell]
+    """What became of the data's checks."""
 
 
 def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
@@ -196,6 +199,7 @@ def overview(run: Run, numbers: RunNumbers) -> Overview:
             **numbers.report.signatures,
         },
         held=held_view(numbers),
+        checks=check_totals(numbers.report.checks, numbers.broken),
     )
 
 

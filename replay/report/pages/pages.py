@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from replay import __version__
 from replay.report.pages import numbers
+from replay.report.pages.checks_view import checks_said
 from replay.report.pages.gap_view import attribution_sentence, part_text, verdict_sentence
 from replay.report.pages.safe_text import visible
 from replay.report.pages.turn_view import evidence_text, judged
@@ -29,6 +30,7 @@ def environment() -> Environment:
     made = make_environment(Path(__file__).resolve().parent / "templates")
     made.filters.update(
         attribution_sentence=attribution_sentence,
+        checks_said=checks_said,
         count="{:,}".format,
         duration=numbers.duration,
         evidence=evidence_text,

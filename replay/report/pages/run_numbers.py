@@ -29,7 +29,7 @@ class RunNumbers:
     load: LoadSummary | None
     gate: Gate
     broken: tuple[BrokenRule, ...]
-    """Assertions, objectives and yes-or-no scores that failed, with their turns."""
+    """Assertions, objectives, checks and yes-or-no scores that failed, with their turns."""
 
 
 def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunNumbers:
@@ -42,7 +42,7 @@ def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunN
         gap=run_attribution(browser, scorers, resamples=resamples),
         load=load,
         gate=held,
-        broken=broken_rules(held, load, scorers, browser),
+        broken=broken_rules(held, load, scorers, report.checks, browser),
     )
 
 

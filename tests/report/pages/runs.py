@@ -15,7 +15,7 @@ from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import Number, People, PeopleGroup, PeopleRow, PeopleScore, Table
 from replay.statistics.score_column import ScoreColumn
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredVerdict
+from replay.store.stored import StoredCheck, StoredScore, StoredVerdict
 from tests.runs.scorer_entries import scorer_entry
 
 SCENARIO = """\
@@ -251,6 +251,15 @@ def hostile_run(folder: Path) -> Path:
         vote |= {"asks": [{"text": EVIL}]}
         data = {"values": {"correct": 0.5}, "repeats": [{"values": {}, "votes": [vote]}], "prompts": {}}
         store.add_verdict(StoredVerdict(SQL_EVIL, evil_id, "made", "pred", 1, 1, 0, None, data))
+        texts = ("not_contains", EVIL, {"text": EVIL, "list": [EVIL]})
+        store.add_checks(
+            [
+                StoredCheck(evil_id, "made", policy, 2, at_end, n, *texts, passed, EVIL, EVIL)
+                for policy in ("gold", "pred", "<u>rewrite</u>", "never played")
+                for at_end in (False, True)
+                for n, passed in enumerate((True, False, None))
+            ]
+        )
         tally = {"name": SQL_EVIL, "signature": SQL_EVIL, "units": {}}
         store.set_fact("judged", [tally])
     finally:

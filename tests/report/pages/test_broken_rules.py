@@ -12,8 +12,10 @@ from replay.report.pages.run_numbers import run_numbers
 from replay.runs.run import Run
 from replay.scorers.exact_match import em
 from replay.scorers.token_f1 import f1
+from replay.statistics.checks import count_checks
 from replay.store.browsing import RunBrowser, TurnKey
 from tests.report.pages.runs import failing_run, make_run, record, talk
+from tests.report.sample_checks import SAMPLE, check, checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
 
@@ -21,7 +23,13 @@ from tests.statistics.load_runs import summary_of
 def rules_of(folder, load=None, scorers=None):
     run, browser = Run(folder), RunBrowser(folder)
     try:
-        found = broken_rules(gate(run), load, run.scorers() if scorers is None else scorers, browser)
+        found = broken_rules(
+            gate(run),
+            load,
+            run.scorers() if scorers is None else scorers,
+            count_checks(run.checked_turns()),
+            browser,
+        )
     finally:
         browser.close()
     return {one.id: one for one in found}
@@ -111,3 +119,42 @@ def test_objectives_stand_level_by_level(tmp_path):
     (met, [kept]), (missed, [lost]) = held.levels
     assert (met.name, kept.value, kept.broken) == ("concurrency 8", "100 ms", None)
     assert (missed.name, len(lost.broken.turns)) == ("concurrency 16", 30)
+
+
+def test_failed_checks_are_rules_by_column_and_those_of_a_number_by_group_and_depth(tmp_path):
+    found = rules_of(checked_run(tmp_path / "run", [*SAMPLE, check("b", 1, "-", policy="gold")]))
+
+    assert {id: (one.kind, [turn.depth for turn in one.turns]) for id, one in found.items()} == {
+        "checks-check": ("checks", [1, 1, 1, 2]),
+        "checks-check.contains": ("checks", [1, 1, 2]),
+        "checks-check.rubric": ("checks", [1]),
+        "checks-check.polite": ("checks", [1]),
+        **{
+            f"checks-{name}-made-{of}": ("some-checks", depths)
+            for name, of, depths in (
+                ("check", "pred", [1, 1, 2]),
+                ("check", "pred-depth-1", [1, 1]),
+                ("check", "pred-depth-2", [2]),
+                ("check", "gold", [1]),
+                ("check", "gold-depth-1", [1]),
+                ("check.contains", "pred", [1, 2]),
+                ("check.contains", "pred-depth-1", [1]),
+                ("check.contains", "pred-depth-2", [2]),
+                ("check.contains", "gold", [1]),
+                ("check.contains", "gold-depth-1", [1]),
+                ("check.rubric", "pred", [1]),
+                ("check.rubric", "pred-depth-1", [1]),
+                ("check.polite", "pred", [1]),
+                ("check.polite", "pred-depth-1", [1]),
+            )
+        },
+    }
+    assert found["checks-check-made-pred-depth-2"].title == "check: made, pred, depth 2"
+
+
+def test_a_column_of_checks_is_no_score_that_says_yes_or_no(tmp_path):
+    """It would be offered twice."""
+    folder = checked_run(tmp_path / "run")
+
+    assert Run(folder).scorers().keys() > {"check", "check.contains"}
+    assert not any(id.startswith("score-") for id in rules_of(folder))

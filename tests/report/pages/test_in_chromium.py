@@ -15,6 +15,7 @@ from replay.scorers.token_f1 import f1
 from tests.driving import DARK_INK, INK, axe_script, dark, screen, serious, shown, until
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, failing_run, finish, make_run, people_run, record, talk
+from tests.report.sample_checks import checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
 from tests.waiting import PATIENCE_S
@@ -57,6 +58,7 @@ def files(quickstart, hostile, tmp_path_factory):
     write_report(hostile, folder / "evil.html", resamples=10)
     write_report(failing_run(folder / "failing"), folder / "failing.html", resamples=10)
     write_report(people_run(folder / "people"), folder / "people.html", resamples=10)
+    write_report(checked_run(folder / "checked"), folder / "checked.html", resamples=10)
     return folder
 
 
@@ -142,6 +144,27 @@ def test_a_failed_number_of_the_file_leads_to_its_turns(browser, files):
     assert shown(browser, "#finder-said")[0].text == "0 of 2 conversations."
     Select(browser.find_element(By.NAME, "only")).select_by_visible_text("em is 0")
     until(browser, lambda d: len(shown(d, "#list .breaking a")) == 3)
+
+
+def test_a_failed_check_is_reached_from_its_number_and_seen_beside_its_answer(browser, files):
+    """By keyboard, on a phone, and not by colour alone."""
+    address = f"file://{files / 'checked.html'}"
+    with screen(browser, 390):
+        for view, row, depths in (("overview", 1, ["1", "1", "2"]), ("depth", 2, ["2"])):
+            browser.get("about:blank")
+            browser.get(f"{address}#{view}")
+            until(browser, lambda d: shown(d, "main h2"))
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+            shown(browser, f"#{view} section tbody tr:nth-child({row}) a")[0].send_keys(Keys.ENTER)
+            until(browser, lambda d: shown(d, "#list .breaking a"))
+            assert sorted(a.text for a in shown(browser, "#list .breaking a")) == depths
+            chosen = Select(browser.find_element(By.NAME, "only")).first_selected_option
+            assert chosen.get_attribute("textContent").startswith("check: made, pred")
+        shown(browser, "#list .breaking a")[0].send_keys(Keys.ENTER)
+        until(browser, lambda d: shown(d, "tr.wanted ul.checks"))
+        (said,) = [e.text for e in shown(browser, "tr.wanted ul.checks")]
+        assert said.split("\n")[0] == 'failed contains "refund" no "refund" in the answer'
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
 
 
 def policies_run(folder, *policies, turns=6):
@@ -438,6 +461,8 @@ def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, fi
     failing = f"file://{files / 'failing.html'}"
     addresses += [f"{failing}#{name}" for name in ("overview", "conversation-0")]
     addresses.append(f"file://{files / 'people.html'}#people")
+    checked = f"file://{files / 'checked.html'}"
+    addresses += [f"{checked}#{name}" for name in ("overview", "depth", "conversation-1")]
     found = {}
     for address in addresses:
         browser.get("about:blank")
