@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
+from replay.report.changed_checks_text import print_changed_checks
 from replay.report.columns import (
     NONE,
     Bounded,
@@ -35,6 +36,8 @@ def print_comparison(report: ComparisonReport, console: Console, *, flips: int =
     put_lines(console, [""])
     for pair in report.pairs:
         heading(console, f"{pair.second} (B) minus {pair.first} (A), on the same turns")
+        if pair.checks:
+            print_changed_checks(pair.checks, console)
         layout = fitting(console.width, lambda layout, pair=pair: [_columns(pair, layout)])  # type: ignore[misc]
         put_table(console, _columns(pair, layout))
         _flips(console, pair, flips)

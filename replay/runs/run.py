@@ -255,7 +255,13 @@ class Run:
         from replay.statistics.run_comparison import ScoredRun
 
         records, scores = self.scored()
-        return ScoredRun(name=name, records=records, scores=scores, signatures=self.signatures())
+        return ScoredRun(
+            name=name,
+            records=records,
+            scores=scores,
+            signatures=self.signatures(),
+            checks=self.checked_turns(),
+        )
 
     def attribution(self, *, resamples: int = 1000) -> GapAttribution:
         """What the gap between ``gold`` and ``pred`` is made of: see ``replay.statistics.attribution``."""

@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 
 from replay import __version__
+from replay.core.check_result import CheckResult
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
 from replay.scorers.stored_scorer import is_kept
+from replay.statistics.changed_checks import ChangedChecks, changed_checks
 from replay.statistics.comparison import Comparison, ComparisonSettings, Side, compare_sides
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.holm import corrected
@@ -35,6 +37,8 @@ class ScoredRun:
     scores: Mapping[str, ScoreColumn]
     signatures: Mapping[str, str]
     """By policy label, and ``data``."""
+    checks: Sequence[CheckResult] = ()
+    """What became of the data's checks, in the order of the data."""
 
     def groups(self) -> list[Group]:
         """The groups that have a record."""
@@ -47,6 +51,10 @@ class ScoredRun:
             records=[self.records[place] for place in places],
             scores={name: column.at(places) for name, column in self.scores.items()},
         )
+
+    def checks_of(self, group: Group) -> list[CheckResult]:
+        """The checks of *group*."""
+        return [one for one in self.checks if Group(one.system, one.policy) == group]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +70,8 @@ class ComparedPair:
     changes: Mapping[str, tuple[str, str]]
     """The parts of the signatures that differ, by what they are signatures of."""
     comparisons: tuple[Comparison, ...]
+    checks: ChangedChecks | None = None
+    """None where no check was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +113,7 @@ class ComparisonReport:
                     "only_first": pair.only_first,
                     "only_second": pair.only_second,
                     "changes": {name: list(parts) for name, parts in pair.changes.items()},
+                    **({"checks": pair.checks.to_json()} if pair.checks else {}),
                     "scores": [comparison.to_json() for comparison in pair.comparisons],
                 }
                 for pair in self.pairs
@@ -138,6 +149,7 @@ def comparison_report(
                 only_second=len(known[1] - known[0]),
                 changes=_changes(first, second, one, other),
                 comparisons=tuple(compare_sides(*sides, names, settings)),
+                checks=changed_checks(first.checks_of(one), second.checks_of(other)),
             )
         )
     return ComparisonReport(

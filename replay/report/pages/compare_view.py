@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from replay.core.errors import InputError
@@ -22,6 +22,7 @@ from replay.report.pages.charts import (
 from replay.report.pages.figures import Trace, banded, layout
 from replay.report.pages.numbers import number, p_value, unit_name
 from replay.report.pairing import pair_groups
+from replay.statistics.changed_checks import ChangedCheck
 from replay.statistics.comparison import Comparison, ComparisonSettings, Flip
 from replay.statistics.group import Group
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport, ScoredRun, comparison_report
@@ -43,7 +44,10 @@ class PairView:
     """Two groups and the turns that flipped between them."""
 
     pair: ComparedPair
-    """Without its flips, which can be very many."""
+    """Without its flips and checks, which can be very many."""
+    checks: Mapping[str, tuple[int, Sequence[ChangedCheck]]]
+    """What changed by what is said of it: how many checks, and as many of them as a page takes."""
+    checks_said: str
     won: int
     """Turns all of whose flips were to right."""
     lost: int
@@ -94,7 +98,14 @@ def _pair(pair: ComparedPair) -> PairView:
         for _, found in sorted(flips.items())
     ]
     return PairView(
-        pair=replace(pair, comparisons=tuple(replace(one, flips=None) for one in pair.comparisons)),
+        pair=replace(
+            pair, checks=None, comparisons=tuple(replace(one, flips=None) for one in pair.comparisons)
+        ),
+        checks={
+            name: (len(found), found[:MOST_FLIPS])
+            for name, found in (pair.checks.changes.items() if pair.checks else ())
+        },
+        checks_said=pair.checks.said if pair.checks else "",
         won=sum(all(better for _, better in row.scores) for row in rows),
         lost=sum(not any(better for _, better in row.scores) for row in rows),
         flipped=len(rows),

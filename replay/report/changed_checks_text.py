@@ -1,0 +1,44 @@
+"""
+Checks that came out otherwise on two sides, for people.
+
+All our own characters are ASCII, so that a pipe with a modest encoding can take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from replay.report.checks_text import MOST
+from replay.report.printing import heading, put_lines, shortened
+from replay.statistics.changed_checks import ChangedCheck, ChangedChecks
+
+
+def print_changed_checks(changed: ChangedChecks, console: Console) -> None:
+    """Print what changed, what newly fails first, as wide as *console* is."""
+    heading(console, f"Checks: {changed.said}")
+    for name, found in changed.changes.items():
+        for one in found[:MOST]:
+            put_lines(console, _lines(one, name, console.width))
+        if (more := len(found) - MOST) > 0:
+            put_lines(console, [f"... and {more:,} more {name}; --json has all"])
+    put_lines(console, [""])
+
+
+def change_title(one: ChangedCheck) -> str:
+    """``depth 2 of talk3: contains "refund" (passed before)``, on a line."""
+    after = one.after
+    return f"{after.where} of {after.conversation}: {after.rule} ({one.before.verdict} before)"
+
+
+def change_texts(one: ChangedCheck) -> dict[str, str | None]:
+    """What was asked, answered on either side, and found on the second, by name."""
+    answers = {"asked": one.after.asked or one.before.asked, "A": one.before.answer, "B": one.after.answer}
+    return {**answers, "found": one.after.evidence or one.after.reason}
+
+
+def _lines(one: ChangedCheck, name: str, width: int) -> Iterator[str]:
+    yield shortened(f"{name}: {change_title(one)}", width)
+    for said, text in change_texts(one).items():
+        yield f"  {said:6} {shortened(text, width - 9)}"

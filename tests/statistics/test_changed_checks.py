@@ -1,0 +1,129 @@
+"""Checks that came out otherwise than in another run."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from replay.report.changed_checks_text import print_changed_checks
+from replay.report.checks_text import MOST
+from replay.report.pages.compare_view import compare_view
+from replay.report.pages.pages import render
+from replay.report.printing import VisibleConsole
+from replay.scorers.exact_match import em
+from replay.statistics.changed_checks import changed_checks
+from replay.statistics.run_comparison import ScoredRun
+from replay.statistics.score_column import score_columns
+from tests.cli.command import replay_cli
+from tests.report.pages.runs import EVIL, record
+from tests.report.sample_checks import check, checked_run, polite
+
+BEFORE = [
+    check("a", 1, "+"),
+    polite("a", 1, "-"),
+    check("a", 2, "+"),
+    check("b", 1, "-"),
+    check("b", 2, "never reached"),
+    check("c", 1, "+"),
+]
+AFTER = [
+    check("a", 1, "-", answer="Never."),
+    polite("a", 1, "-"),
+    check("a", 2, "not answered: timed-out"),
+    check("b", 1, "+"),
+    check("b", 2, "-"),
+    check("d", 1, "+"),
+]
+
+
+def places(found):
+    return [(one.after.conversation, one.after.depth, one.before.verdict) for one in found]
+
+
+def printed(found) -> str:
+    out = io.StringIO()
+    console = VisibleConsole(out)
+    console.width = 80
+    print_changed_checks(found, console)
+    return out.getvalue()
+
+
+def test_what_newly_fails_passes_or_is_not_looked_at_is_told_apart():
+    """What could not be looked at before and fails now newly fails; what can't be now has not passed."""
+    found = changed_checks(BEFORE, AFTER)
+
+    assert places(found.newly_failed) == [("a", 1, "passed"), ("b", 2, "not looked at")]
+    assert places(found.no_longer_looked_at) == [("a", 2, "passed")]
+    assert places(found.newly_passed) == [("b", 1, "failed")]
+    assert (found.alike, found.only_first, found.only_second) == (1, 1, 1)
+
+
+def test_a_check_is_found_again_where_another_was_put_before_it():
+    first = [check("a", 1, "+"), check("a", 1, "-", value="x", position=1)]
+    second = [check("a", 1, "-", value="new"), check("a", 1, "+", position=1), check("a", 1, "-", value="x")]
+    found = changed_checks(first, second)
+
+    assert (found.changes, found.alike, found.only_second) == ({}, 2, 1)
+
+
+def test_two_checks_alike_are_two():
+    found = changed_checks([check("a", 1, "+"), check("a", 1, "+")], [check("a", 1, "+"), check("a", 1, "-")])
+
+    assert (found.alike, len(found.newly_failed)) == (1, 1)
+
+
+def test_without_checks_there_is_nothing_to_say():
+    assert changed_checks([], []) is None
+
+
+def test_the_text_lists_the_worst_first_with_both_answers():
+    assert printed(changed_checks(BEFORE, AFTER)).splitlines()[:6] == [
+        "Checks: 2 newly failing, 1 no longer looked at, 1 newly passing, 1 as before, "
+        "1 only in A, 1 only in B",
+        'newly failing: depth 1 of a: contains "refund" (passed before)',
+        "  asked  Question 1?",
+        "  A      No.",
+        "  B      Never.",
+        '  found  no "refund" in the answer',
+    ]
+
+
+def test_very_many_changes_are_counted():
+    before = [check(f"c{n}", 1, "+") for n in range(MOST + 2)]
+    found = printed(changed_checks(before, [check(f"c{n}", 1, "-") for n in range(MOST + 2)]))
+
+    assert found.count("newly failing: ") == MOST
+    assert "... and 2 more newly failing; --json has all" in found
+
+
+def test_the_command_says_them_above_the_table_and_has_all_as_json(tmp_path):
+    first, second = checked_run(tmp_path / "a", BEFORE), checked_run(tmp_path / "b", AFTER)
+    quick = ("--resamples", 10, "--permutations", 10, "--metric", "f1")
+    text = replay_cli("compare", first, second, *quick, cwd=tmp_path).stdout
+    (pair,) = json.loads(replay_cli("compare", first, second, *quick, "--json", cwd=tmp_path).stdout)["pairs"]
+
+    assert text.index("Checks: 2 newly failing") < text.index("score ")
+    assert [one["conversation"] for one in pair["checks"]["newly_failed"]] == ["a", "b"]
+    assert pair["checks"]["newly_failed"][0]["answer_before"] == "No."
+
+
+def test_the_page_says_them_above_the_table_and_leads_to_the_turns():
+    records = [record(c, 1, "pred") for c in "ab"]
+    scores = score_columns(records, {"em": em()})
+    runs = [
+        ScoredRun(name=name, records=records, scores=scores, signatures={}, checks=checks)
+        for name, checks in (
+            ("first", [check("a", 1, "+", value=EVIL), *BEFORE]),
+            ("second", [check("a", 1, "-", value=EVIL, evidence=EVIL), *AFTER]),
+        )
+    ]
+    chosen = [{"key": name} for name in ("first", "second")]
+    page = render(
+        "compare.html", runs=[], chosen=chosen, views=[compare_view(*runs)], failed=None, watched=None,
+        stamp="", plotly_stamp="", scripts=(), numbers_stamp="", current="compare",
+    )  # fmt: skip
+
+    assert "<summary>3 newly failing</summary>" in page
+    assert page.index("newly failing") < page.index("Differences of")
+    assert 'href="/run/second/conversation?id=a#turn-1"' in page
+    assert "<img src=x" not in page
