@@ -19,7 +19,8 @@ Every exception this project raises on purpose, by who can mend it.
         ├── AdapterRateLimitedError   outcome "rate-limited"
         ├── AdapterRefusedError       outcome "refused"
         ├── AdapterReplyError         outcome "bad-reply"
-        └── AdapterCutOffError        outcome "cut-off"
+        ├── AdapterCutOffError        outcome "cut-off"
+        └── ToolLoopError             outcome "unfinished"
 """
 
 from __future__ import annotations
@@ -198,6 +199,12 @@ class AdapterCutOffError(AdapterError):
     ) -> None:
         super().__init__(message, retryable=retryable, status=status)
         self.partial = partial
+
+
+class ToolLoopError(AdapterError):
+    """A system's calls of tools came to no answer: a result that nobody knows, or calls without end."""
+
+    outcome = "unfinished"
 
 
 @contextmanager

@@ -19,10 +19,11 @@ Outcome = Literal[
     "bad-reply",
     "connection-failed",
     "cut-off",
+    "unfinished",
     "skipped",
 ]
-"""How an ask ended. ``cut-off``: a reply had begun and ended before it was complete; ``skipped``: a
-question that the ``filter`` policy did not ask."""
+"""How an ask ended. ``cut-off``: a reply had begun and ended before it was complete; ``unfinished``: the
+system's calls of tools came to no answer; ``skipped``: a question that the ``filter`` policy did not ask."""
 
 Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewrite-failed", "filtered"]
 """What a policy did to the recorded question. Asked as recorded though it should have been changed:
@@ -122,14 +123,19 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     attempts: int = 1
     """Asks made for this turn, retries included; 0 for a skipped turn."""
+    asks: int = 1
+    """The same without retries: several where the system called tools on its way; 0 for a skipped turn."""
     timing: Timing | None = None
-    """None for a skipped turn."""
+    """None for a skipped turn. Of several asks: the first one's sending, all else of the last one."""
     source: str | None = None
     """The conversation's id in the data where a load run plays it once more under another id."""
     partial: str | None = None
     """What had come of an answer that was cut off; it stands in no history and is not scored."""
     steps: tuple[Message, ...] = ()
     """What stood between the question and the answer: calls of tools and their results."""
+    step_times_s: tuple[tuple[float, float], ...] = ()
+    """Where the system called tools: begin and end of what brought each of ``steps`` and, last, of the ask
+    that ended the turn, in seconds since ``timing.sent_s``."""
     expect: tuple[Expectation, ...] = ()
     """What is expected of this turn."""
     repeat: int = 1

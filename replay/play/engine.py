@@ -19,7 +19,7 @@ from replay.core.record import TurnRecord
 from replay.play.first_failure import first_failure
 from replay.play.gc_pause import quiet_collector
 from replay.play.loop_lag import AsksUnderWay, LagSummary, LoopLag
-from replay.play.player import Play, Player, RecordSink, System, Unclosed
+from replay.play.player import KeepStep, Play, Player, RecordSink, System, Unclosed
 from replay.play.turn_record import OnFailure
 
 FETCHED_AT_ONCE = 32
@@ -57,12 +57,14 @@ async def play_all(
     observer: Observer | None = None,
     clock: Callable[[], float] = perf_counter,
     keep_raw: Callable[[RawReply], None] | None = None,
+    keep_step: KeepStep | None = None,
     unclosed: Unclosed = lambda _, __: None,
 ) -> dict[str, LagSummary]:
     """
     Play everything that *plays* yields, at most *concurrency* conversations at a time.
 
-    *keep_raw* takes replies as they came, of systems whose replies are kept so. *plays* is advanced in a
+    *keep_raw* takes replies as they came, of systems whose replies are kept so; *keep_step* takes what
+    happens in a turn before its answer. *plays* is advanced in a
     thread, since it may read files. Returns how far the event loop lagged behind while it asked each system
     with a wire, by name.
 
@@ -78,6 +80,7 @@ async def play_all(
         start=clock(),
         on_failure=on_failure,
         keep_raw=keep_raw,
+        keep_step=keep_step,
         unclosed=unclosed,
         asks=asks,
     )

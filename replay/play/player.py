@@ -25,8 +25,12 @@ from replay.core.logs import ConversationLog, conversation_log
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
 from replay.core.settings.plugin_bugs import blaming
-from replay.core.settings.prices import Prices, cost_usd
+from replay.core.settings.prices import Prices
+from replay.core.step import BegunTurn, Step, TurnPlace
+from replay.play.attempts import Attempts
 from replay.play.loop_lag import AsksUnderWay
+from replay.play.tool_loop import AskedTurn
+from replay.play.tool_results import Tools
 from replay.play.turn_record import OnFailure, ends_conversation, played_of, recorded, turn_record
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn, Policy
@@ -43,6 +47,8 @@ class System:
     """Its replies are kept as they came."""
     prices: Prices | None = None
     """For replies that don't say themselves what they cost."""
+    tools: Tools | None = None
+    """What its calls of tools come to; None where a reply that calls one is a failure."""
 
     @property
     def takes_seed(self) -> bool:
@@ -73,6 +79,13 @@ class Play:
         if self.repeat == 1 or self.source is None:
             return self.conversation
         return replace(self.conversation, id=self.source)
+    begun: BegunTurn | None = None
+    """What an earlier session of the run knows of the first turn without a record."""
+
+    @property
+    def first_depth(self) -> int:
+        """Depth of the first turn without a record."""
+        return self.conversation.asked_from + len(self.records)
 
 
 class RecordSink(Protocol):
@@ -83,6 +96,8 @@ class RecordSink(Protocol):
         ...
 
 
+KeepStep = Callable[[TurnPlace, int, str, Step], Awaitable[None]]
+"""Keeps a step of a turn by its number from 0, with the question as asked; to be awaited until durable."""
 Unclosed = Callable[[Play, AdapterError], None]
 """Told of a session that could not be closed once its play was over."""
 
@@ -100,12 +115,14 @@ class Player:
         on_failure: OnFailure = "stop",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep_raw: Callable[[RawReply], None] | None = None,
+        keep_step: KeepStep | None = None,
         unclosed: Unclosed = lambda _, __: None,
         asks: AsksUnderWay | None = None,
     ) -> None:
         """
         *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry,
-        *keep_raw* takes the replies of systems whose replies are kept, *asks* is told when one is asked.
+        *keep_raw* takes the replies of systems whose replies are kept, *keep_step* what happens in a turn
+        before its answer, *asks* is told when one is asked.
         """
         self._asks = asks or AsksUnderWay()
         way_out = " (play.fail_fast: false goes on all the same.)"
@@ -115,6 +132,7 @@ class Player:
         self._start = start
         self._on_failure = on_failure
         self._keep_raw = keep_raw
+        self._keep_step = keep_step
         self._unclosed = unclosed
 
     async def play(self, play: Play, pacer: Pacer | None = None) -> None:
@@ -158,7 +176,7 @@ class Player:
                 if due is None:
                     return
                 if planned.edit == "filtered":
-                    record, done = self._record(play, depth, planned, outcome="skipped", attempts=0), due
+                    record, done = self._record(play, depth, planned, "skipped", attempts=0, asks=0), due
                 else:
                     with blaming(f"{system} {turn}"):
                         record = await self._ask(play, session, depth, planned, played, due, log)
@@ -193,37 +211,63 @@ class Player:
             system_prompts=prompts,
             parameters={} if play.seed is None else {"seed": play.seed},
             keep_raw=system.keep_raw,
+            runs_tools=system.tools is not None,
         )
         keep = self._keep_raw if system.keep_raw else None
-        attempts = None if log is None and keep is None else _Attempts(play, depth, log, keep)
-        outcome, attempt, sent, done = await self._asker.ask(
-            system,
-            session,
-            request,
-            place=(system.name, play.policy_name, play.conversation.id, depth),
-            session_remembers=keeps_history,
-            watcher=attempts,
+        place = (play.conversation.id, system.name, play.policy_name, depth)
+        attempts = None if log is None and keep is None else Attempts(place, log, keep)
+
+        async def ask(request: ChatRequest, before: int) -> tuple[ChatReply | AdapterError, int, WireTimes]:
+            if attempts is not None:
+                attempts.before = before
+            outcome, attempt, sent, done = await self._asker.ask(
+                system, session, request, place=place, session_remembers=keeps_history, watcher=attempts
+            )
+            if isinstance(outcome, AdapterError):
+                return outcome, attempt, WireTimes(sent=sent, done=done)
+            if not isinstance(outcome.text, str):  # as NaN it would be stored as an answer of nothing
+                is_none = f"the text of its adapter's reply is {outcome.text!r:.60}, not a str"
+                raise PluginError(f'system "{system.name}": {is_none}')
+            times = outcome.times or WireTimes(sent=sent, done=self._clock())
+            if attempts is not None:
+                attempts.answered(attempt, outcome, times)
+            return outcome, attempt, times
+
+        asked = self._begun(play, place, planned)
+        await asked.go_through(ask, request, system.tools, play.conversation)
+        outcome, times = asked.outcome, asked.times
+        usage, cost_usd = asked.spent
+        failure = outcome if isinstance(outcome, AdapterError) else None
+        return self._record(
+            play,
+            depth,
+            planned,
+            outcome="answered" if failure is None else cast(Outcome, failure.outcome),
+            attempts=asked.attempts,
+            asks=asked.asks,
+            reply=outcome if isinstance(outcome, ChatReply) else None,
+            steps=asked.steps,
+            step_times_s=asked.step_times_s,
+            error=None if failure is None else f"{system.name}: {failure}",
+            partial=failure.partial if isinstance(failure, AdapterCutOffError) else None,
+            timing=self._timing(times.sent if asked.is_resumed else due, times),
+            usage=usage,
+            cost_usd=cost_usd,
         )
-        if isinstance(outcome, AdapterError):
-            return self._record(
-                play,
-                depth,
-                planned,
-                outcome=cast(Outcome, outcome.outcome),
-                attempts=attempt,
-                error=f"{system.name}: {outcome}",
-                partial=outcome.partial if isinstance(outcome, AdapterCutOffError) else None,
-                timing=self._timing(due, WireTimes(sent=sent, done=done)),
-            )
-        if not isinstance(outcome.text, str):  # as NaN it would be stored as an answer of nothing
-            raise PluginError(
-                f'system "{system.name}": the text of its adapter\'s reply is {outcome.text!r:.60}, not a str'
-            )
-        times = outcome.times or WireTimes(sent=sent, done=self._clock())
-        if attempts is not None:
-            attempts.answered(attempt, outcome, times)
-        timing = self._timing(due, times)
-        return self._record(play, depth, planned, "answered", attempt, reply=outcome, timing=timing)
+
+    def _begun(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> AskedTurn:
+        """The turn at *place* before it is asked, or as far as an earlier session came with it."""
+        system, keep, begun = play.system, self._keep_step, play.begun
+        # A system that keeps the history has forgotten the turn with its session.
+        if system.tools is None or keep is None or system.adapter.history == "server":
+            return AskedTurn(self._clock, prices=system.prices)
+        is_begun = begun and begun.asked == planned.question and place[3] == play.first_depth
+        return AskedTurn(
+            self._clock,
+            prices=system.prices,
+            begun=begun.steps if begun and is_begun else (),
+            keep=lambda number, step: keep(place, number, planned.question, step),
+        )
 
     @staticmethod
     def _record(
@@ -232,8 +276,6 @@ class Player:
         planned: PlannedTurn,
         outcome: Outcome,
         attempts: int,
-        *,
-        reply: ChatReply | None = None,
         **more: Any,
     ) -> TurnRecord:
         return turn_record(
@@ -244,8 +286,6 @@ class Player:
             system=play.system.name,
             policy=play.policy_name,
             attempts=attempts,
-            reply=reply,
-            cost_usd=None if reply is None else cost_usd(reply, play.system.prices),
             source=play.source,
             repeat=play.repeat,
             **more,
@@ -261,44 +301,6 @@ class Player:
             first_token_s=None if times.first_token is None else times.first_token - start,
             token_gaps_100us=times.token_gaps_100us,
         )
-
-
-@dataclass(slots=True)
-class _Attempts:
-    """Writes the attempts of a turn to the log, and keeps what came back, where that is wanted."""
-
-    play: Play
-    depth: int
-    log: ConversationLog | None
-    keep: Callable[[RawReply], None] | None
-
-    def sent(self, attempt: int) -> None:
-        if self.log is not None:
-            self.log.sent(self.depth, attempt)
-
-    def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
-        self._keep(attempt, error.outcome, error.raw)
-        if self.log is not None:
-            self.log.failed(self.depth, attempt, error.outcome, str(error), pause_s)
-
-    def answered(self, attempt: int, reply: ChatReply, times: WireTimes) -> None:
-        if self.log is not None:
-            self.log.answered(self.depth, attempt, times.done - times.sent)
-        self._keep(attempt, "answered", reply.raw)
-
-    def _keep(self, attempt: int, outcome: str, raw: bytes | None) -> None:
-        if self.keep is not None and raw is not None:
-            self.keep(
-                RawReply(
-                    conversation=self.play.conversation.id,
-                    system=self.play.system.name,
-                    policy=self.play.policy_name,
-                    depth=self.depth,
-                    attempt=attempt,
-                    outcome=outcome,
-                    data=raw,
-                )
-            )
 
 
 def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failure: OnFailure) -> bool:

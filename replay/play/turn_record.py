@@ -7,7 +7,8 @@ from typing import Literal
 from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import Played
-from replay.core.record import Outcome, Timing, TurnRecord
+from replay.core.message import Message
+from replay.core.record import Outcome, Timing, TurnRecord, Usage
 from replay.policies.policy import PlannedTurn
 
 OnFailure = Literal["stop", "gold"]
@@ -24,7 +25,11 @@ def turn_record(
     system: str,
     policy: str,
     attempts: int = 1,
+    asks: int = 1,
     reply: ChatReply | None = None,
+    steps: tuple[Message, ...] = (),
+    step_times_s: tuple[tuple[float, float], ...] = (),
+    usage: Usage | None = None,
     cost_usd: float | None = None,
     error: str | None = None,
     partial: str | None = None,
@@ -32,7 +37,11 @@ def turn_record(
     source: str | None = None,
     repeat: int = 1,
 ) -> TurnRecord:
-    """The record of the turn at *depth* of *conversation*, asked as *planned*."""
+    """
+    The record of the turn at *depth* of *conversation*, asked as *planned*.
+
+    *steps* came before those that the *reply* has itself; *usage* and *cost_usd* are those of all asks.
+    """
     turn = conversation.turns[depth - 1]
     return TurnRecord(
         system=system,
@@ -51,13 +60,15 @@ def turn_record(
         gold_answers=turn.gold_answers,
         gold_passages=turn.gold_passages,
         passages=() if reply is None else reply.passages,
-        usage=None if reply is None else reply.usage,
+        usage=usage,
         cost_usd=cost_usd,
         attempts=attempts,
+        asks=asks,
         timing=timing,
         source=source,
         partial=partial,
-        steps=() if reply is None else reply.steps,
+        steps=steps if reply is None else steps + reply.steps,
+        step_times_s=step_times_s,
         expect=turn.expect,
         repeat=repeat,
         history_cut=planned.history_cut,

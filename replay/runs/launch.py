@@ -291,6 +291,7 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
                 on_failure=settings.on_failure,
                 observer=observer,
                 keep_raw=partial(store.add_raw, most_bytes=settings.raw_limit_bytes),
+                keep_step=store.write_step,
                 unclosed=partial(keep_unclosed, store),
             )
         store.add_event("loop-lag", lags)

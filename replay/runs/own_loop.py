@@ -227,7 +227,7 @@ class OwnPlay:
             depth = len(self.played) + 1
             planned = await self._loop.plan(self, depth)
             if planned.edit == "filtered":
-                self._over = not self._loop.keep(self, planned, "skipped", None, attempts=0)
+                self._over = not self._loop.keep(self, planned, "skipped", None, attempts=0, asks=0)
                 continue
             self.planned = planned
             turn = self.conversation.turns[depth - 1]
@@ -244,11 +244,19 @@ class OwnPlay:
 
         The time since ``next_turn`` counts as its latency, unless a reply has times of its own.
 
+        A reply's ``steps`` are the tools that were called on the way, with what they came to.
+
         Raises:
             RuntimeError: no turn waits for one.
+            ValueError: it is no answer yet, but calls tools.
         """
         reply = ChatReply(text=answer) if isinstance(answer, str) else answer
-        self._end("answered", reply.times, reply=reply, cost_usd=reply.cost_usd)
+        if reply.tool_calls:
+            raise ValueError(
+                f"the reply calls {reply.tool_calls[0].name} and is no answer yet: ask again with the "
+                "results, and give the last reply, with those calls and results as its steps"
+            )
+        self._end("answered", reply.times, reply=reply, usage=reply.usage, cost_usd=reply.cost_usd)
 
     def failed(self, error: AdapterError) -> None:
         """

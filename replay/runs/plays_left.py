@@ -20,7 +20,8 @@ def plays_left(assembly: Assembly, store: RunStore, rerun: Rerun | None) -> Iter
     Round after round of the run's repeats (see ``replay.runs.repeats`` for why), and in each conversation by
     conversation, so that their gold side is resolved once for all systems and policies.
     """
-    resuming, repeats = store.count_records() > 0, repeats_of(store)
+    resuming = store.count_records() > 0 or store.has_begun_turns()
+    repeats = repeats_of(store)
     for repeat, id in product(range(1, repeats.times + 1), store.conversation_lengths()):
         conversation = store.conversation(id)
         for system in assembly.systems:
@@ -28,7 +29,8 @@ def plays_left(assembly: Assembly, store: RunStore, rerun: Rerun | None) -> Iter
                 play = Play(system=system, policy_name=name, policy=policy, conversation=conversation)
                 play = repeats.of(play, repeat)
                 if resuming:
-                    yield from _rest(play, assembly, store, rerun)
+                    for rest in _rest(play, assembly, store, rerun):
+                        yield _with_begun_turn(rest, store)
                 else:
                     yield play
 
@@ -44,3 +46,10 @@ def _rest(play: Play, assembly: Assembly, store: RunStore, rerun: Rerun | None) 
         store.forget(*place)
         records = ()
     return [replace(play, records=records)]
+
+
+def _with_begun_turn(play: Play, store: RunStore) -> Play:
+    if play.system.tools is None or play.system.adapter.history == "server":
+        return play
+    place = (play.conversation.id, play.system.name, play.policy_name, play.first_depth)
+    return replace(play, begun=store.begun_turn(place))

@@ -56,12 +56,13 @@ class NumberReader:
         """
         Of turns due in [from, to) only, where *due_s* says so:
 
-        Row, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts, completion_tokens,
-        token_gaps_100us (JSON), system, policy and the conversation's id in the data of each turn, by row.
+        Row, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts, asks,
+        completion_tokens, token_gaps_100us (JSON), system, policy and the conversation's id in the data of
+        each turn, by row.
         """
         where = "" if due_s is None else " WHERE scheduled_s >= ? AND scheduled_s < ?"
         return self._batches(
-            "SELECT rowid, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts,"
+            "SELECT rowid, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts, asks,"
             " completion_tokens, token_gaps_100us, system, policy, coalesce(source, conversation)"
             f" FROM turn{where} ORDER BY rowid",
             due_s or (),

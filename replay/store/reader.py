@@ -19,7 +19,9 @@ from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
+from replay.core.step import BegunTurn, TurnPlace
 from replay.store import database, schema
+from replay.store.begun_turns import SELECT_STEPS, begun_turn, place_values
 from replay.store.checked_turns import IN_ORDER, SELECT_CHECKED_TURNS, checked_turn
 from replay.store.completeness import Mark, Missing, missing, read_mark
 from replay.store.outlines import SELECT_OUTLINES, outline_record
@@ -193,6 +195,14 @@ class RunReader:
         where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
         values = [schema.to_bytes(conversation), system, policy]
         return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
+
+    def begun_turn(self, place: TurnPlace) -> BegunTurn | None:
+        """What is known of the turn at *place*, whose loop of tool calls was interrupted; None of others."""
+        return begun_turn(list(self.rows(SELECT_STEPS, place_values(place))))
+
+    def has_begun_turns(self) -> bool:
+        """Whether some turn's loop of tool calls was interrupted."""
+        return any(True for _ in self.rows("SELECT 1 FROM step LIMIT 1"))
 
     def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
         """Records whose turn was due from *from_s* until before *to_s*, seconds since the engine started."""

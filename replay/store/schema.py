@@ -61,6 +61,7 @@ _TURN_COLUMNS = """\
     answer TEXT,
     error TEXT,
     attempts INTEGER NOT NULL,
+    asks INTEGER NOT NULL,           -- attempts without retries
     valid INTEGER,                   -- 1 or 0; NULL without a drift verdict
     drift TEXT,                      -- JSON, the evidence
     gold_answers TEXT NOT NULL,      -- JSON list
@@ -79,6 +80,7 @@ _TURN_COLUMNS = """\
     source TEXT,                     -- the conversation's id in the data, where it is played once more
     partial TEXT,                    -- what had come of an answer that was cut off
     steps TEXT NOT NULL,             -- JSON list: calls of tools and their results before the answer
+    step_times_s TEXT NOT NULL,      -- JSON list: begin and end of each, and of the last ask, since sent_s
     expect TEXT NOT NULL,            -- JSON list: what the data expects of the turn
     repeat INTEGER NOT NULL,         -- which play of the conversation, from 1
     cached INTEGER NOT NULL,         -- 1 where the answer came from a cache
@@ -104,6 +106,16 @@ CREATE TABLE superseded (            -- turns as they were before they were aske
     reason TEXT NOT NULL,
 {_TURN_COLUMNS}
 ) STRICT;
+CREATE TABLE step (                  -- of turns under way: what came since the question
+    system TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    number INTEGER NOT NULL,         -- from 0
+    asked TEXT NOT NULL,             -- the question as asked
+    data TEXT NOT NULL,              -- JSON: the message, and what it took
+    PRIMARY KEY (system, policy, conversation, depth, number)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE score (
     scorer TEXT NOT NULL,
     system TEXT NOT NULL,
@@ -176,12 +188,12 @@ TURN_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS turn_key ON turn (conversation, sy
 """A load run gets it at its end: kept up to date turn by turn it costs as much as the turns do."""
 
 _TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
-_LISTS = ("gold_answers", "gold_passages", "passages", "steps", "expect")
+_LISTS = ("gold_answers", "gold_passages", "passages", "steps", "step_times_s", "expect")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")
 _TIMES = ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s")
 RECORD_COLUMNS = (
     *_TEXTS,
-    *("system", "policy", "depth", "edit", "outcome", "attempts", "cost_usd", "drift", "valid"),
+    *("system", "policy", "depth", "edit", "outcome", "attempts", "asks", "cost_usd", "drift", "valid"),
     *_LISTS,
     *_TOKENS,
     *_TIMES,
@@ -192,6 +204,7 @@ _INSERT_TEXTS = f"{_INSERT} ({', '.join('?' for _ in RECORD_COLUMNS)})"
 _INSERT_BYTES = f"{_INSERT} ({', '.join('CAST(? AS TEXT)' if c in _TEXTS else '?' for c in RECORD_COLUMNS)})"
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
 _NOTHING = "[]"
+_Times = tuple[tuple[float, float], ...]
 
 
 def to_bytes(text: str) -> bytes:
@@ -276,6 +289,7 @@ def record_row(record: TurnRecord) -> Row:
         record.edit,
         record.outcome,
         record.attempts,
+        record.asks,
         record.cost_usd,
         None if drift is None else to_json(drift),
         None if drift is None or drift.valid is None else int(drift.valid),
@@ -283,6 +297,7 @@ def record_row(record: TurnRecord) -> Row:
         to_json(record.gold_passages) if record.gold_passages else _NOTHING,
         to_json(record.passages) if record.passages else _NOTHING,
         to_json(record.steps) if record.steps else _NOTHING,
+        to_json(record.step_times_s) if record.step_times_s else _NOTHING,
         to_json(record.expect) if record.expect else _NOTHING,
         None if usage is None else usage.prompt_tokens,
         None if usage is None else usage.completion_tokens,
@@ -305,7 +320,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
     tokens = {name: v.pop(name) for name in _TOKENS}
     times = {name: v.pop(name) for name in _TIMES}
     drift, gaps, _ = v.pop("drift"), v.pop("token_gaps_100us"), v.pop("valid")
-    gold_answers, gold_passages, passages, steps, expect = (v.pop(name) for name in _LISTS)
+    gold_answers, gold_passages, passages, steps, step_times_s, expect = (v.pop(name) for name in _LISTS)
     return TurnRecord(
         **{**v, "cached": bool(v["cached"])},
         drift=None if drift is None else from_json(drift, Drift),
@@ -313,6 +328,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         gold_passages=_texts(gold_passages),
         passages=() if passages == _NOTHING else from_json(passages, tuple[Passage, ...]),
         steps=() if steps == _NOTHING else from_json(steps, tuple[Message, ...]),
+        step_times_s=() if step_times_s == _NOTHING else from_json(step_times_s, _Times),
         expect=() if expect == _NOTHING else from_json(expect, tuple[Expectation, ...]),
         usage=None if set(tokens.values()) == {None} else Usage(**tokens),
         timing=None

@@ -19,7 +19,9 @@ from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
+from replay.core.step import Step, TurnPlace
 from replay.store import database, remaking, schema
+from replay.store.begun_turns import drop_steps, insert_step
 from replay.store.completeness import OPEN, Missing, read_mark
 from replay.store.conversations import insert_conversation
 from replay.store.lock import hold, let_go
@@ -54,6 +56,7 @@ class RunStore(RunReader):
         self._lock = hold(folder) if write else None
         self._judged_by: tuple[list[str], ...] | None = None
         self._writer: Writer | None = None
+        self._has_steps = False
         self.missing: Missing | None = None
         """What of its commits the run was found to lack when it was opened for writing."""
         try:
@@ -65,6 +68,7 @@ class RunStore(RunReader):
             try:
                 self.missing = self._lacks(mark)
                 self._begin_writing()
+                self._has_steps = self.has_begun_turns()
             except BaseException:
                 self._connection.close()
                 let_go(self._lock)
@@ -135,7 +139,22 @@ class RunStore(RunReader):
         Raises:
             RunError: the database can't be written; by the future where that shows later.
         """
-        return self._writing.write(schema.record_row(record))
+        row = schema.record_row(record)
+        if not self._has_steps:
+            return self._writing.write(row)
+        place = record.conversation, record.system, record.policy, record.depth
+        return self._writing.write_all([row], [drop_steps(place)])
+
+    def write_step(self, place: TurnPlace, number: int, asked: str, step: Step) -> asyncio.Future[None]:
+        """
+        Store *step*, the one of that *number* from 0 of the turn at *place*, asked as *asked*; it goes with
+        the turn's record. The future is done when it is durable.
+
+        Raises:
+            RunError: the database can't be written.
+        """
+        self._has_steps = True
+        return self._writing.write_all([], insert_step(place, number, asked, step))
 
     def write_rows(self, rows: list[schema.Row]) -> asyncio.Future[None]:
         """

@@ -61,6 +61,7 @@ def supersede(
         Statement(f"{moved} WHERE {_WHERE} ORDER BY depth", (at, reason, *span.values())),
         Statement(f"DELETE FROM turn WHERE {_WHERE}", span.values()),
         Statement(f"DELETE FROM checked WHERE {_WHERE}", later),
+        Statement(f"DELETE FROM step WHERE {_WHERE}", span.values()),
         *(Statement(f"DELETE FROM score WHERE scorer = ? AND {_WHERE}", (name, *later)) for name in scorers),
         *(Statement(f"DELETE FROM verdict WHERE judge = ? AND {_WHERE}", (name, *later)) for name in judges),
     ]

@@ -9,6 +9,7 @@ from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.play.player import Play, Player, System
+from replay.play.tool_results import Tools
 from replay.play.turn_record import OnFailure
 from replay.policies.policy import Policy
 from replay.testing.fake_clock import FakeClock
@@ -33,12 +34,14 @@ async def play(
     on_failure: OnFailure = "stop",
     records: Sequence[TurnRecord] = (),
     clock: FakeClock | None = None,
+    tools: Tools | None = None,
 ) -> list[TurnRecord]:
     """
     The new records of *conversation*, played with *system* under *policy* as a run would.
 
-    It goes on after *records*, turns that were played before. Waits before retries pass on *clock*, which
-    moves on by a second at each reading unless one is given; the deadline of ``patience`` is a real one.
+    It goes on after *records*, turns that were played before; *tools* know what its calls come to. Waits
+    before retries pass on *clock*, which moves on by a second at each reading unless one is given; the
+    deadline of ``patience`` is a real one.
 
     Raises:
         ResolverError: drift could not be detected.
@@ -50,7 +53,7 @@ async def play(
     )
     await player.play(
         Play(
-            system=System(name="fake", adapter=system),
+            system=System(name="fake", adapter=system, tools=tools),
             policy_name=policy.signature.partition("|")[0],
             policy=policy,
             conversation=conversation,

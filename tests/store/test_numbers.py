@@ -58,9 +58,9 @@ def test_asks_come_in_the_order_of_writing_with_their_times(folder):
         found = all_rows(reader.asks())
 
     assert found == [
-        (1, 10, 11, 12, 14, b"answered", 1, 3, 7, b"[5,6]", b"s", b"pred", b"b"),
-        (2, 20, 21, 22, 24, b"refused", 2, 1, None, b"[5,6]", b"s", b"pred", b"a"),
-        (3, 30, 31, 32, 34, b"answered", 1, 1, None, b"[5,6]", b"s", b"gold", b"a"),
+        (1, 10, 11, 12, 14, b"answered", 1, 3, 1, 7, b"[5,6]", b"s", b"pred", b"b"),
+        (2, 20, 21, 22, 24, b"refused", 2, 1, 1, None, b"[5,6]", b"s", b"pred", b"a"),
+        (3, 30, 31, 32, 34, b"answered", 1, 1, 1, None, b"[5,6]", b"s", b"gold", b"a"),
     ]
 
 

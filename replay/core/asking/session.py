@@ -64,7 +64,7 @@ async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
     error = AdapterReplyError(
         f"answered with a call of {calls} in the place of a text, and no tool is run here: leave tools "
         "out of extra, or set its tool_choice to none where the server adds them; or ask the program that "
-        "runs them"
+        "runs them. Systems of a scenario may call tools whose results its section tools knows"
     )
     error.raw = reply.raw
     raise error

@@ -171,7 +171,9 @@ def _timings(record: TurnRecord) -> Iterable[tuple[str, str]]:
             yield "first token", duration(timing.ttft_s)
         if timing.lateness_s >= 0.001:
             yield "sent late by", duration(timing.lateness_s)
-    if record.attempts > 1:
+    if record.asks > 1:
+        yield "asks", str(record.asks)
+    if record.attempts > record.asks:
         yield "attempts", str(record.attempts)
     if usage is not None and usage.prompt_tokens is not None:
         yield "prompt tokens", f"{usage.prompt_tokens:,}"

@@ -41,6 +41,7 @@ _KINDS: dict[str, Any] = {
     "outcome": np.int8,
     "depth": np.int32,
     "attempts": np.int32,
+    "asks": np.int32,
     "tokens": np.int32,
     "tokens_are_pieces": np.bool_,
     "group": np.int16,
@@ -178,6 +179,7 @@ class _Columns:
             outcome,
             depth,
             attempts,
+            asks,
             tokens,
             gaps,
             system,
@@ -189,8 +191,13 @@ class _Columns:
             for at, text in zip(first_token, gaps, strict=True)
         ]
         counted = [
-            (given, False) if given is not None else (-1, False) if gap is None else (len(gap) + 1, True)
-            for given, gap in zip(tokens, pieces, strict=True)
+            # What is told of several asks is not of the answer, whose times these are.
+            (given, False)
+            if given is not None and taken == 1
+            else (-1, False)
+            if gap is None
+            else (len(gap) + 1, True)
+            for given, gap, taken in zip(tokens, pieces, asks, strict=True)
         ]
         values = {
             "row": row,
@@ -205,6 +212,7 @@ class _Columns:
             "outcome": [_CODES[one] for one in outcome],
             "depth": depth,
             "attempts": attempts,
+            "asks": asks,
             "tokens": [number for number, _ in counted],
             "tokens_are_pieces": [were_counted for _, were_counted in counted],
             "group": [self._groups[pair] for pair in zip(system, policy, strict=True)],

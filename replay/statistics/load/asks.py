@@ -45,6 +45,8 @@ class Asks:
     """Position in ``OUTCOMES``."""
     depth: Integers
     attempts: Integers
+    asks: Integers
+    """Attempts without retries: more than one where tools were called."""
     tokens: Integers
     """Of the answer; -1 where neither the system nor its pieces say."""
     tokens_are_pieces: Flags

@@ -149,7 +149,7 @@ def load_cell(
         turns=len(chosen) + tallied,
         outcomes=dict(sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))),
         tallied=tallied,
-        retried=int((asks.attempts[chosen] > 1).sum()),
+        retried=int((asks.attempts[chosen] > asks.asks[chosen]).sum()),
         latency=percentiles(times.of("latency")),
         response=percentiles(times.of("response")),
         ttft=percentiles(times.of("ttft")),

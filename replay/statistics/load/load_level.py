@@ -194,7 +194,7 @@ def generator_lateness(
     there is an answer, and that wait is the system's. Left out are turns that were retried, whose moment of
     sending is that of the last attempt, and first turns where arrivals had to wait for others to end.
     """
-    asked = chosen[asks.attempts[chosen] <= 1]
+    asked = chosen[asks.attempts[chosen] <= asks.asks[chosen]]
     if level.delayed:
         asked = asked[asks.depth[asked] > 1]
     lateness: Floats = asks.sent_s[asked] - np.maximum(asks.scheduled_s[asked], before_done_s[asked])

@@ -1,0 +1,32 @@
+"""A turn that has begun and has no answer yet: the messages since its question, with what each took."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replay.core.message import Message
+from replay.core.record import Usage
+
+TurnPlace = tuple[str, str, str, int]
+"""A turn's conversation, system, policy and depth."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message between a question and its answer."""
+
+    message: Message
+    times_s: tuple[float, float]
+    """Begin and end of what brought it, in seconds since the turn's first ask was sent: the ask of a system's
+    message, the look-up or the function of a tool's."""
+    attempts: int = 0
+    """Asks that brought it, retries included; 0 of a tool's."""
+    usage: Usage | None = None
+    cost_usd: float | None = None
+
+
+class BegunTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn whose loop of tool calls was interrupted."""
+
+    asked: str
+    """The question as asked: steps are of no use behind another one."""
+    steps: tuple[Step, ...]

@@ -1,0 +1,194 @@
+"""
+A question taken through a system's calls of tools to its answer.
+
+The system is asked; it calls tools; it is asked again with their results behind the question, and so on
+until it answers. Several calls of one reply are looked up in their order, one after another, so that a
+function that remembers things meets them in the same order each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from replay.core.adapter import ChatReply, ChatRequest, WireTimes
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
+from replay.core.message import Message, ToolCall
+from replay.core.record import Usage
+from replay.core.settings.prices import Prices, cost_usd
+from replay.core.step import Step
+from replay.play.tool_results import CallPlace, Tools, shown
+
+Ask = Callable[[ChatRequest, int], Awaitable[tuple[ChatReply | AdapterError, int, WireTimes]]]
+"""Asks, with retries, after so many attempts of the turn; gives its own attempts, and the last's times."""
+Keep = Callable[[int, Step], Awaitable[None]]
+"""To be awaited until the step of that number, from 0, is durable."""
+
+
+class AskedTurn:
+    """What a turn's question came to, and all that this took."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        prices: Prices | None = None,
+        begun: Sequence[Step] = (),
+        keep: Keep | None = None,
+    ) -> None:
+        """*begun* is what an earlier session of the run came to; *prices* are for replies without costs."""
+        self.outcome: ChatReply | AdapterError
+        self.attempts = sum(step.attempts for step in begun)
+        self.asks = sum(step.attempts > 0 for step in begun)
+        self._clock = clock
+        self._prices = prices
+        self._keep = keep
+        self._steps = list(begun)
+        # The time in which nobody was there is left out: the turn goes on as if its last step had just come.
+        self._first_sent = clock() - begun[-1].times_s[1] if begun else None
+        self.is_resumed = bool(begun)
+        self._ask: WireTimes | None = None
+        """The last ask, where it ended the turn or goes on."""
+
+    async def ask(self, ask: Ask, request: ChatRequest) -> None:
+        """Ask once, whatever comes of it."""
+        if self._steps:
+            request = replace(request, steps=self.steps)
+        began = self._clock()
+        before = self.attempts
+        self.asks += 1
+        self.attempts += 1  # should the turn's time end before more is known
+        self._ask = WireTimes(sent=began, done=began)
+        self.outcome, attempts, self._ask = await ask(request, before)
+        self.attempts = before + attempts
+        if self._first_sent is None:
+            self._first_sent = self._ask.sent
+
+    async def go_through(
+        self, ask: Ask, request: ChatRequest, tools: Tools | None, conversation: Conversation
+    ) -> None:
+        """Ask, and ask again with the results of the tools that are called, until there is an outcome."""
+        if tools is None:
+            await self.ask(ask, request)
+            return
+        elapsed_s = self._steps[-1].times_s[1] if self._steps else 0.0
+        try:
+            async with asyncio.timeout(max(0.0, tools.timeout_s - elapsed_s)) as turns_time:
+                while await self._go_on(ask, request, tools, conversation):
+                    pass
+        except ToolLoopError as error:
+            self.outcome = error
+        except TimeoutError as error:
+            if not turns_time.expired():  # a plug-in's own
+                raise
+            self._timed_out(tools, error)
+
+    async def _go_on(self, ask: Ask, request: ChatRequest, tools: Tools, conversation: Conversation) -> bool:
+        """One ask, after what the last one called for; returns whether there is more to do."""
+        calls = self._unanswered
+        if calls and self.asks >= tools.max_steps:
+            raise ToolLoopError(
+                f"it was asked {self.asks} times in this turn and still calls {shown(calls[0])}; raise "
+                "tools.max_steps if it may take more, or see by its steps whether it goes in circles"
+            )
+        for call in calls:
+            place = CallPlace(conversation=conversation, depth=request.depth, before=self._looked_up)
+            began = self._since_sent(self._clock())
+            text = await tools.result(call, place)
+            message = Message(role="tool", text=text, tool_call_id=call.id, name=call.name)
+            await self._add(Step(message=message, times_s=(began, self._since_sent(self._clock()))))
+        before = self.attempts
+        await self.ask(ask, request)
+        reply = self.outcome
+        if isinstance(reply, AdapterError) or not reply.tool_calls:
+            return False
+        assert self._ask is not None
+        times_s = self._since_sent(self._ask.sent), self._since_sent(self._ask.done)
+        self._ask = None
+        for message in reply.steps:
+            await self._add(Step(message=message, times_s=times_s))
+        await self._add(
+            Step(
+                message=Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls),
+                times_s=times_s,
+                attempts=self.attempts - before,
+                usage=reply.usage,
+                cost_usd=cost_usd(reply, self._prices),
+            )
+        )
+        return True
+
+    async def _add(self, step: Step) -> None:
+        self._steps.append(step)
+        if self._keep is not None:
+            await self._keep(len(self._steps) - 1, step)
+
+    def _timed_out(self, tools: Tools, error: TimeoutError) -> None:
+        if self._ask is not None:
+            self._ask = replace(self._ask, done=self._clock())
+        self.outcome = AdapterTimeoutError(
+            f"no answer within {tools.timeout_s:g} s, in which it was asked {self.asks} times and called "
+            f"{len(self._looked_up)} tools; raise tools.timeout_s if the turn may take longer"
+        )
+        self.outcome.__cause__ = error
+
+    def _since_sent(self, moment: float) -> float:
+        assert self._first_sent is not None
+        return moment - self._first_sent
+
+    @property
+    def _unanswered(self) -> Sequence[ToolCall]:
+        """Calls of the last reply that have no result yet."""
+        for position in range(len(self._steps) - 1, -1, -1):
+            if self._steps[position].attempts:
+                return self._steps[position].message.tool_calls[len(self._steps) - 1 - position :]
+        return ()
+
+    @property
+    def _looked_up(self) -> Sequence[ToolCall]:
+        """The calls that have a result."""
+        calls = [call for step in self._steps if step.attempts for call in step.message.tool_calls]
+        return calls[: len(calls) - len(self._unanswered)]
+
+    @property
+    def steps(self) -> tuple[Message, ...]:
+        """All messages since the question, without the answer."""
+        return tuple(step.message for step in self._steps)
+
+    @property
+    def step_times_s(self) -> tuple[tuple[float, float], ...]:
+        """As ``TurnRecord.step_times_s``."""
+        if not self._steps:
+            return ()
+        times = [step.times_s for step in self._steps]
+        if self._ask is not None:
+            times.append((self._since_sent(self._ask.sent), self._since_sent(self._ask.done)))
+        return tuple(times)
+
+    @property
+    def times(self) -> WireTimes:
+        """From the first ask's sending to the last one's end."""
+        last = self._ask or WireTimes(sent=0.0, done=self._clock())
+        return last if self._first_sent is None else replace(last, sent=self._first_sent)
+
+    @property
+    def spent(self) -> tuple[Usage | None, float | None]:
+        """What all replies took together, in tokens and in USD; None for what one of them doesn't say."""
+        replied = [(step.usage, step.cost_usd) for step in self._steps if step.attempts]
+        if isinstance(self.outcome, ChatReply):
+            replied.append((self.outcome.usage, cost_usd(self.outcome, self._prices)))
+        if len(replied) == 1:
+            return replied[0]
+        usages = [usage or Usage() for usage, _ in replied]
+        usage = Usage(
+            **{name: _sum([getattr(one, name) for one in usages]) for name in Usage.__struct_fields__}
+        )
+        return None if usage == Usage() else usage, _sum([cost for _, cost in replied])
+
+
+def _sum(numbers: Sequence[Any]) -> Any:
+    return None if not numbers or None in numbers else sum(numbers)

@@ -1,0 +1,239 @@
+"""
+Where the results of a system's tool calls come from: a list, the conversation as it was recorded, a function.
+
+A source that doesn't know a call says None, and the next one is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import json
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from replay.core.conversation import Conversation
+from replay.core.errors import ToolLoopError
+from replay.core.json_values import holds_json, same_json
+from replay.core.message import Message, ToolCall
+from replay.core.settings.plugin_bugs import raised
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPlace:
+    """Where in its conversation a tool is called."""
+
+    conversation: Conversation
+    depth: int
+    before: Sequence[ToolCall]
+    """The calls that this turn's question has led to so far."""
+
+
+class ToolSource(Protocol):
+    """Knows the results of some calls."""
+
+    async def result(self, call: ToolCall, place: CallPlace) -> str | None:
+        """
+        The text of what *call* came to; None where that is not known here.
+
+        Raises:
+            ToolLoopError: it can't be found out.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a system's calls of tools come to, and how long it may go on calling."""
+
+    sources: tuple[ToolSource, ...]
+    """Asked one after another."""
+    missing: str | None = None
+    """The result of a call that no source knows; None fails the turn."""
+    max_steps: int = 10
+    """Asks of a turn at most, retries not counted."""
+    timeout_s: float = 300.0
+    """For a turn with all its asks and calls."""
+
+    async def result(self, call: ToolCall, place: CallPlace) -> str:
+        """
+        What *call* came to.
+
+        Raises:
+            ToolLoopError: nobody knows, or it can't be found out.
+        """
+        for source in self.sources:
+            found = await source.result(call, place)
+            if found is not None:
+                return found
+        if self.missing is None:
+            raise ToolLoopError(
+                f"it calls {shown(call)}, and nothing knows the result; add it to tools.results, or say with "
+                "tools.missing what such a call comes to"
+            )
+        return self.missing
+
+
+def shown(call: ToolCall) -> str:
+    """*call* as in ``find_order({"id": 7})``, in short."""
+    arguments = call.arguments if len(call.arguments) <= 300 else f"{call.arguments[:300]} ..."
+    return f"{call.name[:100]}({arguments})"
+
+
+def result_text(result: Any) -> str:
+    """
+    *result* as a system is given it: a text as it is, all else as JSON.
+
+    Raises:
+        ValueError: it is no JSON value.
+    """
+    if isinstance(result, str):
+        return result
+    try:
+        return json.dumps(result, ensure_ascii=False, allow_nan=False)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"{type(result).__name__} is no JSON value: {error}") from error
+
+
+class AnyArguments:
+    """In the place of arguments: whatever they are."""
+
+
+ANY = AnyArguments()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedResult:
+    """What calls of a tool come to."""
+
+    name: str
+    arguments: Any
+    """A JSON value, or ``ANY``."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedResults:
+    """Results by name and arguments; the first that fits counts."""
+
+    results: tuple[ListedResult, ...]
+    match: Literal["subset", "exact"] = "subset"
+
+    async def result(self, call: ToolCall, place: CallPlace) -> str | None:
+        given = call.parsed_arguments
+        fits = holds_json if self.match == "subset" else same_json
+        for one in self.results:
+            if one.name == call.name and (one.arguments is ANY or fits(given, one.arguments)):
+                return one.text
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResults:
+    """
+    What calls came to when the conversation was recorded.
+
+    By name and arguments: in the turn itself, else in any other one. Else by name alone, in the turn's order:
+    a system that writes its arguments in other words gets the results that were recorded.
+    """
+
+    async def result(self, call: ToolCall, place: CallPlace) -> str | None:
+        turns = place.conversation.turns
+        here = _recorded(turns[place.depth - 1].steps, call.name)
+        elsewhere = [
+            one
+            for number, turn in enumerate(turns, 1)
+            if number != place.depth
+            for one in _recorded(turn.steps, call.name)
+        ]
+        given = call.parsed_arguments
+        for found in (here, elsewhere):
+            same = [text for arguments, text in found if same_json(arguments, given)]
+            if same:
+                asked = sum(
+                    one.name == call.name and same_json(one.parsed_arguments, given) for one in place.before
+                )
+                return same[min(asked, len(same) - 1)]
+        position = sum(one.name == call.name for one in place.before)
+        return here[position][1] if position < len(here) else None
+
+
+def _recorded(steps: Sequence[Message], name: str) -> list[tuple[Any, str]]:
+    """Arguments and result of each call of the tool *name* whose result was recorded, in order."""
+    results: dict[str | None, list[Message]] = {}
+    for message in steps:
+        if message.role == "tool":
+            results.setdefault(message.tool_call_id, []).append(message)
+    found = []
+    for call in (call for message in steps for call in message.tool_calls):
+        # An id that comes twice stands for its results in their order.
+        if results.get(call.id):
+            text = results[call.id].pop(0).text
+            if call.name == name:
+                found.append((call.parsed_arguments, text))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionResults:
+    """
+    What a Python function says, which is called with the tool's name and the arguments as a JSON value.
+
+    It may be ``async``; if it isn't, it is called in a thread. One that returns None doesn't know the call.
+    """
+
+    function: Callable[[str, Any], Any]
+    target: str
+    """How the scenario calls it."""
+
+    async def result(self, call: ToolCall, place: CallPlace) -> str | None:
+        try:
+            found = await _called(self.function, call.name, call.parsed_arguments)
+            return None if found is None else result_text(found)
+        except Exception as error:
+            raise ToolLoopError(f'"{self.target}" fails for {shown(call)}: {raised(error)}') from error
+
+
+async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
+    if inspect.iscoroutinefunction(function):
+        return await function(*arguments)
+    found = await _in_thread(lambda: function(*arguments))
+    return await found if inspect.isawaitable(found) else found
+
+
+def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
+    """
+    What *work* gives, done in a thread of its own.
+
+    Nobody waits for that thread: Python has no way to end it, and a function that never returns must keep
+    neither the loop nor the program from ending, as it would in the loop's own pool.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(found: Any, error: Exception | None) -> None:
+        if future.done():  # cancelled
+            return
+        if error is None:
+            future.set_result(found)
+        elif isinstance(error, StopIteration):  # which no future can hold
+            future.set_exception(RuntimeError("it raised StopIteration"))
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        found, failure = None, None
+        try:
+            found = context.run(work)
+        except Exception as error:  # noqa: BLE001 - handed over
+            failure = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, found, failure)
+
+    threading.Thread(target=run, name="tool-function", daemon=True).start()
+    return future
