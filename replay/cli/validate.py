@@ -61,6 +61,8 @@ def validate(
             echo(f"            {remark}")
     for system in assembly.systems:
         echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
+        if system.tools:
+            echo(f"            tools: {system.tools.description}")
         if found.prompted:
             echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
     for label, policy in assembly.policies.items():

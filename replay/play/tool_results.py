@@ -36,6 +36,11 @@ class CallPlace:
 class ToolSource(Protocol):
     """Knows the results of some calls."""
 
+    @property
+    def description(self) -> str:
+        """What it is, in a few words."""
+        ...
+
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         """
         The text of what *call* came to; None where that is not known here.
@@ -58,6 +63,12 @@ class Tools:
     """Asks of a turn at most, retries not counted."""
     timeout_s: float = 300.0
     """For a turn with all its asks and calls."""
+
+    @property
+    def description(self) -> str:
+        """Who knows results, and what bounds a turn, in a line."""
+        known = ", then ".join(source.description for source in self.sources) or "no result is known"
+        return f"{known}; at most {self.max_steps} asks and {self.timeout_s:g} s a turn"
 
     async def result(self, call: ToolCall, place: CallPlace) -> str:
         """
@@ -123,6 +134,11 @@ class ListedResults:
     results: tuple[ListedResult, ...]
     match: Literal["subset", "exact"] = "subset"
 
+    @property
+    def description(self) -> str:
+        count = len(self.results)
+        return f"{count:,} listed result{'s' * (count != 1)}"
+
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         given = call.parsed_arguments
         fits = holds_json if self.match == "subset" else same_json
@@ -140,6 +156,10 @@ class RecordedResults:
     By name and arguments: in the turn itself, else in any other one. Else by name alone, in the turn's order:
     a system that writes its arguments in other words gets the results that were recorded.
     """
+
+    @property
+    def description(self) -> str:
+        return "what was recorded"
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         turns = place.conversation.turns
@@ -189,6 +209,10 @@ class FunctionResults:
     function: Callable[[str, Any], Any]
     target: str
     """How the scenario calls it."""
+
+    @property
+    def description(self) -> str:
+        return self.target
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         try:

@@ -31,6 +31,7 @@ from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, located
 from replay.scenario.sections import DriftSection, Scenario
+from replay.scenario.tools_building import with_tools
 from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import Scorer
 
@@ -141,6 +142,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
     builder = PartBuilder(file.folder)
     builder.read_prices(scenario.prices)
     systems = builder.systems(scenario.systems, keep_raw=scenario.play.keep_raw)
+    systems = with_tools(builder, scenario, systems)
     if scenario.load and any(system and system.keep_raw for system in systems):
         builder.fault("load", "replies can't be kept under load; leave keep_raw out of this scenario")
     service = builder.service(scenario.drift)

@@ -18,6 +18,7 @@ from replay.core.settings.choice import Choice, LimitSection, PluginChoice, Sect
 from replay.core.settings.prices import Prices
 from replay.play.load.section import LoadSection
 from replay.scenario.assertions.section import Assertion
+from replay.scenario.tools_section import ToolsSection
 
 
 class DataSection(Section):
@@ -50,6 +51,8 @@ class SystemSection(Section):
     limit: LimitSection | None = None
     prices: Prices | None = None
     """What it charges; as the scenario's table says for its ``model`` when left out."""
+    tools: ToolsSection | Literal[False] | None = None
+    """In the place of the scenario's ``tools``; false for none."""
     keep_raw: bool | None = None
     """Keep its replies as they came; as ``play.keep_raw`` says when left out."""
 
@@ -130,6 +133,8 @@ class Scenario(Section):
     judges: tuple[PluginChoice, ...] = ()
     """Asked after scoring; ``replay.scenario.judge_section`` says what an entry may hold."""
     drift: DriftSection = DriftSection()
+    tools: ToolsSection | None = None
+    """What becomes of calls of tools; without it a reply that calls one is a failed turn."""
     play: PlaySection = PlaySection()
     load: LoadSection | None = None
     """A load run: conversations again and again, for as long and as many at a time as is said here."""

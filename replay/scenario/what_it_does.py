@@ -26,6 +26,7 @@ from replay.play.load.host_consent import addresses_in
 from replay.scenario.assembly import Assembly
 from replay.scenario.parts import Asked, asked_in, parts_of
 from replay.scenario.sections import Scenario
+from replay.scenario.tools_section import tools_of
 
 _CODE = re.compile(r"[\w./\\-]*\w(?:\.py)?:[A-Za-z_][\w.]*")
 _PLUGIN_KEYS = ("adapter", "format", "resolver", "rewriter", "policies", "scorers", "judges")
@@ -100,10 +101,13 @@ def what_it_does(assembly: Assembly) -> WhatItDoes:
             sends += _sent(one.settings, one.at, hosts or (part.label,))
         for path in _files(part.settings, folder):
             reads.setdefault(path, {})[part.label] = None
+    for label, _, tools in tools_of(scenario):
+        if tools.function and not is_in_memory(tools.function):
+            runs.setdefault(tools.function, {})[label] = None
     for label, path in _other_files(scenario, folder):
         reads.setdefault(path, {})[label] = None
     for at, target in assembly.unread:
-        label = next((part.label for part in parts if at.startswith(part.at)), at)
+        label = next((part.label for part in parts if at.startswith(part.at)), at.removesuffix(".function"))
         runs.setdefault(target, {})[label] = None
     return WhatItDoes(
         runs={what: tuple(by) for what, by in runs.items()},
@@ -178,6 +182,9 @@ def _other_files(scenario: Scenario, folder: Path) -> Iterator[tuple[str, str]]:
                 yield "data", pattern
     for label, path in (("prices", scenario.prices), ("load", scenario.load and scenario.load.trace)):
         for found in _files(str(path or ""), folder):
+            yield label, found
+    for label, _, tools in tools_of(scenario):
+        for found in _files(tools.results if isinstance(tools.results, str) else "", folder):
             yield label, found
 
 

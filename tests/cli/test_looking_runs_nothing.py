@@ -56,10 +56,22 @@ ATTACKS: dict[str, Any] = {
         {"correctness": {"voters": [asked("voter"), {"adapter": "evil.py:Adapter"}]}},
     ],
     "drift": {"resolver": SHELL, "settings": touch("resolver")},
+    "tools": {"function": "evil_tools:answer"},
 }
 ASKING_RESOLVER = {"drift": {"resolver": "llm", "settings": asked("resolvers-model")}}
 LEFT_BEHIND = (
-    *("evil", "evil_module", "reader", "system", "limited", "policy", "named", "rewriter", "rewriters-model"),
+    *(
+        "evil",
+        "evil_module",
+        "evil_tools",
+        "reader",
+        "system",
+        "limited",
+        "policy",
+        "named",
+        "rewriter",
+        "rewriters-model",
+    ),
     *("scorer", "judge", "judges-model", "model", "voter", "resolvers-model"),
 )
 """By a run; a program is started with its first question only."""
@@ -70,7 +82,7 @@ HELD_LOAD = {"load": {"turns": 1, "slo": {"latency_p99_s": 1}}}
 def folder(tmp_path) -> Path:
     (tmp_path / "marks").mkdir()
     (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "a", "turns": [{"question": "Who?"}]}) + "\n")
-    for name in ("evil", "evil_module"):
+    for name in ("evil", "evil_module", "evil_tools"):
         (tmp_path / f"{name}.py").write_text(f"import pathlib\npathlib.Path('marks/{name}').touch()\n")
     return tmp_path
 
@@ -95,7 +107,14 @@ def test_validate_runs_no_code_of_a_scenario(folder, more, arguments, code):
     assert done.returncode == code, done.stderr
     if "scores" in more:
         return
-    for said in (SHELL, "evil.py:Adapter", "evil_module:Adapter", "evil.py:answer", "touch marks/program"):
+    for said in (
+        SHELL,
+        "evil.py:Adapter",
+        "evil_module:Adapter",
+        "evil.py:answer",
+        "evil_tools:answer",
+        "touch marks/program",
+    ):
         assert f" {said} (" in done.stdout, said
     if code == 0:
         assert "unread" in done.stdout

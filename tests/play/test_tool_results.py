@@ -165,6 +165,8 @@ async def test_a_function_that_never_returns_holds_nobody_up_who_gave_it_up():
 
 async def test_sources_are_asked_in_their_order():
     class Says:
+        description = "says"
+
         def __init__(self, text):
             self.text = text
 
