@@ -11,8 +11,8 @@ from replay.scorers.stored_scorer import checked, is_kept
 from replay.statistics.attribution import Attribution, GapAttribution, GapByVerdict, corrected
 from replay.statistics.four_cells import Cells
 from replay.statistics.group import Group
-from replay.statistics.paired import Turn
 from replay.statistics.score_column import ScoreColumn
+from replay.statistics.turn_means import Turn
 from replay.store import schema
 from replay.store.browsing import RunBrowser
 

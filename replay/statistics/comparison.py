@@ -2,7 +2,8 @@
 Two sides on the same turns: two runs, two policies or two systems, with tests beside the intervals.
 
 A turn is compared if both sides have a score for it and both asked about the same thing: the same
-recorded question with the same gold answers. Everything else is counted and left out.
+recorded question with the same gold answers. Everything else is counted and left out. Several plays of a turn
+are one: see ``turn_means.py``.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Resampling
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.jackknife import sums_and_counts
-from replay.statistics.paired import DifferenceRow, PairedCell, Turn, paired_cells
+from replay.statistics.paired import DifferenceRow, PairedCell, paired_cells
 from replay.statistics.score_column import Positions, ScoreColumn
 from replay.statistics.sign_flip import PERMUTATIONS, SignFlipTest, sign_flip, sign_flip_means
+from replay.statistics.turn_means import Turn, scored_turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +166,9 @@ def compare_sides(
     for name in scores:
         before, after = first.scores[name], second.scores[name]
         column = ScoreColumn(scorer=before.scorer, observed=[*before.observed, *after.observed])
-        sides = (
-            _scored(column, records, range(len(first.records))),
-            _scored(column, records, range(len(first.records), len(records))),
-        )
+        column, ours = scored_turns(column, records, range(len(first.records)))
+        column, theirs = scored_turns(column, records, range(len(first.records), len(records)))
+        sides = (ours, theirs)
         one_sided = len(sides[0].keys() ^ sides[1].keys())
         unlike = {t for t in sides[0].keys() & sides[1].keys() if not _alike(records, sides, t)}
         for turn in unlike:
@@ -189,10 +190,6 @@ def compare_sides(
 
 
 Sides = tuple[dict[Turn, int], dict[Turn, int]]
-
-
-def _scored(column: ScoreColumn, records: Sequence[TurnRecord], places: range) -> dict[Turn, int]:
-    return {(records[i].conversation, records[i].depth): i for i in places if column.is_scored(i)}
 
 
 def _alike(records: Sequence[TurnRecord], sides: Sides, turn: Turn) -> bool:

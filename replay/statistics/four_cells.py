@@ -21,10 +21,10 @@ from replay.statistics.comparison import bootstrap_p
 from replay.statistics.estimate import Resampling
 from replay.statistics.group import Group
 from replay.statistics.jackknife import sums_and_counts
-from replay.statistics.paired import Turn
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.sign_flip import PERMUTATIONS, sign_flip_means
 from replay.statistics.t_interval import Scale, scale_of
+from replay.statistics.turn_means import Turn
 
 CONTROLS = {"replace": "gold+standalone", "rewrite": "augment"}
 """Of each policy that mends questions, the one that asks the same words after the gold history."""

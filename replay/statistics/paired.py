@@ -4,7 +4,7 @@ Differences between two policies or two systems on the same turns.
 Two policies fail on different turns and filter out different ones, so the difference of their table
 entries mixes the policies' effect with that of other turns. Here both sides are scored on the turns
 that both have a score for, and whole conversations are resampled for both at once, so that what makes a
-conversation hard drops out of the interval.
+conversation hard drops out of the interval. Several plays of a turn are one: see ``turn_means.py``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
 from replay.statistics.t_interval import scale_of
-
-Turn = tuple[str, int]
-"""Conversation and depth."""
+from replay.statistics.turn_means import Turn, scored_turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +126,8 @@ def _paired(
     sides: tuple[Group, Group],
     drawn: Resampling,
 ) -> PairedDifference:
-    first, second = (_scored_turns(records, column, group) for group in sides)
+    column, first = scored_turns(column, records, _places(records, sides[0]))
+    column, second = scored_turns(column, records, _places(records, sides[1]))
     rows = [cell.row for cell in paired_cells(column, first, second, drawn)]
     return PairedDifference(
         score=score,
@@ -175,7 +174,7 @@ def paired_cells(
     for position, (depth, keys) in enumerate(zip(depths, turns, strict=True)):
         before, after = (column.value(side[position]) for side in cells)
         value = None if before is None or after is None else after - before
-        conversations = len({conversation for conversation, _ in keys})
+        conversations = len({drawn.clusters[place] for place in cells[0][position]})
         row = DifferenceRow(
             depth=depth,
             turns=len(keys),
@@ -189,10 +188,5 @@ def paired_cells(
     return found
 
 
-def _scored_turns(records: Sequence[TurnRecord], column: ScoreColumn, group: Group) -> dict[Turn, int]:
-    """Where the group's scored turns are, by conversation and depth."""
-    return {
-        (record.conversation, record.depth): index
-        for index, record in enumerate(records)
-        if group_of(record) == group and column.is_scored(index)
-    }
+def _places(records: Sequence[TurnRecord], group: Group) -> list[int]:
+    return [index for index, record in enumerate(records) if group_of(record) == group]
