@@ -156,6 +156,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
         policies=[c.label for c in scenario.policies],
         metrics=score_units(scorers, judges),
         folder=file.folder,
+        repeats=scenario.play.repeats,
     )
     before_data = len(builder.faults)
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)

@@ -18,8 +18,9 @@ from functools import cache, cached_property
 from replay.core.errors import ReplayError
 from replay.core.settings.faults import nearest
 from replay.scenario.assertions.depth_range import DepthRange
-from replay.scenario.assertions.findings import AssertionResult, Finding
+from replay.scenario.assertions.findings import AssertionResult, Finding, NotEvaluatedError
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
+from replay.scenario.assertions.pass_metric import pass_estimate, pass_metric
 from replay.scenario.assertions.section import Assertion
 from replay.statistics.comparison import ComparisonSettings, Side, compare_sides
 from replay.statistics.estimate import Resampling, estimate_cells, resampling
@@ -28,10 +29,6 @@ from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import ScoreColumn
 
 SIGNIFICANT = 0.05
-
-
-class _NotEvaluatedError(Exception):
-    """Why an assertion can't be held against a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,17 +101,22 @@ class _Held:
     def finding(self, one: Assertion, group: Group) -> Finding:
         try:
             return self.bounded(one, group) if one.compare is None else self.changed(one, group, one.compare)
-        except _NotEvaluatedError as error:
+        except NotEvaluatedError as error:
             return Finding(group=group, holds=False, reason=str(error))
         except ReplayError as error:
             return Finding(group=group, holds=False, reason=str(error).replace("\n", " "))
 
     def bounded(self, one: Assertion, group: Group) -> Finding:
-        column = _column(self.run, one.metric)
+        asked = pass_metric(one.metric)
+        column = _column(self.run, asked.score if asked else one.metric)
         cell = _cell(self.run, column, one.depth, group)
-        ((found,), _) = estimate_cells(column, [cell], self.drawn)
+        remark = None
+        if asked:
+            found, remark = pass_estimate(self.run.records, column, cell, asked, self.drawn)
+        else:
+            ((found,), _) = estimate_cells(column, [cell], self.drawn)
         if found.value is None:
-            raise _NotEvaluatedError(f"{one.metric} is not defined over these turns")
+            raise NotEvaluatedError(f"{one.metric} is not defined over these turns")
         below = one.min is not None and found.value < one.min
         above = one.max is not None and found.value > one.max
         bound = _nearer(found.value, one.min, one.max)
@@ -127,6 +129,7 @@ class _Held:
             bound=bound,
             turns=found.scored,
             conversations=found.conversations,
+            remark=remark,
             against=_against(_numbers(self.run, column, cell), bound, low=below) if below or above else (),
         )
 
@@ -134,7 +137,7 @@ class _Held:
         other = self.baseline(folder)
         column, before = _column(self.run, one.metric), _column(other, one.metric)
         if (now := column.scorer.signature) != (then := before.scorer.signature):
-            raise _NotEvaluatedError(
+            raise NotEvaluatedError(
                 f"{one.metric} means two things: {then} in {other.name}, {now} here; score one of the runs "
                 "anew with `replay score`"
             )
@@ -148,7 +151,7 @@ class _Held:
         row = found.total
         change = row.difference
         if change.value is None or row.test is None:
-            raise _NotEvaluatedError(f"no turn at {one.depth} has a {one.metric} in both runs")
+            raise NotEvaluatedError(f"no turn at {one.depth} has a {one.metric} in both runs")
         fall = one.max_drop is not None
         bound = -(one.max_drop or 0.0) if fall else one.max_rise or 0.0
         beyond = change.value < bound if fall else change.value > bound
@@ -234,7 +237,7 @@ def _counterpart(group: Group, groups: Sequence[Group], other: ScoredRun) -> Gro
     found = [one for one in theirs if lone and one.policy == group.policy]
     if not found:
         listed = "; ".join(map(str, theirs)) or "no record"
-        raise _NotEvaluatedError(f"{other.name} has nothing to compare with {group} (it has {listed})")
+        raise NotEvaluatedError(f"{other.name} has nothing to compare with {group} (it has {listed})")
     return found[0]
 
 
@@ -244,7 +247,7 @@ def _column(run: ScoredRun, metric: str) -> ScoreColumn:
     scorer = OPERATIONAL_METRICS.get(metric)
     if scorer is None:
         known = ", ".join([*run.scores, *OPERATIONAL_METRICS])
-        raise _NotEvaluatedError(
+        raise NotEvaluatedError(
             f'{run.name} has no "{metric}"{nearest(metric, run.scores)} (known: {known}); '
             "`replay score` adds a score"
         )
@@ -256,20 +259,20 @@ def _cell(run: ScoredRun, column: ScoreColumn, depths: DepthRange, group: Group)
     The group's records at *depths*.
 
     Raises:
-        _NotEvaluatedError: none of them has an observation, or a sum would lack some.
+        NotEvaluatedError: none of them has an observation, or a sum would lack some.
     """
     records = run.records
     cell = [i for i, r in enumerate(records) if r.depth in depths and group_of(r) == group]
     if not cell:
-        raise _NotEvaluatedError(f"no turn was asked at {depths}")
+        raise NotEvaluatedError(f"no turn was asked at {depths}")
     scored = [i for i in cell if column.is_scored(i)]
     if not scored:
         reasons = dict.fromkeys(column.observed[i].reason for i in cell)
-        raise _NotEvaluatedError(f"none of the {len(cell):,} turns at {depths} counts ({', '.join(reasons)})")
+        raise NotEvaluatedError(f"none of the {len(cell):,} turns at {depths} counts ({', '.join(reasons)})")
     if isinstance(column.scorer, TotalCost):
         unknown = sum(records[i].outcome == "answered" and not column.is_scored(i) for i in cell)
         if unknown:
-            raise _NotEvaluatedError(f"{unknown:,} of {len(cell):,} turns were answered without a cost")
+            raise NotEvaluatedError(f"{unknown:,} of {len(cell):,} turns were answered without a cost")
     return cell
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from replay.core.errors import Fault
 from replay.core.settings.faults import nearest
+from replay.scenario.assertions.depth_range import ALL_DEPTHS
 from replay.scenario.assertions.operational_metrics import UNITS
+from replay.scenario.assertions.pass_metric import WAYS, PassMetric, is_pass_metric, pass_metric
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.checks.kinds import is_column
 from replay.scorers.judges.panel import Panel
@@ -24,15 +26,16 @@ def assertion_faults(
     policies: Collection[str] | None,
     metrics: Mapping[str, str] | None,
     folder: Path,
+    repeats: int | None = None,
 ) -> list[Fault]:
     """
     Names that the scenario doesn't have, bounds that no number can pass, runs that are not there. Which
     columns of checks there are is known once the data is read.
 
-    *metrics* are ``score_units``. None for what is not known since that part of the scenario has faults
-    itself, and for an assertion that has.
+    *metrics* are ``score_units``, *repeats* is how often each conversation is played. None for what is not
+    known since that part of the scenario has faults itself, and for an assertion that has.
     """
-    faults = []
+    faults: list[Fault] = []
     for index, one in enumerate(assertions):
         if one is None:
             continue
@@ -40,15 +43,21 @@ def assertion_faults(
         known = (
             None if metrics is None else {**metrics, **{n: u for n, u in UNITS.items() if n not in metrics}}
         )
+        metric, asked = one.metric, pass_metric(one.metric)
+        names_of_metric: Mapping[str, str] | None = known
+        if is_pass_metric(one.metric):
+            faults += _pass_faults(one, asked, at, repeats)
+            metric = asked.score if asked else metric
+            names_of_metric = metrics if asked else None
         for key, name, names in (
-            ("metric", one.metric, known),
+            ("metric", metric, names_of_metric),
             ("policy", one.policy, policies),
             ("system", one.system, systems),
         ):
             of_checks = key == "metric" and name is not None and is_column(name)
             if name is not None and names is not None and name not in names and not of_checks:
                 faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
-        if known is not None and (is_column(one.metric) or known.get(one.metric) == SHARE):
+        if known is not None and (is_column(metric) or known.get(metric) == SHARE):
             faults += _beyond_a_share(one, at)
         if one.compare is not None and not (folder / one.compare / DATABASE).is_file():
             message = (
@@ -57,6 +66,24 @@ def assertion_faults(
             )
             faults.append(Fault(path=f"{at}.compare", message=message))
     return faults
+
+
+def _pass_faults(one: Assertion, asked: PassMetric | None, at: str, repeats: int | None) -> Iterator[Fault]:
+    """What is wrong with an assertion on pass^k or pass@k, its score aside."""
+    if asked is None:
+        yield Fault(path=f"{at}.metric", message=f'"{one.metric}" means nothing; write {WAYS}')
+        return
+    if repeats is not None and asked.k > repeats:
+        message = (
+            f"{one.metric} takes {asked.k} plays of each conversation, and play.repeats is {repeats}; "
+            f"set it to {asked.k} or more"
+        )
+        yield Fault(path=f"{at}.metric", message=message)
+    if one.compare is not None:
+        message = f"{one.metric} can't be compared with another run; compare {asked.score}, or give min"
+        yield Fault(path=f"{at}.compare", message=message)
+    if asked.whole and one.depth != ALL_DEPTHS:
+        yield Fault(path=f"{at}.depth", message="whole conversations have no depth; leave it out")
 
 
 def score_units(scorers: Mapping[str, object], judges: Sequence[Panel | None]) -> dict[str, str] | None:

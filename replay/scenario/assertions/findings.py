@@ -11,6 +11,10 @@ from replay.scenario.assertions.section import Assertion
 from replay.statistics.group import Group
 
 
+class NotEvaluatedError(Exception):
+    """Why an assertion can't be held against a run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One system under one policy."""

@@ -98,6 +98,37 @@ def test_each_mistake_is_one_fault(folder, written, path, message):
     assert message in said
 
 
+@pytest.mark.parametrize(
+    ("written", "path", "message"),
+    [
+        ("{metric: pass^2, min: 0.5}", ".metric", "means nothing; write pass^3(SCORE), pass@3(SCORE) or"),
+        ("{metric: pass^2(f2), min: 0.5}", ".metric", '"f2" is no metric of this scenario (known: f1,'),
+        ("{metric: pass^2(errors), min: 0.5}", ".metric", '"errors" is no metric of this scenario'),
+        ("{metric: pass^2(f1), min: 50}", ".min", "50 % is 0.5"),
+        (
+            "{metric: pass^4(f1), min: 0.5}",
+            ".metric",
+            "takes 4 plays of each conversation, and play.repeats is 3",
+        ),
+        (
+            '{metric: "pass^2(f1, conversations)", depth: 2, min: 0.5}',
+            ".depth",
+            "have no depth; leave it out",
+        ),
+        (
+            "{metric: pass^2(f1), compare: old, max_drop: 0.1}",
+            ".compare",
+            "can't be compared with another run",
+        ),
+    ],
+)
+def test_a_mistake_about_plays_is_one_fault(folder, written, path, message):
+    ((_, at, said),) = faults(folder, written, head=HEAD + "play: {repeats: 3}\n")
+
+    assert at == f"assert[0]{path}"
+    assert message in said
+
+
 def test_faults_elsewhere_do_not_hide_those_of_assertions(folder):
     head = HEAD.replace("name: try", "nam: try")
     found = faults(folder, "{metric: f2x, policy: rewrit, min: 0}", "{metric: f1}", head=head)
