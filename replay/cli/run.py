@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,6 +25,17 @@ def run(
             "--repeats", min=1, max=1000, help="Runs to play, whatever the scenario says; shows their spread."
         ),
     ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache",
+            metavar="FOLDER",
+            help="Keep answers there, and ask nothing again that was asked before: play.cache.",
+        ),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask every question, whatever the scenario's play.cache says.")
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say how much would be asked, and ask nothing."),
@@ -38,6 +50,7 @@ def run(
     Ends with 100 if something that the scenario asserts does not hold.
     """
     from replay.cli.playing import play_and_report, repeat_and_report
+    from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
     from replay.scenario.reading import with_section
 
@@ -46,12 +59,21 @@ def run(
     changes |= {"skip_bad": True} if skip_bad else {}
     if changes:
         file = with_section(file, "data", changes)
+    if cache is not None or no_cache:
+        if cache is not None and no_cache:
+            raise InputError("--cache and --no-cache don't go together; leave one of them out")
+        file = with_section(file, "play", {"cache": None if cache is None else str(cache.absolute())})
     if dry_run:
         from replay.cli.planning import show_plan
 
         show_plan(file, as_json=as_json)
         return
     times = repeats or file.scenario.repeats
+    if times > 1 and file.scenario.play.cache is not None:
+        raise InputError(
+            f"with a cache of answers {times - 1} of {times} runs would be the first once more; leave "
+            "--repeats out, or the cache (--no-cache)"
+        )
     if times > 1:
         repeat_and_report(
             lambda progress: run_async(file, runs=runs, observer=progress),

@@ -65,6 +65,9 @@ def validate(
             echo(f"            tools: {system.tools.description}")
         if found.prompted:
             echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
+    kept_in = {str(system.answers.disk.path) for system in assembly.systems if system.answers}
+    for path in kept_in:
+        echo(f"  cache     {path}: answers are kept there and taken from there")
     for label, policy in assembly.policies.items():
         # Without its resolver a policy can't say which it is.
         signature = policy.signature if assembly.resolving else "known when it runs"

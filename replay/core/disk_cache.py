@@ -1,11 +1,12 @@
 """
 Results that took long or cost money, kept on disk from run to run: what slow resolvers made of gold
-documents, what judges replied.
+documents, what judges replied, what systems answered where ``play.cache`` names a folder for that.
 
 A SQLite file for each kind, shared by all processes of a user. It is never needed and stops nobody: where
 it can't be read, written or waited for, it is as if nothing were kept.
 
-Files are in ``$CONVREPLAY_CACHE``, else (also where that is empty) in the user's cache folder.
+All but systems' answers are in ``$CONVREPLAY_CACHE``, else (also where that is empty) in the user's cache
+folder.
 ``CONVREPLAY_CACHE=off`` keeps nothing, and so do ``none``, ``no``, ``false`` and ``0``, in capitals as well;
 a folder of such a name is written ``./off``.
 """
@@ -124,7 +125,10 @@ class DiskCache:
 
     @staticmethod
     def _on_file(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # For their owner alone: what systems and judges said is in it.
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            path.touch(0o600)
         # Opened for each use: that takes 0.1 ms, and nobody has to close it, nor own it in one thread.
         with closing(sqlite3.connect(path, timeout=WAIT_S)) as db:
             # At once, since another process may be making the file.

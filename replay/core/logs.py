@@ -85,6 +85,9 @@ class ConversationLog:
         seconds = round(latency_s, 6)
         tell(logging.DEBUG, "ask answered", **self._where, turn=turn, attempt=attempt, latency_s=seconds)
 
+    def recalled(self, turn: int) -> None:
+        tell(logging.DEBUG, "answer from the cache", **self._where, turn=turn)
+
     def failed(self, turn: int, attempt: int, outcome: str, error: str, retry_in_s: float | None) -> None:
         """*retry_in_s* None: the failure is final."""
         where = {**self._where, "turn": turn, "attempt": attempt}

@@ -121,12 +121,14 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the system says it retrieved, best first."""
     usage: Usage | None = None
     cost_usd: float | None = None
+    """What the turn cost in this run: 0 where the answer, whose cost is known, came from a cache."""
     attempts: int = 1
-    """Asks made for this turn, retries included; 0 for a skipped turn."""
+    """Asks made for this turn, retries included; 0 for a skipped turn, or an answer from a cache."""
     asks: int = 1
     """The same without retries: several where the system called tools on its way; 0 for a skipped turn."""
     timing: Timing | None = None
-    """None for a skipped turn. Of several asks: the first one's sending, all else of the last one."""
+    """None for a skipped turn, or an answer from a cache. Of several asks: the first one's sending, all else
+    of the last one."""
     source: str | None = None
     """The conversation's id in the data where a load run plays it once more under another id."""
     partial: str | None = None

@@ -18,8 +18,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     times_s: tuple[float, float]
     """Begin and end of what brought it, in seconds since the turn's first ask was sent: the ask of a system's
     message, the look-up or the function of a tool's."""
+    is_reply: bool = False
+    """It is what the system replied to an ask: it calls the tools whose results follow."""
     attempts: int = 0
-    """Asks that brought it, retries included; 0 of a tool's."""
+    """Asks that brought it, retries included; 0 of a tool's, or from a cache."""
     usage: Usage | None = None
     cost_usd: float | None = None
 

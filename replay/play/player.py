@@ -27,6 +27,7 @@ from replay.core.record import Outcome, Timing, TurnRecord
 from replay.core.settings.plugin_bugs import blaming
 from replay.core.settings.prices import Prices
 from replay.core.step import BegunTurn, Step, TurnPlace
+from replay.play.answer_cache import AnswerCache
 from replay.play.attempts import Attempts
 from replay.play.loop_lag import AsksUnderWay
 from replay.play.tool_loop import AskedTurn
@@ -55,6 +56,9 @@ class System:
         """Whether a request's ``seed`` reaches what is asked."""
         return bool(getattr(self.adapter, "takes_seed", False))
 
+    answers: AnswerCache | None = None
+    """Where its answers are kept from run to run."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
@@ -72,6 +76,10 @@ class Play:
     """Which play of the conversation it is, where it is played several times."""
     seed: int | None = None
     """What its asks send as ``seed``; None for nothing."""
+    begun: BegunTurn | None = None
+    """What an earlier session of the run knows of the first turn without a record."""
+    anew: bool = False
+    """Its questions are asked even where answers were kept."""
 
     @property
     def asked_about(self) -> Conversation:
@@ -79,8 +87,6 @@ class Play:
         if self.repeat == 1 or self.source is None:
             return self.conversation
         return replace(self.conversation, id=self.source)
-    begun: BegunTurn | None = None
-    """What an earlier session of the run knows of the first turn without a record."""
 
     @property
     def first_depth(self) -> int:
@@ -220,14 +226,28 @@ class Player:
         async def ask(request: ChatRequest, before: int) -> tuple[ChatReply | AdapterError, int, WireTimes]:
             if attempts is not None:
                 attempts.before = before
-            outcome, attempt, sent, done = await self._asker.ask(
-                system, session, request, place=place, session_remembers=keeps_history, watcher=attempts
+            asking = partial(
+                self._asker.ask,
+                system,
+                session,
+                request,
+                place=place,
+                session_remembers=keeps_history,
+                watcher=attempts,
             )
+            if system.answers is not None:
+                kept = partial(system.answers.reply, asking, play.asked_about, request, play.repeat)
+                asking = partial(kept, anew=play.anew)
+            outcome, attempt, sent, done = await asking()
             if isinstance(outcome, AdapterError):
                 return outcome, attempt, WireTimes(sent=sent, done=done)
             if not isinstance(outcome.text, str):  # as NaN it would be stored as an answer of nothing
                 is_none = f"the text of its adapter's reply is {outcome.text!r:.60}, not a str"
                 raise PluginError(f'system "{system.name}": {is_none}')
+            if attempt == 0:
+                if log is not None:
+                    log.recalled(depth)
+                return outcome, 0, WireTimes(sent=self._clock(), done=self._clock())
             times = outcome.times or WireTimes(sent=sent, done=self._clock())
             if attempts is not None:
                 attempts.answered(attempt, outcome, times)
@@ -238,6 +258,7 @@ class Player:
         outcome, times = asked.outcome, asked.times
         usage, cost_usd = asked.spent
         failure = outcome if isinstance(outcome, AdapterError) else None
+        is_cached = asked.is_cached
         return self._record(
             play,
             depth,
@@ -247,12 +268,13 @@ class Player:
             asks=asked.asks,
             reply=outcome if isinstance(outcome, ChatReply) else None,
             steps=asked.steps,
-            step_times_s=asked.step_times_s,
+            step_times_s=() if is_cached else asked.step_times_s,
             error=None if failure is None else f"{system.name}: {failure}",
             partial=failure.partial if isinstance(failure, AdapterCutOffError) else None,
-            timing=self._timing(times.sent if asked.is_resumed else due, times),
+            timing=None if is_cached else self._timing(times.sent if asked.is_resumed else due, times),
             usage=usage,
             cost_usd=cost_usd,
+            cached=is_cached,
         )
 
     def _begun(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> AskedTurn:

@@ -24,7 +24,8 @@ from replay.core.step import Step
 from replay.play.tool_results import CallPlace, Tools, shown
 
 Ask = Callable[[ChatRequest, int], Awaitable[tuple[ChatReply | AdapterError, int, WireTimes]]]
-"""Asks, with retries, after so many attempts of the turn; gives its own attempts, and the last's times."""
+"""Asks, with retries, after so many attempts of the turn; gives its own attempts, and the last's times. No
+attempt: the reply came from a cache."""
 Keep = Callable[[int, Step], Awaitable[None]]
 """To be awaited until the step of that number, from 0, is durable."""
 
@@ -43,7 +44,7 @@ class AskedTurn:
         """*begun* is what an earlier session of the run came to; *prices* are for replies without costs."""
         self.outcome: ChatReply | AdapterError
         self.attempts = sum(step.attempts for step in begun)
-        self.asks = sum(step.attempts > 0 for step in begun)
+        self.asks = sum(step.is_reply for step in begun)
         self._clock = clock
         self._prices = prices
         self._keep = keep
@@ -53,6 +54,7 @@ class AskedTurn:
         self.is_resumed = bool(begun)
         self._ask: WireTimes | None = None
         """The last ask, where it ended the turn or goes on."""
+        self._last_attempts = 0
 
     async def ask(self, ask: Ask, request: ChatRequest) -> None:
         """Ask once, whatever comes of it."""
@@ -65,6 +67,7 @@ class AskedTurn:
         self._ask = WireTimes(sent=began, done=began)
         self.outcome, attempts, self._ask = await ask(request, before)
         self.attempts = before + attempts
+        self._last_attempts = attempts
         if self._first_sent is None:
             self._first_sent = self._ask.sent
 
@@ -101,7 +104,6 @@ class AskedTurn:
             text = await tools.result(call, place)
             message = Message(role="tool", text=text, tool_call_id=call.id, name=call.name)
             await self._add(Step(message=message, times_s=(began, self._since_sent(self._clock()))))
-        before = self.attempts
         await self.ask(ask, request)
         reply = self.outcome
         if isinstance(reply, AdapterError) or not reply.tool_calls:
@@ -115,7 +117,8 @@ class AskedTurn:
             Step(
                 message=Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls),
                 times_s=times_s,
-                attempts=self.attempts - before,
+                is_reply=True,
+                attempts=self._last_attempts,
                 usage=reply.usage,
                 cost_usd=cost_usd(reply, self._prices),
             )
@@ -144,14 +147,14 @@ class AskedTurn:
     def _unanswered(self) -> Sequence[ToolCall]:
         """Calls of the last reply that have no result yet."""
         for position in range(len(self._steps) - 1, -1, -1):
-            if self._steps[position].attempts:
+            if self._steps[position].is_reply:
                 return self._steps[position].message.tool_calls[len(self._steps) - 1 - position :]
         return ()
 
     @property
     def _looked_up(self) -> Sequence[ToolCall]:
         """The calls that have a result."""
-        calls = [call for step in self._steps if step.attempts for call in step.message.tool_calls]
+        calls = [call for step in self._steps if step.is_reply for call in step.message.tool_calls]
         return calls[: len(calls) - len(self._unanswered)]
 
     @property
@@ -170,6 +173,14 @@ class AskedTurn:
         return tuple(times)
 
     @property
+    def is_cached(self) -> bool:
+        """Whether a reply came from a cache: the times are not the system's then."""
+        replies = [step.attempts for step in self._steps if step.is_reply]
+        if isinstance(self.outcome, ChatReply):
+            replies.append(self._last_attempts)
+        return 0 in replies
+
+    @property
     def times(self) -> WireTimes:
         """From the first ask's sending to the last one's end."""
         last = self._ask or WireTimes(sent=0.0, done=self._clock())
@@ -177,10 +188,15 @@ class AskedTurn:
 
     @property
     def spent(self) -> tuple[Usage | None, float | None]:
-        """What all replies took together, in tokens and in USD; None for what one of them doesn't say."""
-        replied = [(step.usage, step.cost_usd) for step in self._steps if step.attempts]
+        """
+        What all replies took together, in tokens and in USD; None for what one of them doesn't say. One that
+        came from a cache has cost nothing.
+        """
+        replies = [(step.usage, step.cost_usd, step.attempts) for step in self._steps if step.is_reply]
         if isinstance(self.outcome, ChatReply):
-            replied.append((self.outcome.usage, cost_usd(self.outcome, self._prices)))
+            cost = cost_usd(self.outcome, self._prices)
+            replies.append((self.outcome.usage, cost, self._last_attempts))
+        replied = [(usage, cost if made or cost is None else 0.0) for usage, cost, made in replies]
         if len(replied) == 1:
             return replied[0]
         usages = [usage or Usage() for usage, _ in replied]

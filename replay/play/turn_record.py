@@ -36,6 +36,7 @@ def turn_record(
     timing: Timing | None = None,
     source: str | None = None,
     repeat: int = 1,
+    cached: bool = False,
 ) -> TurnRecord:
     """
     The record of the turn at *depth* of *conversation*, asked as *planned*.
@@ -71,6 +72,7 @@ def turn_record(
         step_times_s=step_times_s,
         expect=turn.expect,
         repeat=repeat,
+        cached=cached,
         history_cut=planned.history_cut,
     )
 

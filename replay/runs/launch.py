@@ -20,6 +20,7 @@ from replay.play.engine import Observer, play_all
 from replay.policies.rewriter import opened
 from replay.runs.consent import check_consent, foreign_doings
 from replay.runs.ending import ending
+from replay.runs.kept_answers import keep_cache_problem
 from replay.runs.new_run import new_store
 from replay.runs.plays_left import plays_left
 from replay.runs.rerun_plan import Rerun
@@ -295,5 +296,6 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
                 unclosed=partial(keep_unclosed, store),
             )
         store.add_event("loop-lag", lags)
+        keep_cache_problem(store, assembly.systems)
         if rerun:
             rerun.finish()

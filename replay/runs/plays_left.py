@@ -39,7 +39,7 @@ def _rest(play: Play, assembly: Assembly, store: RunStore, rerun: Rerun | None) 
     place = (play.conversation.id, play.system.name, play.policy_name)
     records = store.records_of(*place)
     if rerun and (again := rerun.plays(play, records)):
-        return again
+        return [replace(one, anew=True) for one in again]
     if is_over(play.conversation, records, assembly.file.scenario.play.on_failure):
         return []
     if records and play.system.adapter.history == "server":

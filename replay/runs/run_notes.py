@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replay.datasets.left_out import LEFT_OUT, LeftOut
+from replay.runs.kept_answers import kept_answers_remarks
 from replay.runs.rerun_notes import again_remarks
 from replay.runs.resolver_asks import resolver_remarks
 from replay.runs.run_data import data_remarks
@@ -26,6 +27,7 @@ def run_notes(store: RunStore, judged: Sequence[Judged]) -> tuple[str, ...]:
         *version_remarks(played_by(store)),
         *data_remarks(store),
         *again_remarks(*store.count_superseded()),
+        *kept_answers_remarks(store),
         *resolver_remarks(store),
         *unclosed_remarks(store),
         *remarks(judged),

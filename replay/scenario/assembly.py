@@ -26,7 +26,13 @@ from replay.play.load.section import LoadSection
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.assertions.faults import assertion_faults, score_units
-from replay.scenario.combinations import check_history, check_in_memory, check_judge_names, check_repeats
+from replay.scenario.combinations import (
+    check_answer_cache,
+    check_history,
+    check_in_memory,
+    check_judge_names,
+    check_repeats,
+)
 from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, located
@@ -141,7 +147,8 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
     scenario = file.scenario
     builder = PartBuilder(file.folder)
     builder.read_prices(scenario.prices)
-    systems = builder.systems(scenario.systems, keep_raw=scenario.play.keep_raw)
+    play = scenario.play
+    systems = builder.systems(scenario.systems, keep_raw=play.keep_raw, cache=play.cache)
     systems = with_tools(builder, scenario, systems)
     if scenario.load and any(system and system.keep_raw for system in systems):
         builder.fault("load", "replies can't be kept under load; leave keep_raw out of this scenario")
@@ -167,6 +174,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
     check_in_memory(builder, file)
     check_history(builder, file, systems, policies)
     check_repeats(builder, file, systems)
+    check_answer_cache(builder, file, systems, is_begun=data_is_read)
     if scenario.load and all(scorers.values()):
         try:
             parse_objectives(scenario.load.slo, scorers=_all(scorers))

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 from replay.core.adapter import Adapter
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.conversation import Conversation
+from replay.core.disk_cache import DiskCache
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, PluginError, ReplayError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection
+from replay.core.settings.identity import identity
 from replay.core.settings.in_memory import is_in_memory, recalled
-from replay.core.settings.plugins import Factory, Kind, build, load, misfit
+from replay.core.settings.plugins import Factory, Kind, available, build, load, misfit
 from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
 from replay.coreference.resolver import Resolver
@@ -25,6 +27,7 @@ from replay.coreference.semantic import SemanticEncoder
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
+from replay.play.answer_cache import FILE as ANSWERS, AnswerCache
 from replay.play.player import System
 from replay.policies.policy import Policy
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
@@ -164,16 +167,19 @@ class PartBuilder:
                 self.fault("prices", f'"{path}"{where}: {fault.message}')
 
     def systems(
-        self, sections: Sequence[SystemSection | None], *, keep_raw: bool = False
+        self, sections: Sequence[SystemSection | None], *, keep_raw: bool = False, cache: Path | None = None
     ) -> list[System | None]:
-        """*keep_raw* is what holds where a section says nothing of it."""
+        """*keep_raw* is what holds where a section says nothing of it, *cache* the folder for answers."""
         self.unlike([section.name if section else None for section in sections], "systems")
+        answers = None if cache is None else DiskCache(self.folder / cache.expanduser() / ANSWERS)
         return [
-            None if section is None else self._system(section, f"systems[{index}]", keep_raw)
+            None if section is None else self._system(section, f"systems[{index}]", keep_raw, answers)
             for index, section in enumerate(sections)
         ]
 
-    def _system(self, section: SystemSection, at: str, keep_raw: bool) -> System | None:
+    def _system(
+        self, section: SystemSection, at: str, keep_raw: bool, answers: DiskCache | None
+    ) -> System | None:
         adapter = self.adapter(section.adapter, section.settings, at)
         if adapter is None:
             return None
@@ -183,7 +189,17 @@ class PartBuilder:
             limit=politeness(section.limit),
             keep_raw=keep_raw if section.keep_raw is None else section.keep_raw,
             prices=section.prices or self.prices.prices_of(section.settings.get("model")),
+            answers=None
+            if answers is None or section.cache is False
+            else AnswerCache(disk=answers, identity=self._identity(section)),
         )
+
+    def _identity(self, section: SystemSection) -> tuple[str, ...]:
+        """What tells a system from others in a cache of answers; its name too, as it may be there twice."""
+        entry = available("adapters").get(section.adapter)
+        package = entry.dist.version if entry and entry.dist else ""
+        whole = identity(section.adapter, section.settings, self.folder, whole=True)
+        return section.name, whole, package
 
     def adapter(self, name: str, settings: Mapping[str, Any], at: str) -> Adapter | None:
         """The adapter of the entry *at*."""

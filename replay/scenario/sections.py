@@ -55,6 +55,8 @@ class SystemSection(Section):
     """In the place of the scenario's ``tools``; false for none."""
     keep_raw: bool | None = None
     """Keep its replies as they came; as ``play.keep_raw`` says when left out."""
+    cache: bool | None = None
+    """false asks it every time, whatever ``play.cache`` says."""
 
 
 class SemanticSection(Section):
@@ -115,6 +117,8 @@ class PlaySection(Section):
         1024 * 1024
     )
     """What is longer is cut."""
+    cache: Path | None = None
+    """A folder, relative to the scenario's, where answers are kept: the same request is not asked again."""
 
 
 class Scenario(Section):

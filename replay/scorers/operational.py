@@ -7,7 +7,8 @@ otherwise the smallest value with at least that share of the turns at or below i
 & Fan, *Sample Quantiles in Statistical Packages*, 1996), so that repeating all turns doesn't move it; the
 line below a depth table interpolates and can differ a little where turns are few.
 
-A turn without an answer has no cost of an answer. Where retries were made, times are the last one's.
+A turn without an answer has no cost of an answer, and an answer from a cache took no time and no money;
+its tokens are those that it was made of. Where retries were made, times are the last one's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from replay.scorers.scorer import Unscored
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+FROM_CACHE = Unscored(reason="answer from the cache")
 
 Measure = Literal["latency", "ttft", "prompt_tokens", "completion_tokens", "cost"]
 
@@ -132,7 +135,9 @@ class Operational:
     def _observe(self, record: TurnRecord) -> float | Unscored:
         if (why := why_unanswered(record)) is not None:
             return why
-        read, _, missing = _MEASURES[self.measure]
+        read, unit, missing = _MEASURES[self.measure]
+        if record.cached and unit != "tokens":
+            return FROM_CACHE
         value = read(record)
         return Unscored(reason=missing) if value is None else float(value)
 

@@ -36,6 +36,7 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "answer": "text",
     "error": "text",
     "attempts": "whole",
+    "cached": "flag",
     "prompt_tokens": "whole",
     "completion_tokens": "whole",
     "cached_prompt_tokens": "whole",

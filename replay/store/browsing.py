@@ -151,7 +151,8 @@ class RunBrowser:
             OutcomeRow(*row)
             for row in self._rows(
                 "SELECT system, policy, outcome, count(*), sum(attempts), sum(cost_usd),"
-                " sum(prompt_tokens), sum(completion_tokens), min(sent_s), max(done_s)"
+                " sum(prompt_tokens) FILTER (WHERE NOT cached),"
+                " sum(completion_tokens) FILTER (WHERE NOT cached), min(sent_s), max(done_s)"
                 " FROM turn GROUP BY system, policy, outcome ORDER BY system, policy, outcome"
             )
         ]

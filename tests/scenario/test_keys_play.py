@@ -187,3 +187,14 @@ async def test_each_conversation_is_played_so_often_each_time_with_another_seed(
     assert len(run.records()) == 2 * 3
     assert len(set(seeds.values()) - {"None"}) == 2
     assert set(answers(await played(tmp_path, system=system))) == {"None"}
+
+
+@key("play.cache", "systems.cache")
+@pytest.mark.parametrize(("system", "asked"), [({}, 1), ({"cache": False}, 2)])
+async def test_what_was_answered_is_not_asked_again_where_that_is_asked_for(tmp_path, system, asked):
+    server = Server()
+    async with server.running() as address:
+        system = {"adapter": "openai", "settings": {"base_url": f"{address}/v1", "model": "m"}, **system}
+        for _ in range(2):
+            await played(tmp_path, talks=[talk("a")], system=system, play={"cache": str(tmp_path / "kept")})
+    assert len(server.asked) == asked

@@ -105,7 +105,7 @@ class CachedAsker:
                 self._asked_once[key] = reply
             # Without the log-probabilities that were asked for, a reply is of no use to anyone later.
             if not ask.parameters.get("logprobs") or reply.logprobs is not None:
-                await asyncio.to_thread(self._cache.put, {key: _worth_keeping(reply)})
+                await asyncio.to_thread(self._cache.put, {key: reply_bytes(reply)})
             return reply, False
 
     async def _ask(self, ask: Question) -> ChatReply:
@@ -130,8 +130,8 @@ def kept_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
     return None
 
 
-def _worth_keeping(reply: ChatReply) -> bytes:
-    """Not its times, which are of this day."""
-    plain = msgspec.to_builtins(reply)
+def reply_bytes(reply: ChatReply) -> bytes:
+    """*reply* as a cache keeps it: without its raw form, and without its times, which are of this day."""
+    plain = msgspec.to_builtins(msgspec.structs.replace(reply, times=None, raw=None))
     # Plain JSON escapes what UTF-8 refuses, such as half a surrogate pair.
-    return json.dumps({name: plain[name] for name in ("text", "usage", "cost_usd", "logprobs")}).encode()
+    return json.dumps(plain).encode()

@@ -12,15 +12,15 @@ from typing import Any
 from replay.core.secret_signs import name_tells
 
 
-def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:
+def identity(adapter: str, settings: Mapping[str, Any], folder: Path, *, whole: bool = False) -> str:
     """
     What an adapter's replies depend on, as JSON: its name, its settings and the files they name.
 
     Secrets, headers and names of environment variables are left out: they decide whether there is a
-    reply, not which.
+    reply, not which. Of a *whole* one they are part: for hashing alone, where a header may choose the model.
     """
     files: dict[str, str] = {}
-    kept = _without_secrets(settings)
+    kept = _plain(settings, whole)
     for text in (adapter, *_texts(kept)):
         path = folder / re.sub(r"(?<=\.py):.*", "", text)
         # A local script or list of answers can change under the same name.
@@ -29,11 +29,11 @@ def identity(adapter: str, settings: Mapping[str, Any], folder: Path) -> str:
     return json.dumps({"adapter": adapter, "settings": kept, "files": files}, sort_keys=True, default=str)
 
 
-def _without_secrets(value: Any) -> Any:
+def _plain(value: Any, whole: bool) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): _without_secrets(v) for k, v in value.items() if not _is_secret(str(k))}
+        return {str(k): _plain(v, whole) for k, v in value.items() if whole or not _is_secret(str(k))}
     if isinstance(value, list | tuple):
-        return [_without_secrets(item) for item in value]
+        return [_plain(item, whole) for item in value]
     return value
 
 

@@ -171,6 +171,8 @@ def _timings(record: TurnRecord) -> Iterable[tuple[str, str]]:
             yield "first token", duration(timing.ttft_s)
         if timing.lateness_s >= 0.001:
             yield "sent late by", duration(timing.lateness_s)
+    if record.cached:
+        yield "answer", "from the cache, not asked for"
     if record.asks > 1:
         yield "asks", str(record.asks)
     if record.attempts > record.asks:
@@ -179,5 +181,5 @@ def _timings(record: TurnRecord) -> Iterable[tuple[str, str]]:
         yield "prompt tokens", f"{usage.prompt_tokens:,}"
     if usage is not None and usage.completion_tokens is not None:
         yield "completion tokens", f"{usage.completion_tokens:,}"
-    if record.cost_usd is not None:
+    if record.cost_usd is not None and not record.cached:
         yield "cost", usd(record.cost_usd)

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from replay.core.errors import RunStoppedError
 from replay.core.logs import tell
@@ -32,7 +32,7 @@ COUNTED_EVERY_S = 0.5
 BEFORE_WORKERS_S = 0.25
 """Between sending several processes a level and its beginning, so that they begin at once."""
 
-LevelPlayer = LocalLevelPlayer | ProcessLevelPlayer
+LevelPlayer: TypeAlias = LocalLevelPlayer | ProcessLevelPlayer
 
 
 @runtime_checkable

@@ -1,0 +1,74 @@
+"""
+Answers of systems, kept on disk: what was asked before in all its parts is not asked again.
+
+A key holds whatever may change a reply: the system's name and settings, the conversation's own facts (which
+templates may use), the question with its depth, history, prompts, steps and parameters, and which repeat it
+is. A kept answer was hidden like every reply before it was kept, and nothing of a question is in the file.
+
+Only for systems that are sent the history: where they keep it themselves, a reply depends on a session, and
+one that was answered from here in part would be a session that nobody ever had.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from replay.core.adapter import ChatReply, ChatRequest
+from replay.core.asking.cached import kept_reply, reply_bytes
+from replay.core.conversation import Conversation
+from replay.core.disk_cache import DiskCache, content_key
+from replay.core.errors import AdapterError
+
+FILE = "answers.db"
+"""What it is called in the folder that ``play.cache`` names."""
+
+Asked = tuple[ChatReply | AdapterError, int, float, float]
+"""As ``PatientAsker.ask`` gives it. What comes from the cache took 0 attempts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerCache:
+    """The answers of one system."""
+
+    disk: DiskCache
+    identity: tuple[str, ...]
+    """The system's name, its adapter with all settings, and the version of the adapter's package."""
+    _locks: WeakValueDictionary[bytes, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+
+    async def reply(
+        self,
+        ask: Callable[[], Awaitable[Asked]],
+        conversation: Conversation,
+        request: ChatRequest,
+        repeat: int,
+        *,
+        anew: bool,
+    ) -> Asked:
+        """
+        What was kept for *request*, else what *ask* gives; a success is kept.
+
+        *anew* asks whatever is kept, and keeps the new reply in its place.
+        """
+        key = self._key(conversation, request, repeat)
+        # Several policies ask a conversation's first question alike, and at the same time.
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            kept = None if anew else await asyncio.to_thread(kept_reply, self.disk, key)
+            if kept is not None:
+                return kept, 0, 0.0, 0.0
+            asked = await ask()
+            if isinstance(asked[0], ChatReply) and isinstance(asked[0].text, str):
+                await asyncio.to_thread(self.disk.put, {key: reply_bytes(asked[0])})
+            return asked
+
+    def _key(self, conversation: Conversation, request: ChatRequest, repeat: int) -> bytes:
+        about = {name: getattr(conversation, name) for name in _SEEN}
+        return content_key(self.identity, about, msgspec.structs.replace(request, keep_raw=False), repeat)
+
+
+_SEEN = ("id", "title", "section", "background", "passages", "metadata")
+"""What an adapter may look at in a conversation: all but its turns."""
