@@ -16,8 +16,9 @@ from replay.core.check_result import NO_CHECK
 from replay.core.conversation import Conversation
 from replay.core.expectation import Expectation
 from replay.core.record import TurnRecord
+from replay.runs.check_verdicts import StoredVerdicts
 from replay.runs.scoring import stored_score
-from replay.scorers.checks.check import Found, NoVerdicts, Seen, Verdicts
+from replay.scorers.checks.check import Found, Seen, Verdicts
 from replay.scorers.checks.kinds import check_of, columns_of
 from replay.scorers.reference_score import why_unanswered
 from replay.scorers.scorer import SHARE, Unscored
@@ -50,7 +51,7 @@ def check_into(store: RunStore) -> None:
     if not expecting and not earlier:
         return
     columns = list(dict.fromkeys(name for one in expecting.values() for name in _columns(one)))
-    verdicts = NoVerdicts()
+    verdicts = StoredVerdicts(store)
     store.begin_anew()
     for _, played in groupby(store.records(), lambda r: (r.conversation, r.system, r.policy)):
         records = list(played)

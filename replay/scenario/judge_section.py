@@ -25,6 +25,9 @@ from replay.scenario.part_builder import PartBuilder, politeness
 from replay.scorers.judges.judge import Judge
 from replay.scorers.judges.panel import Panel
 
+_PROVIDED = "panel_name"
+"""The parameter by which a judge is told its name in the scenario, if it has one."""
+
 
 class VoterSection(Section):
     """One of several voters."""
@@ -71,8 +74,9 @@ def build_panels(builder: PartBuilder, choices: Sequence[Choice | None]) -> list
 def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | None:
     """The panel that *choice* describes, or None: *builder* has what is wrong with it, below *name_at*."""
     at, faults_before = f"{name_at}.{choice.settings_key}", len(builder.faults)
-    judge = _judge(builder, choice, name_at, at)
     section = _section(builder, choice, at)
+    name = choice.called or (section and section.name) or choice.name.rpartition(":")[2]
+    judge = _judge(builder, choice, name, name_at, at)
     if section is None:
         return None
     voters = _voters(builder, section, at)
@@ -82,7 +86,7 @@ def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | N
         return None
     cache = cache_path("verdicts.db") if section.cache else None
     return Panel(
-        name=choice.called or section.name or choice.name.rpartition(":")[2],
+        name=name,
         judge=judge,
         voters=tuple(voters),
         repeats=section.repeats,
@@ -97,7 +101,7 @@ def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | N
     )
 
 
-def _judge(builder: PartBuilder, choice: Choice, name_at: str, at: str) -> Judge | None:
+def _judge(builder: PartBuilder, choice: Choice, name: str, name_at: str, at: str) -> Judge | None:
     factory = builder.factory("judges", choice.name, name_at)
     if factory is None:
         return None
@@ -106,13 +110,14 @@ def _judge(builder: PartBuilder, choice: Choice, name_at: str, at: str) -> Judge
     except PluginError as error:
         builder.fault(name_at, f'"{choice.name}": {error}')
         return None
-    return builder.built(factory, choice.name, settings, Judge, name_at=name_at, settings_at=at)  # type: ignore[type-abstract]
+    places = {"name_at": name_at, "settings_at": at, "provided": {_PROVIDED: name}}
+    return builder.built(factory, choice.name, settings, Judge, **places)  # type: ignore[type-abstract,arg-type]
 
 
 def _own_settings(builder: PartBuilder, choice: Choice, factory: Factory, at: str) -> dict[str, Any]:
     """The judge's own settings; those that neither it nor every judge has are faults."""
     settings = {k: v for k, v in choice.settings.items() if k not in JudgeSection.model_fields}
-    model = settings_model(factory, ("folder",))
+    model = settings_model(factory, ("folder", _PROVIDED))
     if model.model_config.get("extra") == "allow":
         return settings
     allowed = (*model.model_fields, *JudgeSection.model_fields)

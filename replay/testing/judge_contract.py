@@ -132,14 +132,14 @@ class JudgeContract:
             f"cancelled, opinion went on and gave {opinion}: catch AdapterError, not BaseException"
         )
 
-    def test_what_was_not_answered_is_not_asked_about(self, judge: Judge) -> None:
+    def test_what_was_not_answered_is_not_asked_about(self, judge: Judge, judged: Case) -> None:
         why = judge.why_not(case(1, None))
 
         assert isinstance(why, Unscored), (
             f"why_not of a turn without an answer is {why!r}: give Unscored with a reason, since there is "
             "nothing to ask about"
         )
-        assert judge.why_not(case(1)) is None, "why_not of an answered turn must be None"
+        assert judge.why_not(judged) is None, "why_not of an answered turn must be None"
 
     @pytest.mark.asyncio
     async def test_the_plan_is_what_is_asked(self, judge: Judge, good: Replying, judged: Case) -> None:

@@ -20,7 +20,7 @@ ROOMS = {
     "store": "core",
     "scorers": "core core/settings",
     "scorers/checks": "core core/settings scorers",
-    "scorers/judges": "core core/settings core/asking scorers",
+    "scorers/judges": "core core/settings core/asking scorers scorers/checks",
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
     "coreference": "core core/asking core/settings",

@@ -7,7 +7,8 @@ or, without packaging, as ``module:attribute`` or ``file.py:attribute``. Its set
 against the callable's own annotations, so a plug-in needs no schema and no base class.
 
 A parameter annotated ``Path`` is taken relative to the scenario's folder. A parameter whose name is
-among the *provided* ones (``detector`` for policies, ``folder`` for adapters) is filled in by us.
+among the *provided* ones (``detector`` for policies, ``panel_name`` for judges, ``folder`` for all) is
+filled in by us.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ then "some answer" and "no answer" are what "the answer" is to a turn's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -29,8 +30,12 @@ class Found:
 class Verdicts(Protocol):
     """What judges found about the turns that a check sees."""
 
-    def score(self, column: str, record: TurnRecord) -> float | Unscored:
-        """The value in a judge's *column* for *record*, or why there is none."""
+    def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """
+        The values in a judge's *column* for *records*, or why there are none.
+
+        Of a judge of whole conversations a single one, where it judged them.
+        """
         ...
 
     def rubric(self, judge: str | None, seen: Seen) -> Found:
@@ -41,8 +46,8 @@ class Verdicts(Protocol):
 class NoVerdicts:
     """Where nobody has judged."""
 
-    def score(self, column: str, record: TurnRecord) -> float | Unscored:
-        return Unscored(reason=f'no judge\'s column "{column}"')
+    def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        return [Unscored(reason="not judged")]
 
     def rubric(self, judge: str | None, seen: Seen) -> Found:
         return Found(passed=None, reason="not judged")

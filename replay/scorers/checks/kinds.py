@@ -16,7 +16,7 @@ import msgspec
 
 from replay.core.expectation import Expectation
 from replay.core.settings.faults import MISSING, faults_of, nearest
-from replay.scorers.checks import calls, english, json_schema, structured, texts, timing
+from replay.scorers.checks import calls, english, json_schema, judged, structured, texts, timing
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ KINDS: Mapping[str, Kind] = {
     "jmespath": Kind(structured.jmes_path, "expression"),
     "refuses": Kind(english.refuses, "wanted"),
     "asks_back": Kind(english.asks_back, "wanted"),
+    "rubric": Kind(judged.rubric, "text"),
+    "judge": Kind(judged.judge, "name"),
     "calls": Kind(calls.calls, "calls", always=True),
     "latency_below_s": Kind(timing.latency_below_s, "limit_s"),
     "ttft_below_s": Kind(timing.ttft_below_s, "limit_s"),

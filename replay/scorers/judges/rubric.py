@@ -1,0 +1,123 @@
+"""
+``rubric``: does an answer, or a whole conversation, do what the data's rubric says? Yes is 1, no is 0.
+
+It judges the turns whose data has the check ``rubric``, and at a conversation's last turn also the rubrics
+for its end. The judge's own column is 1 where all of a turn's rubrics are met; what became of each is in the
+evidence, where the check finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from replay.core.errors import AdapterError
+from replay.core.expectation import Expectation
+from replay.scorers.checks.judged import Rubric
+from replay.scorers.checks.kinds import check_of
+from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
+from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
+from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.prompt import judge_prompt
+from replay.scorers.judges.reading import read_yes_no, says_both
+from replay.scorers.judges.variables import case_variables
+from replay.scorers.reference_score import why_unanswered
+from replay.scorers.scorer import Unscored
+
+SIGNATURE = "rubric:"
+"""What its signatures begin with."""
+EVIDENCE = "rubrics"
+"""Under which evidence holds what became of each rubric."""
+DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 120}
+NO_RUBRIC = Unscored(reason="no rubric here")
+
+
+class _Asked(NamedTuple):
+    """One rubric of a case."""
+
+    at_end: bool
+    position: int
+    text: str
+
+
+@dataclass(kw_only=True)
+class RubricJudge:
+    """Share of turns that meet all of their rubrics, in [0, 1]."""
+
+    prompt: Path | None = None
+    """A prompt file instead of ours; it may use ``rubric`` and ``at_end`` beside what every judge's may."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
+    panel_name: str = "rubric"
+    """Its name in the scenario, which a rubric may ask for."""
+
+    level: ClassVar[Level] = "turn"
+    outputs: ClassVar[Sequence[Output]] = (Output(voting="majority"),)
+
+    def __post_init__(self) -> None:
+        self._prompt = judge_prompt("rubric", self.prompt, extra=("rubric", "at_end"), needs=("rubric",))
+        self._parameters = merged(DEFAULTS, self.parameters)
+
+    @property
+    def needed_parameters(self) -> Sequence[str]:
+        return given(self.parameters)
+
+    def why_not(self, case: Case) -> Unscored | None:
+        return None if self._rubrics(case) else why_unanswered(case.record) or NO_RUBRIC
+
+    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+        return [
+            PlannedAsk(prompt=self._question(case, one), parameters=self._parameters, completion_tokens=40)
+            for one in self._rubrics(case)
+        ]
+
+    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+        values: list[Value] = []
+        evidence: list[dict[str, Any]] = []
+        flags: list[str] = []
+        for one in self._rubrics(case):
+            met: Value
+            text = ""
+            try:
+                text = (await ask("rubric", self._question(case, one), parameters=self._parameters)).text
+            except AdapterError as error:
+                met = failed(error)
+            else:
+                said = read_yes_no(text)
+                met = UNREADABLE if said is None else float(said)
+                flags += [SAYS_BOTH] if said is None and says_both(text) else []
+            values.append(met)
+            evidence.append({"at_end": one.at_end, "position": one.position, "met": met, "reply": text})
+        return Opinion(values={"": _all_of(values)}, evidence={EVIDENCE: evidence}, flags=tuple(flags))
+
+    @property
+    def signature(self) -> str:
+        return f"{SIGNATURE}prompt={self._prompt.hash}|{shown(self._parameters)}"
+
+    def _rubrics(self, case: Case) -> list[_Asked]:
+        """Those that this judge is asked about: of an answered turn, and at its end of the conversation."""
+        found = []
+        if case.record.answer is not None:
+            found += [_Asked(False, *one) for one in self._addressed(case.turn.expect)]
+        # A last turn that a policy skipped is an end as well; one that failed is none.
+        if case.record.depth == len(case.conversation.turns) and not case.record.failed:
+            found += [_Asked(True, *one) for one in self._addressed(case.conversation.expect)]
+        return found
+
+    def _addressed(self, expected: Sequence[Expectation]) -> Iterator[tuple[int, str]]:
+        for position, one in enumerate(expected):
+            check = check_of(one) if one.kind == "rubric" else None
+            if isinstance(check, Rubric) and check.judge in (None, self.panel_name):
+                yield position, check.text
+
+    def _question(self, case: Case, one: _Asked) -> str:
+        return self._prompt.render({**case_variables(case), "rubric": one.text, "at_end": one.at_end})
+
+
+def _all_of(values: Sequence[Value]) -> Value:
+    """1 if all are met; one that isn't is enough to say 0, whatever the others are."""
+    if 0.0 in values:
+        return 0.0
+    return next((value for value in values if isinstance(value, Unscored)), 1.0)
