@@ -31,6 +31,7 @@ def validate(
     from replay.core.errors import DatasetError, InputError, ScenarioError
     from replay.runs.launch import load_scenario
     from replay.scenario.assembly import look_at
+    from replay.scenario.expected_checks import ExpectedChecks
 
     file = load_scenario(scenario)
     assembly, wrong = look_at(file)
@@ -39,11 +40,12 @@ def validate(
         echo("            (as far as faulty parts can be read)")
         raise ScenarioError(file.source, wrong)
     faults: list[DatasetError] = []
-    found = _Data(assembly.detector)
+    found, expected = _Data(assembly.detector), ExpectedChecks(assembly)
     data = data and not any(at == "data.format" for at, _ in assembly.unread)
     if data:
         for conversation in assembly.conversations(faults.append):
             found.add(conversation)
+            expected.add(conversation)
     skip_bad = file.scenario.data.skip_bad
     if faults and not skip_bad:
         listed = "\n".join(f"  {fault}" for fault in faults[:20])
@@ -52,12 +54,14 @@ def validate(
             f"{file.source}: {len(faults)} conversations can't be read (--skip-bad goes on without them)\n"
             f"{listed}{more}"
         )
+    if data:
+        expected.refuse_unlooked()
     within_s = _recorded_s(assembly) if data else None
     echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
         echo(f"  data      {found.conversations} conversations, {found.turns} turns{bad}")
-        for remark in found.remarks():
+        for remark in (*found.remarks(), *expected.remarks()):
             echo(f"            {remark}")
     for system in assembly.systems:
         echo(f"  system    {system.name}: history kept by the {system.adapter.history}")

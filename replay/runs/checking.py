@@ -84,7 +84,7 @@ def _why_not(records: Sequence[TurnRecord], seen: Sequence[TurnRecord]) -> str |
     """Why a check of the turns *seen*, all of one play or a single one, can't be made; None if it can."""
     if not seen:
         last = records[-1]
-        return f"not reached: {last.outcome} before" if last.failed else "not played yet"
+        return f"not reached: {last.outcome if last.failed else 'the play ended'} before"
     reasons = [why.reason for record in seen if (why := why_unanswered(record))]
     if len(reasons) == len(seen):
         return reasons[0]

@@ -21,6 +21,7 @@ from replay.core.errors import DatasetError, ReplayError
 from replay.core.logs import tell
 from replay.runs.repeats import REPEATS, planned_repeats, repeats_of
 from replay.scenario.assembly import Assembly
+from replay.scenario.expected_checks import ExpectedChecks
 from replay.store.conversations import content_hash, renamed
 from replay.store.store import RunStore
 
@@ -111,6 +112,7 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
     Raises:
         DatasetError: one can't be read and is not to be skipped, or there is none.
         PluginError: the data's reader fails.
+        ScenarioError: nothing could look at what the data expects.
     """
 
     def skipped(error: DatasetError) -> None:
@@ -119,16 +121,18 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
 
     store.drop_conversations()
     store.drop_events(BAD)
-    count = 0
+    count, expected = 0, ExpectedChecks(assembly)
     for conversation in assembly.conversations(skipped if assembly.file.scenario.data.skip_bad else None):
         if stop.is_set():
             return
         store.add_conversation(count, conversation)
+        expected.add(conversation)
         count += 1
         if count % _READ_AT_ONCE == 0:
             store.settle()  # or they would pile up where they are read faster than written
     if count == 0:
         raise DatasetError("holds no conversation to play", path=", ".join(map(str, assembly.paths)))
+    expected.refuse_unlooked()
     store.settle()
     store.set_fact(REPEATS, planned_repeats(assembly.file.scenario, store.conversation_lengths()))
     store.set_fact(DATA_IS_READ, True)

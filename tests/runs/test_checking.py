@@ -114,16 +114,19 @@ def test_what_could_not_be_looked_at_is_kept_with_its_reason_and_never_passed(tm
 
 
 def test_an_assertion_gates_on_checks(tmp_path):
-    """Which columns there are is known once the data is read, so any of them may be named."""
     asserted = [
         {"metric": "check", "min": 1},
         {"metric": "check.days", "depth": 2, "max": 0},
-        {"metric": "check.none", "min": 1},
     ]
     results = check_assertions(played(tmp_path, REFUND, **{"assert": asserted}))
 
-    assert [one.holds for one in results] == [False, True, False]
-    assert "check.none" in str(results[2].findings[0].reason)
+    assert [one.holds for one in results] == [False, True]
+
+
+def test_an_assertion_on_checks_that_the_data_lacks_is_refused_before_anything_is_asked(tmp_path):
+    asserted = [{"metric": "check.dyas", "min": 1}]
+    with pytest.raises(ScenarioError, match=r'no checks for "check.dyas"; did you mean "check.days"\?'):
+        played(tmp_path, REFUND, **{"assert": asserted})
 
 
 def test_an_assertion_on_checks_is_about_a_share(tmp_path):

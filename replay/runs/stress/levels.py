@@ -24,6 +24,7 @@ from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.level_verdict import ObjectiveCheck
 from replay.runs.stress.process_players import ProcessLevelPlayer
 from replay.scenario.assembly import Assembly
+from replay.scenario.expected_checks import ExpectedChecks
 from replay.scenario.parts import asked_in, parts_of
 from replay.store.store import RunStore
 from replay.store.stored import StoredTally
@@ -103,8 +104,11 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
 def _read(assembly: Assembly, store: RunStore) -> LoadInputs:
     """All that is read before the run; the store keeps the conversations too."""
     inputs = read_inputs(assembly, lambda error: store.add_event("bad-conversation", {"message": str(error)}))
+    expected = ExpectedChecks(assembly)
     for position, conversation in enumerate(inputs.conversations):
         store.add_conversation(position, conversation)
+        expected.add(conversation)
+    expected.refuse_unlooked()
     return inputs
 
 

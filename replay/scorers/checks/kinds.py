@@ -16,7 +16,7 @@ import msgspec
 
 from replay.core.expectation import Expectation
 from replay.core.settings.faults import MISSING, faults_of, nearest
-from replay.scorers.checks import calls, english, json_schema, judged, structured, texts, timing
+from replay.scorers.checks import calls, english, json_schema, judged, similar, structured, texts, timing
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ KINDS: Mapping[str, Kind] = {
     "equals": Kind(texts.equals, "text"),
     "json_schema": Kind(json_schema.json_schema, "fits", always=True),
     "jmespath": Kind(structured.jmes_path, "expression"),
+    "similar": Kind(similar.similar, "at_least"),
     "refuses": Kind(english.refuses, "wanted"),
     "asks_back": Kind(english.asks_back, "wanted"),
     "rubric": Kind(judged.rubric, "text"),

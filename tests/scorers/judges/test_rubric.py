@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from replay.core.errors import ScenarioError
 from replay.core.expectation import Expectation
 from replay.runs.chosen_panels import run_panels
 from replay.runs.judging import judge_run
@@ -178,10 +179,7 @@ async def test_what_was_not_judged_is_never_passed_and_can_be_judged_later(tmp_p
 
 
 async def test_a_judges_number_is_held_against_bounds(tmp_path):
-    expect = [
-        {"judge": {"name": "correctness", "at_least": 1}},
-        {"judge": {"name": "nobody", "at_least": 1}},
-    ]
+    expect = {"judge": {"name": "correctness", "at_least": 1}}
     turns = [{"question": f"Q{n}?", "gold_answer": "A.", "expect": expect} for n in (1, 2)]
     talk = {
         "id": "t",
@@ -195,8 +193,35 @@ async def test_a_judges_number_is_held_against_bounds(tmp_path):
 
     assert became(run) == [
         (1, False, "judge", True, "correctness 1"),
-        (1, False, "judge", None, 'not judged by "nobody"'),
         (2, False, "judge", False, "correctness 0; expected at least 1"),
-        (2, False, "judge", None, 'not judged by "nobody"'),
         (2, True, "judge", False, "correctness 0; expected at least 1 and at most 1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("expect", "judges", "message"),
+    [
+        ({"rubric": "A."}, [], "the data has rubrics, and no judge of the type rubric is here"),
+        (
+            {"rubric": "A."},
+            ["one", "two"],
+            "a rubric has to say by which judge, since there are several (one, two)",
+        ),
+        ({"rubric": {"text": "A.", "judge": "tow"}}, ["two"], 'is called "tow"; did you mean "two"?'),
+        (
+            {"judge": {"name": "on", "at_most": 1}},
+            ["one"],
+            'no judge gives "on"; did you mean "one"? (known: one)',
+        ),
+        ({"judge": {"name": "one", "column": "x", "at_most": 1}}, ["one"], 'no judge gives "one.x"'),
+    ],
+)
+async def test_a_check_that_no_judge_answers_is_refused_before_anything_is_asked(
+    tmp_path, expect, judges, message
+):
+    talk = {"id": "t", "turns": [{"question": "Q?"}, {"question": "Q?", "expect": expect}], "expect": expect}
+    named = [{"rubric": {"adapter": "scripted", "name": name}} for name in judges]
+    with pytest.raises(ScenarioError) as caught:
+        await run_async(scenario(tmp_path, *named, talk=talk), runs=tmp_path / "runs")
+    assert message in str(caught.value)
+    assert 'met at turn 2 of "t" and 1 more' in str(caught.value)
