@@ -69,6 +69,11 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         return json.dumps(self.value, ensure_ascii=False)
 
     @property
+    def title(self) -> str:
+        """``depth 2 of talk3: contains "refund"``, on a line."""
+        return f"{self.where} of {self.conversation}: {self.rule}"
+
+    @property
     def where(self) -> str:
         """``depth 2``, or ``the conversation's end``."""
         return "the conversation's end" if self.at_end else f"depth {self.depth}"

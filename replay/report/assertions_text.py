@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from replay.scenario.assertions.findings import AssertionResult
+from replay.report.printing import shortened
+from replay.scenario.assertions.findings import AssertionResult, Finding
+
+MOST = 5
+"""Failed checks that are named with an assertion; the report has more, and JSON all."""
+LONGEST = 200
+"""Characters of what is checked."""
 
 
 def assertion_lines(results: Sequence[AssertionResult]) -> list[str]:
@@ -29,3 +35,10 @@ def lines_of(one: AssertionResult) -> Iterator[str]:
     for finding in one.findings:
         mark = "" if finding.holds else "FAIL "
         yield f"      {mark}{finding.group}: {finding.said}"
+        yield from (f"        {line}" for line in failed_check_lines(finding))
+
+
+def failed_check_lines(finding: Finding) -> list[str]:
+    """The first of the checks that fail *finding*, and how many more there are."""
+    titles, rest = finding.failed_checks[:MOST], len(finding.failed_checks) - MOST
+    return [*(shortened(one, LONGEST) for one in titles), *([f"and {rest:,} more"] if rest > 0 else [])]

@@ -28,8 +28,7 @@ def print_changed_checks(changed: ChangedChecks, console: Console) -> None:
 
 def change_title(one: ChangedCheck) -> str:
     """``depth 2 of talk3: contains "refund" (passed before)``, on a line."""
-    after = one.after
-    return f"{after.where} of {after.conversation}: {after.rule} ({one.before.verdict} before)"
+    return f"{one.after.title} ({one.before.verdict} before)"
 
 
 def change_texts(one: ChangedCheck) -> dict[str, str | None]:

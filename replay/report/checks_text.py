@@ -67,9 +67,8 @@ def reasons_text(unchecked: Mapping[str, int]) -> str:
 
 
 def check_title(check: CheckResult, *, names_group: bool) -> str:
-    """``depth 2 of talk3 (bot, pred): contains "refund"``, on a line."""
-    who = f" ({check.system}, {check.policy})" if names_group else ""
-    return f"{check.where} of {check.conversation}{who}: {check.rule}"
+    """``bot, pred: depth 2 of talk3: contains "refund"``, on a line."""
+    return f"{check.system}, {check.policy}: {check.title}" if names_group else check.title
 
 
 def turn_texts(check: CheckResult) -> dict[str, str | None]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from replay.core.terminal import on_one_line
-from replay.report.assertions_text import assertion_count
+from replay.report.assertions_text import assertion_count, failed_check_lines
 from replay.report.checks_text import (
     MOST,
     by_group,
@@ -101,7 +101,9 @@ def _assertions(results: Sequence[AssertionResult]) -> list[str]:
     lines = [f"**{assertion_count(results)}**", ""]
     for one in sorted(results, key=lambda one: one.holds):
         lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escaped(one.assertion.title)}")
-        lines += [f"  - {escaped(f'{finding.group}: {finding.said}')}" for finding in one.findings]
+        for finding in one.findings:
+            lines.append(f"  - {escaped(f'{finding.group}: {finding.said}')}")
+            lines += [f"    - {escaped(line)}" for line in failed_check_lines(finding)]
     return [*lines, ""]
 
 

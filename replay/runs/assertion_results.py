@@ -7,6 +7,9 @@ own report; what was asked while it warmed up is left out.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from replay.core.check_result import CheckResult
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord
 from replay.runs.run import Run
@@ -55,12 +58,27 @@ def _scored(run: Run) -> ScoredRun:
             f"{run.folder} kept {tallied:,} turns only as counts, so nothing can be said of all of them; "
             "raise load.keep_turns"
         )
-    records, scores = run.scored()
-    if load is not None:
-        places = [place for place, record in enumerate(records) if _is_measured(record, load)]
-        records = [records[place] for place in places]
-        scores = {name: column.at(places) for name, column in scores.items()}
-    return ScoredRun(name=str(run.folder), records=records, scores=scores, signatures=run.signatures())
+    found = run.scored_run(str(run.folder))
+    if load is None:
+        return found
+    places = [place for place, record in enumerate(found.records) if _is_measured(record, load)]
+    records = [found.records[place] for place in places]
+    asked, measured = (set(map(_turn_of, some)) for some in (found.records, records))
+    plays = {turn[:-1] for turn in measured}
+    return replace(
+        found,
+        records=records,
+        scores={name: column.at(places) for name, column in found.scores.items()},
+        checks=[
+            check
+            for check in found.checks
+            if (turn := _turn_of(check)) in measured or (turn not in asked and turn[:-1] in plays)
+        ],
+    )
+
+
+def _turn_of(one: TurnRecord | CheckResult) -> tuple[str, str, str, int]:
+    return one.conversation, one.system, one.policy, one.depth
 
 
 def _is_measured(record: TurnRecord, load: LoadSummary) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.core.check_result import CheckResult
+from replay.core.check_result import NO_CHECK, CheckResult
 from replay.core.record import TurnRecord
 from replay.runs.checking import CHECKS
+from replay.runs.scoring import stored_score
+from replay.scorers.scorer import Unscored
 from replay.store.store import RunStore
-from replay.store.stored import StoredCheck, StoredScore
+from replay.store.stored import StoredCheck
 from tests.report.pages.runs import drifted, make_run, record, talk
 from tests.scorers.turns import VALID
 
@@ -61,22 +63,22 @@ def checked_run(folder: Path, checks: Sequence[CheckResult] = SAMPLE) -> Path:
     store.add_checks(stored(checks))
     columns = list(dict.fromkeys(name for one in checks for name in one.columns))
     for name in columns:
-        store.add_scores(name, [_score(name, one, checks) for one in records])
+        store.add_scores(name, [stored_score(one, value_of(name, one, checks)) for one in records])
     store.set_fact(CHECKS, columns)
     store.settle()
     store.close()
     return folder
 
 
-def _score(name: str, turn: TurnRecord, checks: Sequence[CheckResult]) -> StoredScore:
+def value_of(name: str, turn: TurnRecord, checks: Sequence[CheckResult]) -> float | Unscored:
+    """Of the column *name*: whether all *checks* of *turn* hold."""
     here = [
         one.passed
         for one in checks
         if name in one.columns
         and (one.conversation, one.policy, one.depth) == (turn.conversation, turn.policy, turn.depth)
     ]
-    where = (turn.conversation, turn.system, turn.policy, turn.depth)
-    return StoredScore(*where, float(all(here)), None) if here else StoredScore(*where, None, "no check here")
+    return Unscored(reason=NO_CHECK) if not here or None in here else float(all(here))
 
 
 def stored(checks: Sequence[CheckResult]) -> list[StoredCheck]:

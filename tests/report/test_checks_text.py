@@ -67,7 +67,7 @@ def test_groups_stand_apart_and_failures_say_whose_they_are():
         "Checks: made, pred",
         "Checks: made, rewrite",
     ]
-    assert 'depth 1 of b (made, pred): contains "refund"' in found
+    assert 'made, pred: depth 1 of b: contains "refund"' in found
 
 
 def test_very_many_failures_are_counted_and_the_way_to_them_is_shown():

@@ -123,7 +123,7 @@ def test_a_failed_check_tells_question_answer_evidence_and_drift():
     said = cases_of_checks(SAMPLE)[2][3] or ""
 
     assert said.splitlines()[:4] == [
-        'depth 2 of a (made, pred): contains "refund"',
+        'made, pred: depth 2 of a: contains "refund"',
         "asked: Question 2?",
         "answer: No.",
         'found: no "refund" in the answer',

@@ -6,7 +6,7 @@ A change is that of ``replay compare``: on the turns that both runs have a numbe
 and gold answers are the same, with its paired permutation test. ``significant: true`` fails a change only
 if the test's p is at most 0.05 as well; p is not corrected for other assertions.
 
-What can't be evaluated fails, with the reason: a check that silently didn't run is worse than none.
+What can't be evaluated fails, with the reason: an assertion that silently didn't run is worse than none.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from functools import cache, cached_property
 
 from replay.core.errors import ReplayError
 from replay.core.settings.faults import nearest
+from replay.scenario.assertions.checks_found import with_checks
 from replay.scenario.assertions.depth_range import DepthRange
 from replay.scenario.assertions.findings import AssertionResult, Finding, NotEvaluatedError
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
 from replay.scenario.assertions.pass_metric import pass_estimate, pass_metric
 from replay.scenario.assertions.section import Assertion
+from replay.scorers.checks.kinds import is_column
 from replay.statistics.comparison import ComparisonSettings, Side, compare_sides
 from replay.statistics.estimate import Resampling, estimate_cells, resampling
 from replay.statistics.group import Group, group_of
@@ -99,6 +101,10 @@ class _Held:
         )
 
     def finding(self, one: Assertion, group: Group) -> Finding:
+        found = self.of_number(one, group)
+        return with_checks(found, one, self.run.checks) if is_column(one.metric) else found
+
+    def of_number(self, one: Assertion, group: Group) -> Finding:
         try:
             return self.bounded(one, group) if one.compare is None else self.changed(one, group, one.compare)
         except NotEvaluatedError as error:

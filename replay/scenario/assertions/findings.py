@@ -43,12 +43,17 @@ class Finding:
     against: tuple[tuple[str, int], ...] = ()
     """Conversation and depth of the turns that pull a failing number beyond its bound: those that break it
     themselves or, compared with another run, were worse than there; all of its turns where none is so."""
+    unchecked: int = 0
+    """Of a column of checks: those that could not be looked at, beside the number."""
+    failed_checks: tuple[str, ...] = ()
+    """Of a column of checks: what failed on those turns, each in a line."""
 
     @property
     def said(self) -> str:
         """The number, how it stands to its bound, and what it rests on, in one line."""
         if self.value is None or self.bound is None:
-            return f"could not be evaluated: {self.reason}"
+            said = f"could not be evaluated: {self.reason}"
+            return said if self.remark is None else f"{said}; {self.remark}"
         signed = "+" if self.p is not None else ""
         said = _number(self.value, signed)
         if self.low is not None and self.high is not None:

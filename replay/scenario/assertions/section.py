@@ -9,6 +9,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
+from replay.scorers.checks.kinds import is_column
 
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Change = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -28,6 +29,8 @@ class Assertion(BaseModel):
     depth: Annotated[DepthRange, BeforeValidator(read_depths)] = ALL_DEPTHS
     min: Bound | None = None
     max: Bound | None = None
+    max_unchecked: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Of checks: the share of them that may have been impossible to look at, as skipped questions are."""
     compare: str | None = Field(default=None, min_length=1)
     """Another run's folder, relative to the scenario's."""
     max_drop: Change | None = None
@@ -39,6 +42,8 @@ class Assertion(BaseModel):
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
+        if self.max_unchecked and not is_column(self.metric):
+            raise ValueError(f"max_unchecked is for columns of checks (check, check.NAME), not {self.metric}")
         bounded = self.min is not None or self.max is not None
         changes = (self.max_drop is not None) + (self.max_rise is not None)
         if self.compare is None:

@@ -1,0 +1,52 @@
+"""
+What an assertion on a column of checks has to say beside the number: what could not be looked at, and which
+checks failed.
+
+The number is a share of the turns that were looked at, so a system that answers three turns and then breaks
+down could have all of them. What could not be looked at therefore fails the assertion, unless the scenario
+says of how large a share that may hold (``max_unchecked``): of questions that the policy ``filter`` skips.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from replay.core.check_result import CheckResult
+from replay.scenario.assertions.findings import Finding
+from replay.scenario.assertions.section import Assertion
+from replay.statistics.group import Group
+
+
+def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult]) -> Finding:
+    """*finding*, which *one* came to, with what *checks* of its column, group and depths add to it."""
+    held = [
+        check
+        for check in checks
+        if one.metric in check.columns
+        and check.depth in one.depth
+        and Group(check.system, check.policy) == finding.group
+    ]
+    against = set(finding.against)
+    failed = tuple(
+        check.title
+        for check in held
+        if check.passed is False and (check.conversation, check.depth) in against
+    )
+    reasons = Counter(check.reason or "no reason given" for check in held if check.passed is None)
+    if not reasons:
+        return replace(finding, failed_checks=failed)
+    unchecked = reasons.total()
+    too_many = unchecked / len(held) > one.max_unchecked
+    why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+    said = f"{unchecked:,} of {len(held):,} checks could not be looked at ({why})"
+    if too_many:
+        said += f", more than max_unchecked, {one.max_unchecked:g}, lets pass"
+    return replace(
+        finding,
+        holds=finding.holds and not too_many,
+        unchecked=unchecked,
+        remark=said if finding.remark is None else f"{finding.remark}; {said}",
+        failed_checks=failed,
+    )

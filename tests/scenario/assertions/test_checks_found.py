@@ -1,0 +1,102 @@
+"""Assertions on columns of checks: what could not be looked at never looks like success."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from replay.report.assertions_text import MOST, assertion_lines
+from replay.report.markdown import markdown_report
+from replay.scenario.assertions.section import Assertion
+from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.run_comparison import ScoredRun
+from replay.statistics.run_numbers import Report
+from replay.statistics.score_column import ScoreColumn
+from tests.report.sample_checks import check, polite, value_of
+from tests.report.sample_report import report
+from tests.scenario.assertions.samples import judge
+from tests.scorers.turns import turn
+
+
+def run_of(checks, name: str = "run") -> ScoredRun:
+    """A run with a turn for each check that was looked at, and its columns."""
+    places = dict.fromkeys((one.conversation, one.depth) for one in checks if one.asked)
+    turns = [turn("No.", system="made", policy="pred", conversation=id, depth=depth) for id, depth in places]
+    columns = dict.fromkeys(column for one in checks for column in one.columns)
+    scores = {
+        column: ScoreColumn(
+            scorer=StoredScorer(signature=column, unit="share", lower_is_better=False),
+            observed=[value_of(column, one, checks) for one in turns],
+        )
+        for column in columns
+    }
+    return ScoredRun(name=name, records=turns, scores=scores, signatures={}, checks=checks)
+
+
+def unreached(conversation: str, depth: int):
+    return check(conversation, depth, "never reached", asked=None, answer=None)
+
+
+def test_all_of_the_few_that_were_looked_at_is_no_success():
+    """A system that breaks down after the first turn passes whatever it came to."""
+    run = run_of([check("a", 1, "+"), unreached("a", 2), unreached("a", 3)])
+    found = judge(run, metric="check", min=1)
+
+    assert found.findings[0].value == 1
+    assert not found.holds
+    assert found.findings[0].said.endswith(
+        "; 2 of 3 checks could not be looked at (2 never reached), more than max_unchecked, 0, lets pass"
+    )
+    assert found.to_json()["findings"][0]["unchecked"] == 2
+
+
+@pytest.mark.parametrize(("allowed", "holds"), [(0.66, False), (2 / 3, True), (1, True)])
+def test_as_many_as_the_scenario_says_may_have_been_impossible_to_look_at(allowed, holds):
+    run = run_of([check("a", 1, "+"), unreached("a", 2), unreached("a", 3)])
+    found = judge(run, metric="check", min=1, max_unchecked=allowed)
+
+    assert found.holds == holds
+    assert "2 of 3 checks could not be looked at (2 never reached)" in found.findings[0].said
+
+
+def test_only_checks_of_the_column_the_depths_and_the_group_count():
+    others = [unreached("a", 3), polite("a", 2, "skipped"), check("a", 2, "skipped", policy="filter")]
+    run = run_of([check("a", 1, "+"), check("a", 2, "+"), *others])
+
+    assert judge(run, metric="check.contains", depth="<=2", min=1).holds
+    assert not judge(run, metric="check.contains", min=1).holds
+    assert not judge(run, metric="check.polite", depth=2, min=1).holds
+
+
+def test_a_change_is_no_success_either_where_checks_were_not_looked_at():
+    before = run_of([check("a", 1, "+"), check("a", 2, "+")], "before")
+    now = run_of([check("a", 1, "+"), unreached("a", 2)])
+    found = judge(now, baseline=before, metric="check", compare="before", max_drop=0)
+
+    assert not found.holds
+    assert "1 of 2 checks could not be looked at" in found.findings[0].said
+
+
+def test_what_fails_is_named_and_very_many_are_counted():
+    failing = [check(f"c{n}", 2, "-") for n in range(MOST + 2)]
+    found = judge(run_of([check("a", 1, "+"), *failing]), metric="check", min=0.9)
+    lines = assertion_lines([found])
+    said = markdown_report(Report(table=report().table), title="t", results=[found])
+
+    assert lines[3] == '        depth 2 of c0: contains "refund"'
+    assert lines[-1] == "        and 2 more"
+    assert len(lines) == 3 + MOST + 1
+    assert "    - depth 2 of c0: contains" in said
+    assert len(found.to_json()["findings"][0]["failed_checks"]) == MOST + 2
+
+
+def test_nothing_is_named_where_the_assertion_holds():
+    found = judge(run_of([check("a", 1, "+"), check("b", 1, "-")]), metric="check", min=0.5)
+
+    assert found.holds
+    assert len(assertion_lines([found])) == 3
+
+
+def test_a_bound_on_what_was_not_looked_at_is_for_checks_alone():
+    with pytest.raises(ValidationError, match="max_unchecked is for columns of checks"):
+        Assertion(metric="f1", min=0.5, max_unchecked=0.1)
