@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import replay
 from replay.runs.assertion_results import check_assertions
+from replay.store.store import RunStore
 
 
 def play(tmp_path, **load):
@@ -15,9 +16,15 @@ def play(tmp_path, **load):
         "scorers": ["em"],
         "drift": {"nlp_workers": 0},
         "load": load,
-        "assert": [{"metric": "em", "min": 1}, {"metric": "latency_p50_s", "min": 0.01}],
+        "assert": [
+            {"metric": "em", "min": 1},
+            {"metric": "latency_p50_s", "min": 0.01},
+            {"metric": "check", "min": 1},
+        ],
     }
-    talk = '{"id": "c%d", "turns": [{"question": "Who?", "gold_answer": "Me."}]}\n'
+    talk = (
+        '{"id": "c%d", "turns": [{"question": "Who?", "gold_answer": "Me.", "expect": {"contains": "me"}}]}\n'
+    )
     (tmp_path / "talks.jsonl").write_text("".join(talk % n for n in range(4)))
     return replay.run(scenario, runs=tmp_path)
 
@@ -25,12 +32,29 @@ def play(tmp_path, **load):
 def test_only_turns_due_in_the_measured_window_count(tmp_path):
     run = play(tmp_path, concurrency=2, warmup_s=0.3, duration_s=0.4)
     (level,) = run.load_summary(resamples=0).levels
-    em, latency = check_assertions(run)
+    em, latency, checks = check_assertions(run)
 
     assert level.warm_up_turns > 0
     assert em.holds
     assert em.findings[0].turns == level.total.turns
     assert latency.holds
+    assert checks.holds
+
+    measured_from_s = level.played.measured_from_s
+    warm_up, *_, measured = sorted(run.records(), key=lambda record: record.timing.scheduled_s)
+    assert warm_up.timing.scheduled_s < measured_from_s
+    for record, holds in ((warm_up, True), (measured, False)):
+        unlook(run, record)
+        assert check_assertions(run)[2].holds == holds
+
+
+def unlook(run, record):
+    """As if the check of *record* could not be looked at."""
+    (check,) = [one for one in run.checks() if one.conversation == record.conversation]
+    store = RunStore(run.folder, write=True)
+    store.add_checks([check._replace(passed=None, reason="not judged")])
+    store.settle()
+    store.close()
 
 
 def test_turns_that_were_only_tallied_cannot_be_evaluated(tmp_path):
