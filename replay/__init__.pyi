@@ -44,8 +44,10 @@ from .core.history import (
 from .core.message import (
     Message as Message,
     ToolCall as ToolCall,
+    instructions as instructions,
     message_fields as message_fields,
     paired as paired,
+    question_messages as question_messages,
 )
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
 from .core.secret_hiding import hidden as hidden, keep_secret as keep_secret

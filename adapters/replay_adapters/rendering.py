@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from replay import AdapterRefusedError, Template, TextTemplate
+from msgspec.structs import replace
+
+from replay import (
+    AdapterRefusedError,
+    ChatRequest,
+    Conversation,
+    HistoryKeeper,
+    Template,
+    TextTemplate,
+    template_variables,
+)
 
 
 def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) -> Any:
@@ -22,3 +32,11 @@ def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) ->
 def request_error(reason: object) -> AdapterRefusedError:
     """The error for a request that can't be made; nothing has been sent then."""
     return AdapterRefusedError(f"the request can't be made: {reason}", reached=False)
+
+
+def question_variables(
+    conversation: Conversation, request: ChatRequest, kept_by: HistoryKeeper, session_id: str | None
+) -> Mapping[str, Any]:
+    """What templates may use to put *request*; without its history, where the system keeps that."""
+    shown = request if kept_by == "client" else replace(request, history=())
+    return template_variables(conversation, shown, session_id=session_id)

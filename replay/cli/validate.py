@@ -10,6 +10,7 @@ import typer
 
 from replay.cli.arguments import ScenarioArgument
 from replay.cli.output import echo
+from replay.core.message import instructions
 from replay.datasets.left_out import LEFT_OUT, LeftOut
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class _Data:
         recorded = conversation.turns[: conversation.asked_from - 1]
         self.conversations += 1
         self.turns += len(conversation.asked_depths)
-        self.prompted += any(turn.system_prompts for turn in conversation.turns)
+        self.prompted += any(instructions(turn.asked_with) for turn in conversation.turns)
         self._recorded += len(recorded)
         self._unanswered += sum(turn.gold_answer is None for turn in recorded)
         self._left_out.add(conversation.metadata.get(LEFT_OUT))
@@ -132,7 +133,7 @@ class _Data:
 def _prompts_sent(adapter: Adapter, conversations: int) -> str:
     """What becomes of the system prompts that so many *conversations* have."""
     of = f"the system prompts of {conversations} conversation{'s' * (conversations != 1)}"
-    unknown = f"adapter {type(adapter).__name__} finds them in request.system_prompts and may not send them"
+    unknown = f"adapter {type(adapter).__name__} finds them in request.messages and may not send them"
     why = getattr(adapter, "unsent_system_prompts", unknown)
     return f"sends {of}" if why is None else f"leaves out {of}: {why}"
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from itertools import chain
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
-from replay.core.message import Message, ToolCall
+from replay.core.message import Message, ToolCall, instructions, question_messages
 from replay.core.record import Usage
 
 HistoryKeeper = Literal["client", "server"]
@@ -31,9 +32,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Oldest first. Empty for an adapter whose system keeps the history itself."""
     depth: int
     """1 for the conversation's first turn."""
-    system_prompts: tuple[str, ...] = ()
-    """Recorded instructions to the system that stood directly before this question; earlier ones are in
-    the history's exchanges."""
+    asked_with: tuple[Message, ...] = ()
+    """As the turn's ``asked_with``; those of earlier questions are in the history's exchanges."""
     steps: tuple[Message, ...] = ()
     """What followed this question so far: the system's calls of tools, and their results. Empty at first."""
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -50,6 +50,18 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         """Of the ``parameters``: what the system is to draw with; None where it is left to itself."""
         seed: int | None = self.parameters.get("seed")
         return seed
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All of it in order: the history's messages, the question's, and the steps since."""
+        earlier = chain.from_iterable(exchange.messages for exchange in self.history)
+        return (*earlier, *question_messages(self.question, self.asked_with), *self.steps)
+
+    @property
+    def system_prompt(self) -> str:
+        """All recorded instructions up to the question, with blank lines between them."""
+        told = chain(*((*e.asked_with, *e.steps) for e in self.history), self.asked_with, self.steps)
+        return "\n\n".join(message.text for message in instructions(told))
 
 
 class TokenLogprobs(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,8 +40,12 @@ class Turn:
     """Ids of the passages that hold the answer."""
     fact: str | None = None
     """The knowledge a grounded answer should use (Topical-Chat)."""
-    system_prompts: tuple[str, ...] = ()
-    """Instructions to the system that stood between the turn before and this question, in order."""
+    asked_with: tuple[Message, ...] = ()
+    """
+    What stood between the turn before and this question, in order: instructions (``system``,
+    ``developer``), before the first question a greeting, and where the question came in several user messages
+    also those; joined by line breaks they are the question. Without user messages it comes last.
+    """
     steps: tuple[Message, ...] = ()
     """What was recorded between the question and the gold answer: calls of tools and their results."""
     expect: tuple[Expectation, ...] = ()

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.message import Message
+from replay.core.message import Message, instructions, paired, question_messages
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -16,10 +16,16 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     question: str
     answer: str
-    system_prompts: tuple[str, ...] = ()
-    """Recorded instructions that stood before the question; in the history of a request only."""
+    asked_with: tuple[Message, ...] = ()
+    """As a turn's ``asked_with``; in the history of a request only."""
     steps: tuple[Message, ...] = ()
     """What stood between the question and the answer: calls of tools and their results."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All of it, as endpoints take it: calls without a result and results without a call are left out."""
+        answer = Message(role="assistant", text=self.answer)
+        return (*question_messages(self.question, self.asked_with), *paired(self.steps), answer)
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -66,22 +72,24 @@ def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
     return tuple(p.exchange for p in played if p.exchange is not None)
 
 
-def with_system_prompts(
+def as_recorded(
     history: Sequence[Exchange], played: Sequence[Played], turn: Turn
-) -> tuple[tuple[Exchange, ...], tuple[str, ...]]:
+) -> tuple[tuple[Exchange, ...], tuple[Message, ...]]:
     """
-    *history* with the recorded system prompts where they stood, and those that stand before *turn*.
+    *history* with what its questions were asked with, and what *turn*'s question is asked with.
 
-    Those of a turn that is not in the history, since it was filtered or has no gold answer, stand before
-    what comes next.
+    Instructions of a turn that is not in the history, since it was filtered or has no gold answer, stand
+    before what comes next.
     """
     shown = list(history)
-    prompts: tuple[str, ...] = ()
+    pending: tuple[Message, ...] = ()
     position = 0
     for p in played:
-        prompts += p.turn.system_prompts
         if position < len(shown) and shown[position].question in (p.asked, p.turn.question):
-            shown[position] = msgspec.structs.replace(shown[position], system_prompts=prompts)
-            prompts = ()
+            if asked_with := pending + p.turn.asked_with:
+                shown[position] = msgspec.structs.replace(shown[position], asked_with=asked_with)
+            pending = ()
             position += 1
-    return tuple(shown), prompts + turn.system_prompts
+        else:
+            pending += instructions(p.turn.asked_with)
+    return tuple(shown), pending + turn.asked_with

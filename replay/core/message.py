@@ -1,5 +1,6 @@
 """
-Messages of a chat as endpoints exchange them: what stands between a question and its answer.
+Messages of a chat as endpoints exchange them: how a question was put, and what stands between it and its
+answer.
 
 Plain data in the field's terms (OpenAI's Chat Completions; Anthropic's Messages call a tool's answer
 ``tool_result``); imports nothing of ours.
@@ -7,7 +8,7 @@ Plain data in the field's terms (OpenAI's Chat Completions; Anthropic's Messages
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -46,6 +47,38 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of a tool: what it is called, where that is known."""
     left_out: tuple[str, ...] = ()
     """Kinds of content that are no text (``image_url``, ...), in order: named here, kept nowhere."""
+
+
+def joined(texts: Iterable[str]) -> str:
+    """*texts* as one, a line each; what is blank is left out."""
+    return "\n".join(text for text in texts if text.strip())
+
+
+def instructions(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Those of *messages* that tell the system what to do: of the roles ``system`` and ``developer``."""
+    return tuple(message for message in messages if message.role in ("system", "developer"))
+
+
+def question_messages(question: str, asked_with: Sequence[Message]) -> tuple[Message, ...]:
+    """
+    The messages that put *question*: those that the recorded one was *asked_with*, and itself.
+
+    User messages among them are the recorded question in the pieces in which it came. They stay several where
+    *question* begins as they do, so that at most the last was edited; else one message takes their place.
+    """
+    asked = Message(role="user", text=question)
+    places = [place for place, message in enumerate(asked_with) if message.role == "user"]
+    if not places:
+        return (*asked_with, asked)
+    *earlier, last = places
+    begin = "".join(f"{asked_with[place].text}\n" for place in earlier)
+    if question.startswith(begin) and question[len(begin) :].strip():
+        asked, earlier = Message(role="user", text=question[len(begin) :]), []
+    return tuple(
+        asked if place == last else message
+        for place, message in enumerate(asked_with)
+        if place not in earlier
+    )
 
 
 def message_fields(message: Message) -> dict[str, Any]:

@@ -4,17 +4,22 @@ as chat-completion interfaces take them and production logs and fine-tuning file
 and roles are called otherwise (ShareGPT, WildChat, MultiChallenge), settings say so.
 
 A user's message is a question and the assistant's answer to it the gold answer. What a log holds
-besides is mapped as follows.
+besides is kept where it stood, so that it can be sent again as it was.
 
-- System and developer messages are the system prompts of the turn whose question comes next. Those before
-  the first question, and an assistant's greeting there, are the background as well.
-- Several user messages in a row are one question: the assistant saw them all before it answered.
-- Several assistant messages in a row are one answer. One that calls a tool is a step on the way and
-  not part of it; neither is what the tool returned. A refusal is an answer.
+- System and developer messages, and a greeting by the assistant before the first question, are what the next
+  question was asked with. Those before the first question are the background as well.
+- Several user messages in a row are one question, a line each: the assistant saw them all before it answered,
+  and what a later one refers to may stand in an earlier one. They are sent as they were as long as no policy
+  has edited more than the last of them.
+- Several assistant messages in a row are one answer. One that calls a tool is a step on the way, and so are
+  what the tool returned and what the assistant said before that. A refusal is an answer.
+- Results belong to calls by id, else by name and order. A result without a call is left out. A call without
+  a result stays in the turn's steps, but is not sent in a history, since no endpoint takes it there. Both are
+  counted.
 - A question that nobody answered is asked but unscored.
 - Of content given in parts the texts are kept, joined. What else there is (a picture, sound, a file, the
-  model's thinking) is counted, turn by turn, in the metadata as ``left_out``. A question of such parts
-  alone is asked as their names in brackets: ``[image_url]``.
+  model's thinking, what the server ran by itself) is counted, turn by turn, in the metadata as ``left_out``.
+  A question of such parts alone is asked as their names in brackets: ``[image_url]``.
 - A message's ``timestamp`` is kept in the metadata as it is, that of a question's last message as when
   the turn was asked and that of an answer's last message as when it was answered. Logs write times in
   many ways, so whether it is one is looked at only where it is needed.
@@ -22,7 +27,6 @@ besides is mapped as follows.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +36,10 @@ import msgspec
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
+from replay.core.message import joined
 from replay.core.settings.faults import nearest
+from replay.datasets.chat_messages import BESIDE, Content, Said, item_of, said_by, said_in, tool_message
+from replay.datasets.chat_story import Story
 from replay.datasets.json_outline import outline
 from replay.datasets.json_rows import rows_of_either
 from replay.datasets.left_out import with_left_out
@@ -41,15 +48,6 @@ from replay.datasets.soundness import conversations
 from replay.datasets.timestamps import with_timestamps
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_TEXT_PARTS = ("", "text", "input_text", "output_text")
-_TOOL_CALLS = ("tool_use", "server_tool_use", "function_call")
-_TOOL_RESULTS = ("tool_result", "function_call_output")
-
-
-class _Part(msgspec.Struct):
-    type: str = ""
-    text: str | None = None
-    refusal: str | None = None
 
 
 class _Message(msgspec.Struct, kw_only=True):
@@ -63,42 +61,6 @@ class _Message(msgspec.Struct, kw_only=True):
 
 class _Log(msgspec.Struct, kw_only=True):
     metadata: Any = None
-
-
-@dataclass(slots=True)
-class _Said:
-    """The content of a message."""
-
-    text: str
-    left_out: Counter[str]
-    calls_a_tool: bool
-    is_tool_result: bool
-
-
-@dataclass(slots=True)
-class _Exchange:
-    system_prompts: tuple[str, ...]
-    questions: list[str] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    acted: bool = False
-    """Whether the assistant said or did anything yet."""
-    asked_at: Any = None
-    answered_at: Any = None
-
-    @property
-    def question(self) -> str:
-        return _joined(self.questions) or " ".join(f"[{kind}]" for kind in self.left_out)
-
-
-@dataclass(slots=True)
-class _Story:
-    """A log as it is told message by message."""
-
-    opening: list[str] = field(default_factory=list)
-    exchanges: list[_Exchange] = field(default_factory=list)
-    prompts: list[str] = field(default_factory=list)
-    """System prompts that no question has followed yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +109,11 @@ class ChatReader:
         yield from conversations(rows_of_either(path, self._row_type()), self._build)
 
     def _row_type(self) -> type[Any]:
-        content = str | list[str | _Part] | None
+        taken = (self.role_field, self.text_field)
+        beside = [(name, Any, None) for name in BESIDE if name not in taken]
         message = msgspec.defstruct(
             "_NamedMessage",
-            [("role", str), ("content", content, None)],
+            [("role", str | None, None), ("content", Content, None), *beside],
             bases=(_Message,),
             rename={"role": self.role_field, "content": self.text_field},
             kw_only=True,
@@ -159,7 +122,7 @@ class ChatReader:
             (f"more_{n}", Any, None) for n in range(len(self.metadata_fields))
         ]
         if self.system_field:
-            more.append(("system", content, None))
+            more.append(("system", Content, None))
         return msgspec.defstruct(
             "_NamedLog",
             [("messages", list[message]), ("name", str | int | None, None), *more],  # type: ignore[valid-type]
@@ -183,8 +146,8 @@ class ChatReader:
         metadata |= {name: value for name, value in kept if value is not None}
         metadata = with_timestamps(
             metadata,
-            asked=[exchange.asked_at for exchange in story.exchanges],
-            answered=[exchange.answered_at for exchange in story.exchanges],
+            asked=[turn.asked_at for turn in story.turns],
+            answered=[turn.answered_at for turn in story.turns],
             place=place,
         )
         return Conversation(
@@ -192,54 +155,46 @@ class ChatReader:
             turns=tuple(
                 Turn(
                     id=f"{name}#{number}",
-                    question=exchange.question,
-                    gold_answers=(answer,) if (answer := _joined(exchange.answers)) else (),
-                    system_prompts=exchange.system_prompts,
+                    question=turn.question,
+                    gold_answers=(answer,) if (answer := joined(turn.answers)) else (),
+                    asked_with=turn.recorded_with,
+                    steps=turn.steps,
                 )
-                for number, exchange in enumerate(story.exchanges, 1)
+                for number, turn in enumerate(story.turns, 1)
             ),
-            background=_joined(story.opening),
-            metadata=with_left_out(metadata, [exchange.left_out for exchange in story.exchanges]),
+            background=joined(story.opening),
+            metadata=with_left_out(metadata, [turn.lost for turn in story.turns]),
         )
 
-    def _told(self, log: Any, place: Place) -> _Story:
-        story = _Story()
+    def _told(self, log: Any, place: Place) -> Story:
+        story = Story()
         if self.system_field and log.system is not None:
-            _instruct(story, _said(log.system, place, self.system_field).text)
+            story.instruct("system", said_in(log.system, place, self.system_field).text)
         for index, message in enumerate(log.messages):
             at = f"{self.messages_field}[{index}]"
-            said = _said(message.content, place, f"{at}.{self.text_field}")
-            last = story.exchanges[-1] if story.exchanges else None
-            role = self.roles.get(message.role, message.role)
-            if role == "user" and said.is_tool_result:
-                role = "tool"
+            role, said = self._said(message, place, at)
             match role:
                 case "system" | "developer":
-                    _instruct(story, said.text)
+                    story.instruct(role, said.text)
                 case "user":
-                    if last is None or last.acted:
-                        last = _Exchange(tuple(story.prompts))
-                        story.exchanges.append(last)
-                    else:
-                        last.system_prompts += tuple(story.prompts)
-                    story.prompts.clear()
-                    last.questions.append(said.text)
-                    last.left_out += said.left_out
-                    last.asked_at = message.timestamp
+                    story.take_results(said.results)
+                    if not said.results or said.text or said.left_out:
+                        story.ask(said, message.timestamp)
                 case "assistant":
-                    if last:
-                        last.acted = True
-                        last.left_out += said.left_out
-                    if not (said.calls_a_tool or message.tool_calls or message.function_call):
-                        text = message.refusal or "" if message.content is None else said.text
-                        (last.answers if last else story.opening).append(text)
-                        if last:
-                            last.answered_at = message.timestamp
+                    story.answer(said, message.timestamp)
                 case "tool" | "function":
-                    pass
+                    story.take_results(said.results or [tool_message(message, said)])
                 case _:
                     raise self._unknown_role(role, place, at)
         return story
+
+    def _said(self, message: Any, place: Place, at: str) -> tuple[str, Said]:
+        if message.role is None and message.content is None and (item := item_of(message, place, at)):
+            return item
+        if message.role is None:
+            raise place.error("is required but missing", f"{at}.{self.role_field}")
+        said = said_by(message, message.content, place, at, f"{at}.{self.text_field}")
+        return self.roles.get(message.role, message.role), said
 
     def _unknown_role(self, role: str, place: Place, at: str) -> DatasetError:
         known = (*_ROLES, *self.roles)
@@ -262,34 +217,3 @@ def _check_unlike(fields: Mapping[str, str | None]) -> None:
         if not name.strip() or name in taken:
             raise ValueError(f'{setting} is "{name}"; expected the name of a field of its own')
         taken[name] = setting
-
-
-def _instruct(story: _Story, prompt: str) -> None:
-    if prompt.strip():
-        story.prompts.append(prompt)
-        if not story.exchanges:
-            story.opening.append(prompt)
-
-
-def _said(content: str | list[str | _Part] | None, place: Place, at: str) -> _Said:
-    parts = [content or ""] if isinstance(content, str | None) else content
-    texts = []
-    others: Counter[str] = Counter()
-    for index, part in enumerate(parts):
-        if isinstance(part, str):
-            texts.append(part)
-        elif part.type in (*_TEXT_PARTS, "refusal"):
-            text = part.refusal if part.type == "refusal" else part.text
-            if text is None:
-                raise place.error("is a text part without a text", f"{at}[{index}]")
-            texts.append(text)
-        else:
-            others[part.type] += 1
-    calls = [kind for kind in _TOOL_CALLS if others.pop(kind, 0)]
-    results = [kind for kind in _TOOL_RESULTS if others.pop(kind, 0)]
-    text = _joined(texts)
-    return _Said(text, others, bool(calls), bool(results) and not text)
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return "\n".join(text for text in texts if text.strip())

@@ -1,5 +1,6 @@
 """
-What of a conversation's messages is no text and so can't be replayed: pictures, sounds, files.
+What of a conversation's messages is not replayed: what is no text (pictures, sounds, files), and calls of
+tools without their results.
 
 Readers keep it in a conversation's metadata, as ``left_out``: one entry a turn, how many parts of each kind
 its question and answer had, None where all was text.
@@ -41,4 +42,4 @@ class LeftOut:
             return []
         kinds = ", ".join(f"{kind} {count}" for kind, count in self._parts.most_common())
         had = "turn had" if self._turns == 1 else "turns had"
-        return [f"{self._turns:,} {had} parts that are no text and were left out ({kinds})."]
+        return [f"{self._turns:,} {had} parts that are not replayed ({kinds})."]

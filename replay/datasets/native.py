@@ -21,6 +21,7 @@ from replay.core.errors import DatasetError
 from replay.datasets.expected import Written, read_expectations, write_expectations
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_lines
+from replay.datasets.native_messages import NativeMessage, asked_with, steps
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 from replay.datasets.timestamps import Timestamp, check, with_timestamps
@@ -40,7 +41,8 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
     standalone: str | None = None
     gold_passages: list[str] = []
     fact: str | None = None
-    system_prompts: list[str] = []
+    asked_with: list[NativeMessage] = []
+    steps: list[NativeMessage] = []
     timestamp: Timestamp | None = None
     answer_timestamp: Timestamp | None = None
     expect: Written = {}
@@ -111,7 +113,8 @@ def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
         standalone=row.standalone,
         gold_passages=tuple(row.gold_passages),
         fact=row.fact,
-        system_prompts=tuple(row.system_prompts),
+        asked_with=asked_with(row.asked_with, row.question, place, f"turns[{number - 1}].asked_with"),
+        steps=steps(row.steps, place, f"turns[{number - 1}].steps"),
         expect=read_expectations(row.expect, place, f"turns[{number - 1}].expect"),
     )
 
@@ -168,7 +171,8 @@ def _fields(conversation: Conversation) -> dict[str, Any]:
                         "standalone": turn.standalone,
                         "gold_passages": turn.gold_passages,
                         "fact": turn.fact,
-                        "system_prompts": turn.system_prompts,
+                        "asked_with": msgspec.to_builtins(turn.asked_with),
+                        "steps": msgspec.to_builtins(turn.steps),
                         "expect": write_expectations(turn.expect),
                     }
                 )

@@ -20,8 +20,9 @@ from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.session import opened_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, PluginError
-from replay.core.history import Played, with_system_prompts
+from replay.core.history import Played, as_recorded
 from replay.core.logs import ConversationLog, conversation_log
+from replay.core.message import Message
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
 from replay.core.settings.plugin_bugs import blaming
@@ -206,15 +207,14 @@ class Player:
     ) -> TurnRecord:
         system = play.system
         keeps_history = system.adapter.history == "server"
-        history, prompts = planned.history, tuple[str, ...]()
-        if any(turn.system_prompts for turn in play.conversation.turns[:depth]):
-            turn = play.conversation.turns[depth - 1]
-            history, prompts = with_system_prompts(history, played, turn)
+        history, asked_with = planned.history, tuple[Message, ...]()
+        if any(turn.asked_with for turn in play.conversation.turns[:depth]):
+            history, asked_with = as_recorded(history, played, play.conversation.turns[depth - 1])
         request = ChatRequest(
             question=planned.question,
             history=() if keeps_history else history,
             depth=depth,
-            system_prompts=prompts,
+            asked_with=asked_with,
             parameters={} if play.seed is None else {"seed": play.seed},
             keep_raw=system.keep_raw,
             runs_tools=system.tools is not None,

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, Fault, ScenarioError
-from replay.core.history import with_system_prompts
+from replay.core.history import as_recorded
 from replay.core.record import Timing, TurnRecord
 from replay.core.settings.choice import Choice, read_choice
 from replay.core.settings.code_gate import code_may_run
@@ -231,11 +231,9 @@ class OwnPlay:
                 continue
             self.planned = planned
             turn = self.conversation.turns[depth - 1]
-            history, prompts = with_system_prompts(planned.history, self.played, turn)
+            history, asked_with = as_recorded(planned.history, self.played, turn)
             self._sent = self._loop.clock()
-            return ChatRequest(
-                question=planned.question, history=history, depth=depth, system_prompts=prompts
-            )
+            return ChatRequest(question=planned.question, history=history, depth=depth, asked_with=asked_with)
         return None
 
     def answered(self, answer: str | ChatReply) -> None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
-from replay import Message, ToolCall, message_fields, paired
+from replay.core.message import (
+    Message,
+    ToolCall,
+    instructions,
+    joined,
+    message_fields,
+    paired,
+    question_messages,
+)
 
 
 def _calling(*ids: str, text: str = "") -> Message:
@@ -61,6 +70,49 @@ def test_every_call_is_followed_by_its_result_and_nothing_else_comes_between(ste
             assert not waited_for
             waited_for = [call.id for call in step.tool_calls]
     assert not waited_for
+
+
+HI, MORE, RED, BRIEF = (
+    Message(role=role, text=text)
+    for role, text in (
+        ("user", "Hi."),
+        ("user", "I need shoes."),
+        ("user", "Red ones?"),
+        ("system", "Brief."),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked_with", "sent"),
+    [
+        ("Red ones?", (), (RED,)),
+        ("Red ones?", (BRIEF,), (BRIEF, RED)),
+        ("Red ones?", (RED, BRIEF), (RED, BRIEF)),
+        ("Red shoes?", (RED, BRIEF), (Message(role="user", text="Red shoes?"), BRIEF)),
+        ("Hi.\nI need shoes.\nRed ones?", (HI, MORE, BRIEF, RED), (HI, MORE, BRIEF, RED)),
+        (
+            "Hi.\nI need shoes.\nRed shoes?",
+            (BRIEF, HI, MORE, RED),
+            (BRIEF, HI, MORE, Message(role="user", text="Red shoes?")),
+        ),
+        ("Red shoes?", (HI, BRIEF, RED), (BRIEF, Message(role="user", text="Red shoes?"))),
+        ("Hi.\n", (HI, RED), (Message(role="user", text="Hi.\n"),)),
+    ],
+)
+def test_a_question_is_put_in_its_own_messages_as_far_as_an_edit_lets_them_stand(
+    question: str, asked_with: tuple[Message, ...], sent: tuple[Message, ...]
+) -> None:
+    assert question_messages(question, asked_with) == sent
+
+
+@given(st.lists(st.sampled_from([HI, MORE, RED, BRIEF]), max_size=5), st.text(max_size=9))
+def test_whatever_was_edited_the_users_words_are_the_question(asked_with: list[Message], edited: str) -> None:
+    recorded = joined(message.text for message in asked_with if message.role == "user")
+    for question in (recorded, edited, recorded + edited):
+        sent = question_messages(question, asked_with)
+        assert "\n".join(message.text for message in sent if message.role == "user") == question
+        assert instructions(sent) == instructions(asked_with)
 
 
 def test_a_message_in_the_shape_of_chat_completions() -> None:

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from replay.core.message import Message, ToolCall
 from replay.datasets.chat import ChatReader
+from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, json_lines_file, only
 
@@ -27,6 +29,7 @@ CALL = assistant(
     None, tool_calls=[{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
 )
 RESULT = {"role": "tool", "tool_call_id": "c", "content": "42"}
+PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
 FIRST = {"id": "log-1", "model": "m", "messages": [system("Be brief."), user("Who?"), assistant("Okafor.")]}
 SECOND = {"messages": [user("When?"), assistant("In 1987."), user("Why?")]}
 
@@ -71,7 +74,7 @@ def test_instructions_and_a_greeting_before_the_first_question_are_the_backgroun
 
 
 def prompts(conversation):
-    return [turn.system_prompts for turn in conversation.turns]
+    return [tuple(message.text for message in turn.asked_with) for turn in conversation.turns]
 
 
 def test_system_prompts_are_those_of_the_question_that_comes_next(tmp_path):
@@ -124,6 +127,213 @@ def test_tool_calls_and_their_results_are_no_answers(tmp_path):
     ]
 
 
+def called(id, text="", name="f", arguments="{}"):
+    return Message(role="assistant", text=text, tool_calls=(ToolCall(id=id, name=name, arguments=arguments),))
+
+
+def returned(id, text="42", name="f", **more):
+    return Message(role="tool", text=text, tool_call_id=id, name=name, **more)
+
+
+def function(name="f", arguments="{}", **more):
+    return {"function": {"name": name, "arguments": arguments}, **more}
+
+
+STEPS_AS_FOUND = {
+    "Chat Completions": (
+        [
+            assistant("I look.", tool_calls=[function(id="a"), function("g", id="b")]),
+            {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "2"}, PICTURE]},
+            {"role": "tool", "tool_call_id": "a", "content": "1"},
+            assistant("And again."),
+            system("Hurry.", "developer"),
+            CALL,
+            RESULT,
+        ],
+        [
+            Message(
+                role="assistant",
+                text="I look.",
+                tool_calls=(
+                    ToolCall(id="a", name="f", arguments="{}"),
+                    ToolCall(id="b", name="g", arguments="{}"),
+                ),
+            ),
+            returned("b", "2", "g", left_out=("image_url",)),
+            returned("a", "1"),
+            Message(role="assistant", text="And again."),
+            Message(role="developer", text="Hurry."),
+            called("c"),
+            returned("c"),
+        ],
+    ),
+    "calls before they were listed": (
+        [
+            assistant(None, function_call={"name": "f", "arguments": "{}"}),
+            {"role": "function", "name": "f", "content": "42"},
+        ],
+        [called("call_1"), returned("call_1")],
+    ),
+    "no ids, arguments as objects, and calls at once in messages of their own": (
+        [
+            assistant("", tool_calls=[function("g", {"n": 1})]),
+            assistant("", tool_calls=[{"name": "f", "args": {}}]),
+            {"role": "tool", "tool_name": "f", "content": "2"},
+            {"role": "tool", "content": "1"},
+        ],
+        [
+            Message(
+                role="assistant",
+                tool_calls=(
+                    ToolCall(id="call_1", name="g", arguments='{"n":1}'),
+                    ToolCall(id="call_2", name="f", arguments="{}"),
+                ),
+            ),
+            returned("call_2", "2"),
+            returned("call_1", "1", "g"),
+        ],
+    ),
+    "Anthropic": (
+        [
+            assistant(
+                [
+                    {"type": "thinking", "thinking": "Hm."},
+                    {"type": "text", "text": "I look."},
+                    {"type": "tool_use", "id": "t", "name": "f", "input": {"n": 1}},
+                ]
+            ),
+            user([{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "42"}]}]),
+        ],
+        [
+            Message(
+                role="assistant",
+                text="I look.",
+                tool_calls=(ToolCall(id="t", name="f", arguments='{"n":1}'),),
+                left_out=("thinking",),
+            ),
+            returned("t"),
+        ],
+    ),
+    "items of Responses": (
+        [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+            {"type": "function_call", "call_id": "a", "id": "fc_1", "name": "f", "arguments": "{}"},
+            {"type": "function_call", "call_id": "b", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "b", "output": {"found": 2}},
+            {"type": "function_call_output", "call_id": "a", "output": "1"},
+        ],
+        [
+            Message(role="assistant", text="I look."),
+            Message(role="assistant", tool_calls=called("a").tool_calls + called("b").tool_calls),
+            returned("b", '{"found":2}'),
+            returned("a", "1"),
+        ],
+    ),
+    "a call that nobody answered, and a result that nobody asked for": (
+        [CALL, {"role": "tool", "tool_call_id": "x", "content": "1"}],
+        [called("c")],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STEPS_AS_FOUND)
+def test_calls_and_results_are_the_steps_of_their_turn(tmp_path, kind):
+    messages, steps = STEPS_AS_FOUND[kind]
+    found = read(tmp_path, user("How many?"), *messages, assistant("42."), user("Why?"))
+
+    assert pairs(found) == [("How many?", "42."), ("Why?", None)]
+    assert list(found.turns[0].steps) == steps
+    assert found.turns[1].steps == ()
+
+
+def test_instructions_stay_where_they_stood(tmp_path):
+    """Before a question, behind it, among the steps; after an answer they are the next question's."""
+    found = read(
+        tmp_path,
+        assistant("Hello!"),
+        system("One."),
+        user("Well,"),
+        system("Two.", "developer"),
+        user("how many?"),
+        system("Three."),
+        CALL,
+        RESULT,
+        system("Four."),
+        assistant("42."),
+        system("Five."),
+        assistant("Or so."),
+        user("Why?"),
+        system("Six."),
+        assistant("So."),
+    )
+    first, second = found.turns
+
+    assert [(m.role, m.text) for m in first.asked_with] == [
+        ("assistant", "Hello!"),
+        ("system", "One."),
+        ("user", "Well,"),
+        ("developer", "Two."),
+        ("user", "how many?"),
+        ("system", "Three."),
+    ]
+    assert first.steps == (called("c"), returned("c"), Message(role="system", text="Four."))
+    assert pairs(found) == [("Well,\nhow many?", "42.\nOr so."), ("Why?", "So.")]
+    assert [(m.role, m.text) for m in second.asked_with] == [
+        ("system", "Five."),
+        ("user", "Why?"),
+        ("system", "Six."),
+    ]
+
+
+def test_lost_calls_and_results_are_counted(tmp_path):
+    stray = {"role": "tool", "tool_call_id": "x", "content": "1"}
+    found = read(tmp_path, user("How many?"), CALL, stray, assistant("42."), user("Why?"))
+
+    assert found.metadata["left_out"] == [
+        {"tool call without its result": 1, "tool result without its call": 1},
+        None,
+    ]
+
+
+def test_what_the_server_ran_by_itself_is_no_step_of_ours(tmp_path):
+    search = [{"type": "server_tool_use", "id": "s"}, {"type": "web_search_tool_result", "tool_use_id": "s"}]
+    found = read(tmp_path, user("Who?"), assistant([*search, {"type": "text", "text": "Okafor."}]))
+
+    assert pairs(found) == [("Who?", "Okafor.")]
+    assert found.metadata["left_out"] == [{"server_tool_use": 1, "web_search_tool_result": 1}]
+
+
+def test_a_type_may_say_who_speaks(tmp_path):
+    """As LangChain writes messages."""
+    messages = [
+        {"type": "human", "content": "How many?"},
+        {
+            "type": "ai",
+            "content": "",
+            "tool_calls": [{"name": "f", "args": {"n": 1}, "id": "t", "type": "tool_call"}],
+        },
+        {"type": "tool", "content": "42", "name": "f", "tool_call_id": "t"},
+        {"type": "ai", "content": "42."},
+    ]
+    reader = ChatReader(role_field="type", roles={"human": "user", "ai": "assistant"})
+    found = only(reader, json_lines_file(tmp_path / "log.jsonl", [{"messages": messages}]))
+
+    assert pairs(found) == [("How many?", "42.")]
+    assert found.turns[0].steps == (called("t", arguments='{"n":1}'), returned("t"))
+
+
+def test_what_a_log_holds_is_written_and_read_back_in_the_native_format(tmp_path):
+    logs = [
+        {"messages": [assistant("Hello!"), user("How"), user("many?"), *messages, assistant("42.")]}
+        for messages, _ in STEPS_AS_FOUND.values()
+    ]
+    talks = list(ChatReader().read(json_lines_file(tmp_path / "log.jsonl", logs)))
+    write_native(talks, tmp_path / "native.jsonl")
+
+    assert list(NativeReader().read(tmp_path / "native.jsonl")) == talks
+
+
 def test_a_question_after_a_tool_call_is_a_new_turn(tmp_path):
     found = read(tmp_path, user("How many?"), CALL, RESULT, user("Never mind. Who?"), assistant("Okafor."))
 
@@ -148,9 +358,6 @@ def test_a_refusal_is_an_answer(tmp_path):
     assert pairs(read(tmp_path, user("Who?"), assistant(None, refusal="I can't say."))) == [
         ("Who?", "I can't say.")
     ]
-
-
-PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
 
 
 def test_the_text_beside_a_picture_is_kept_and_the_picture_counted(tmp_path):
@@ -310,6 +517,12 @@ def test_faults_are_named_by_the_fields_as_they_are_called(tmp_path):
 @pytest.mark.parametrize(
     ("messages", "message"),
     [
+        (
+            [user("Q"), assistant(None, tool_calls=[{"id": "a"}])],
+            ":1: messages[1].tool_calls[0]: is a call of a tool without its name",
+        ),
+        ([user("Q"), {"type": "function_call"}], ":1: messages[1]: is a call of a tool without its name"),
+        ([user("Q"), {"content": "A"}], ":1: messages[1].role: is required but missing"),
         ([user([{"type": "text"}])], ":1: messages[0].content[0]: is a text part without a text"),
         (
             [user("Q"), {"role": "asistant", "content": "A"}],
@@ -358,6 +571,7 @@ def test_times_are_those_of_a_questions_and_an_answers_last_message(tmp_path):
         user("Who?") | {"timestamp": 2},
         user("Quick!") | {"timestamp": 3},
         CALL | {"timestamp": 4},
+        RESULT,
         assistant("Let me see.", timestamp=5),
         assistant("Okafor.", timestamp="2024-05-01T12:00:00Z"),
         user("When?"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import given, strategies as st
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
+from replay.core.message import Message, ToolCall
+from replay.core.message_reading import matched
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract
@@ -27,18 +30,33 @@ ALBUM: dict[str, Any] = {
     "turns": [
         {
             "id": "album-first",
-            "question": "Who wrote Stone Garden?",
+            "question": "Who wrote\nStone Garden?",
             "gold_answers": ["Mira Okafor", "Okafor"],
             "standalone": "Who wrote Stone Garden?",
             "gold_passages": ["p1"],
             "fact": "Okafor wrote it.",
-            "system_prompts": ["Be brief.", "Be kind."],
+            "asked_with": [
+                {"role": "system", "text": "Be brief."},
+                {"role": "user", "text": "Who wrote"},
+                {"role": "developer", "text": "Be kind."},
+                {"role": "user", "text": "Stone Garden?"},
+            ],
+            "steps": [
+                {
+                    "role": "assistant",
+                    "tool_calls": [{"name": "find", "arguments": {"album": "Stone Garden"}}],
+                },
+                {"role": "tool", "text": "Okafor", "left_out": ["image"]},
+                {"role": "assistant", "text": "Let me see.", "tool_calls": [{"name": "find", "id": "b"}]},
+                {"role": "tool", "tool_call_id": "b", "text": "Okafor"},
+            ],
         },
         {"question": "When?", "gold_answer": "In 1987."},
         {"question": "Why?"},
     ],
     "metadata": {"domain": "music", "difficulty": [1, {"of": 3}]},
 }
+FIND = ToolCall(id="call_1", name="find", arguments='{"album":"Stone Garden"}')
 SHORT = {"id": "short", "turns": [{"question": "Hello?"}]}
 
 
@@ -68,12 +86,29 @@ def test_every_field_is_read(tmp_path):
         turns=(
             Turn(
                 id="album-first",
-                question="Who wrote Stone Garden?",
+                question="Who wrote\nStone Garden?",
                 gold_answers=("Mira Okafor", "Okafor"),
                 standalone="Who wrote Stone Garden?",
                 gold_passages=("p1",),
                 fact="Okafor wrote it.",
-                system_prompts=("Be brief.", "Be kind."),
+                asked_with=(
+                    Message(role="system", text="Be brief."),
+                    Message(role="user", text="Who wrote"),
+                    Message(role="developer", text="Be kind."),
+                    Message(role="user", text="Stone Garden?"),
+                ),
+                steps=(
+                    Message(role="assistant", tool_calls=(FIND,)),
+                    Message(
+                        role="tool", text="Okafor", tool_call_id="call_1", name="find", left_out=("image",)
+                    ),
+                    Message(
+                        role="assistant",
+                        text="Let me see.",
+                        tool_calls=(ToolCall(id="b", name="find", arguments="{}"),),
+                    ),
+                    Message(role="tool", text="Okafor", tool_call_id="b", name="find"),
+                ),
             ),
             Turn(id="album#2", question="When?", gold_answers=("In 1987.",)),
             Turn(id="album#3", question="Why?"),
@@ -92,7 +127,7 @@ def test_every_field_is_read(tmp_path):
         (
             {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
             'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
-            "gold_answers, gold_answer, standalone, gold_passages, fact, system_prompts, timestamp, "
+            "gold_answers, gold_answer, standalone, gold_passages, fact, asked_with, steps, timestamp, "
             "answer_timestamp, expect)",
         ),
         (
@@ -117,6 +152,27 @@ def test_every_field_is_read(tmp_path):
         (
             {"id": "a", "turns": [{"id": "t", "question": "Q"}, {"id": "t", "question": "Q"}]},
             'conversation "a", turns[1].id: "t" is already the id of turns[0]; ids must differ',
+        ),
+        (
+            {"id": "a", "turns": [{"question": "Q", "asked_with": [{"role": "user", "text": "q"}]}]},
+            'turns[0].asked_with: has the user messages "q", which together, a line each, are not the '
+            "question",
+        ),
+        (
+            {"id": "a", "turns": [{"question": "Q", "asked_with": [{"role": "tool", "text": "q"}]}]},
+            "turns[0].asked_with[0]: is no place for tools, which stand in steps",
+        ),
+        (
+            {"id": "a", "turns": [{"question": "Q", "steps": [{"role": "tool", "text": "1"}]}]},
+            "turns[0].steps[0]: is the result of no call before it",
+        ),
+        (
+            {"id": "a", "turns": [{"question": "Q", "steps": [{"role": "user", "text": "1"}]}]},
+            "turns[0].steps[0]: is a user's; a question of its own is a turn of its own",
+        ),
+        (
+            {"id": "a", "turns": [{"question": "Q", "steps": [{"role": "bot", "text": "Hi"}]}]},
+            'turns[0].steps[0].role: "bot" is not a role (allowed: system, developer, user, assistant, tool)',
         ),
         (["a"], "found a list, expected an object"),
     ],
@@ -210,6 +266,15 @@ EXPECTATIONS = st.builds(
     called=st.none() | st.sampled_from(["first", "2nd-try"]),
 )
 EXPECTED = st.lists(EXPECTATIONS, max_size=3).map(tuple)
+STEPS = st.tuples(
+    st.builds(
+        Message,
+        role=st.just("assistant"),
+        text=TEXTS,
+        tool_calls=st.lists(st.builds(ToolCall, id=TEXTS, name=IDS, arguments=IDS), max_size=1).map(tuple),
+    ),
+    st.builds(Message, role=st.sampled_from(["system", "assistant"]), text=TEXTS),
+)
 TURNS = st.builds(
     Turn,
     id=IDS,
@@ -219,6 +284,7 @@ TURNS = st.builds(
     gold_passages=st.lists(TEXTS, max_size=2).map(tuple),
     fact=st.none() | TEXTS,
     expect=EXPECTED,
+    steps=st.lists(STEPS, max_size=2).map(lambda pairs: matched(chain.from_iterable(pairs))),
 )
 CONVERSATIONS = st.builds(
     Conversation,

@@ -24,6 +24,7 @@ from replay.core.disk_cache import DiskCache
 from replay.play.answer_cache import AnswerCache, Asked
 
 TALK = Conversation(id="c", turns=())
+BE_SHORT = Message(role="system", text="Be short.")
 ASK = ChatRequest(
     question="Where?", history=(Exchange(question="Who?", answer="Mira."),), depth=2, parameters={"seed": 1}
 )
@@ -70,10 +71,10 @@ async def test_all_of_a_reply_comes_back_but_its_raw_form(tmp_path: Path) -> Non
     [
         {"question": "When?"},
         {"history": (Exchange(question="Who?", answer="Ben."),)},
-        {"history": (msgspec.structs.replace(ASK.history[0], system_prompts=("Be short.",)),)},
+        {"history": (msgspec.structs.replace(ASK.history[0], asked_with=(BE_SHORT,)),)},
         {"history": (msgspec.structs.replace(ASK.history[0], steps=REPLY.steps),)},
         {"depth": 3},
-        {"system_prompts": ("Be short.",)},
+        {"asked_with": (BE_SHORT,)},
         {"steps": REPLY.steps},
         {"parameters": {"seed": 2}},
         {"repeat": 2},

@@ -20,6 +20,7 @@ from replay.core.errors import (
     PluginError,
 )
 from replay.core.history import own_history
+from replay.core.message import Message
 from replay.play.player import is_over
 from replay.policies.gold import GoldPolicy
 from replay.policies.policy import PlannedTurn
@@ -180,13 +181,17 @@ async def test_a_cancelled_conversation_gets_out_and_keeps_what_was_answered():
         await task
 
 
+def told(*prompts: str) -> tuple[Message, ...]:
+    return tuple(Message(role="system", text=prompt) for prompt in prompts)
+
+
 PROMPTED = Conversation(
     id="c",
     turns=(
-        Turn(id="1", question="Who?", gold_answers=("Me.",), system_prompts=("Be brief.",)),
-        Turn(id="2", question="Why?", system_prompts=("Be kind.",)),
+        Turn(id="1", question="Who?", gold_answers=("Me.",), asked_with=told("Be brief.")),
+        Turn(id="2", question="Why?", asked_with=told("Be kind.")),
         Turn(id="3", question="When?", gold_answers=("Now.",)),
-        Turn(id="4", question="Where?", gold_answers=("Here.",), system_prompts=("Be quick.",)),
+        Turn(id="4", question="Where?", gold_answers=("Here.",), asked_with=told("Be quick.")),
     ),
 )
 
@@ -219,8 +224,8 @@ class LastTwo:
     ("policy", "shown", "last"),
     [
         # Turn 2 has no gold answer, so what stood before it stands before turn 3.
-        (GoldPolicy(), [("Who?", ("Be brief.",)), ("When?", ("Be kind.",))], ("Be quick.",)),
-        (LastTwo(), [("Why?", ("Be brief.", "Be kind.")), ("When?", ())], ("Be quick.",)),
+        (GoldPolicy(), [("Who?", told("Be brief.")), ("When?", told("Be kind."))], told("Be quick.")),
+        (LastTwo(), [("Why?", told("Be brief.", "Be kind.")), ("When?", ())], told("Be quick.")),
     ],
 )
 async def test_system_prompts_stand_where_they_were_recorded_and_none_is_lost(policy, shown, last):
@@ -228,13 +233,15 @@ async def test_system_prompts_stand_where_they_were_recorded_and_none_is_lost(po
     await play(system, policy, PROMPTED)
     request = system.requests[-1]
 
-    assert system.requests[0].system_prompts == ("Be brief.",)
-    assert [(e.question, e.system_prompts) for e in request.history] == shown
-    assert request.system_prompts == last
+    assert system.requests[0].asked_with == told("Be brief.")
+    assert [(e.question, e.asked_with) for e in request.history] == shown
+    assert request.asked_with == last
 
 
 async def test_a_system_that_keeps_the_history_is_given_each_system_prompt_once():
     system = Fake("a", "b", "c", "d", history="server")
     await play(system, LastTwo(), PROMPTED)
 
-    assert [r.system_prompts for r in system.requests] == [("Be brief.",), ("Be kind.",), (), ("Be quick.",)]
+    assert [r.asked_with for r in system.requests] == [
+        *(told("Be brief."), told("Be kind."), (), told("Be quick."))
+    ]

@@ -113,7 +113,7 @@ CHAT = {"base_url": "http://127.0.0.1:9/v1", "model": "m"}
             "leaves out the system prompts of 1 conversation: {{ messages }} or {{ system_prompt }} in body, "
             "form or params sends them",
         ),
-        ("scripted", {"answers": "gold"}, "finds them in request.system_prompts and may not send them"),
+        ("scripted", {"answers": "gold"}, "finds them in request.messages and may not send them"),
     ],
 )
 def test_validate_says_what_becomes_of_them(tmp_path, adapter, settings, words):
@@ -121,11 +121,11 @@ def test_validate_says_what_becomes_of_them(tmp_path, adapter, settings, words):
     done = replay_cli("validate", "s.yaml", cwd=tmp_path)
 
     assert words in done.stdout, done.stdout
-    assert "1 turn had parts that are no text and were left out (image_url 1)." in done.stdout
+    assert "1 turn had parts that are not replayed (image_url 1)." in done.stdout
 
 
 async def test_the_report_counts_what_was_left_out(tmp_path):
     run = await run_async(scenario(tmp_path, "scripted", answers="gold"), runs=tmp_path)
 
     assert run.records()[0].asked == "Red ones?"
-    assert "1 turn had parts that are no text and were left out (image_url 1)." in run.report().remarks
+    assert "1 turn had parts that are not replayed (image_url 1)." in run.report().remarks

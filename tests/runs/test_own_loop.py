@@ -11,6 +11,7 @@ from replay import (
     ChatReply,
     Conversation,
     GoldPolicy,
+    Message,
     Turn,
     Usage,
     own_loop,
@@ -119,16 +120,20 @@ async def test_the_latency_is_the_time_between_a_turn_and_its_answer():
 
 
 async def test_only_the_last_turn_and_system_prompts():
-    first = Turn(id="1", question="Who?", gold_answers=("Me.",), system_prompts=("Be brief.",))
-    second = Turn(id="2", question="Why?", gold_answers=("So.",), system_prompts=("Be kind.",))
+    first = Turn(
+        id="1", question="Who?", gold_answers=("Me.",), asked_with=(Message(role="system", text="Be brief."),)
+    )
+    second = Turn(
+        id="2", question="Why?", gold_answers=("So.",), asked_with=(Message(role="system", text="Be kind."),)
+    )
     async with own_loop("gold") as loop:
         play = loop.begin(Conversation(id="c", turns=(first, second), asked_from=2))
         request = await play.next_turn()
         play.answered("So.")
         assert await play.next_turn() is None
 
-    assert [(e.question, e.system_prompts) for e in request.history] == [("Who?", ("Be brief.",))]
-    assert (request.depth, request.system_prompts) == (2, ("Be kind.",))
+    assert [(e.question, e.asked_with[0].text) for e in request.history] == [("Who?", "Be brief.")]
+    assert (request.depth, request.asked_with) == (2, second.asked_with)
     assert list(loop.depth_table(resamples=0)["unreached"]) == [0, 0]
 
 

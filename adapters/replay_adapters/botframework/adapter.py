@@ -137,7 +137,7 @@ class BotFrameworkAdapter:
         if self.locale is not None:
             activity["locale"] = self.locale
         if self.channel_data is not None:
-            variables = template_variables(conversation, question=request.question, depth=request.depth)
+            variables = template_variables(conversation, request)
             activity["channelData"] = rendered(self._channel_data, variables)
         return activity
 

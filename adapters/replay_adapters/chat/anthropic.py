@@ -47,6 +47,9 @@ class AnthropicAdapter(ChatAdapter):
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret: the environment variable that holds the value, or a text such as
     ``Bearer ${TOKEN}``."""
+    as_recorded: bool = True
+    """False for servers that know only questions and answers in turn: each question is sent as one message,
+    and nothing between it and its answer."""
     stream: bool = False
     """Ask for the answer piece by piece, so that the time to its first token can be measured."""
     passages_path: str | None = None

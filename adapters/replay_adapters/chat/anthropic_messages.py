@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, groupby
 from typing import Any
 
 import msgspec
@@ -68,10 +69,15 @@ class Messages:
         return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
 
     def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
-        # Messages of one role in a row are one to the API.
-        for message in messages:
-            if blocks := _blocks(message):
-                yield {"role": "assistant" if message.role == "assistant" else "user", "content": blocks}
+        # The first must be a user's, so a greeting has no place, and all results of a message's calls must
+        # stand in the next one.
+        since = dropwhile(lambda message: message.role == "assistant", messages)
+        for is_assistant, together in groupby(since, lambda message: message.role == "assistant"):
+            blocks = [block for message in together for block in _blocks(message)]
+            if blocks:
+                is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
+                content = blocks[0]["text"] if is_text else blocks
+                yield {"role": "assistant" if is_assistant else "user", "content": content}
 
     def read(self, reply: HttpReply, value: Any) -> Streamed:
         blocks = value.get("content") if isinstance(value, dict) else None
@@ -131,8 +137,9 @@ def _take_call(index: Any, block: Any, found: Streamed) -> None:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": _id(message.tool_call_id), "content": message.text}]
-    # Texts that are blank are refused.
-    texts = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    # Texts that are blank are refused, those of a question with reason.
+    is_told = message.role == "user" or message.text.strip()
+    texts = [{"type": "text", "text": message.text}] if is_told else []
     return texts + [
         {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": _input(call)}
         for call in message.tool_calls

@@ -8,8 +8,8 @@ compared with what is asked for: under a policy whose history changes otherwise,
 The fields that come from settings are rendered once per conversation where that is enough, since Jinja
 takes longer for a template than all else that an ask needs.
 
-Recorded system prompts stand among the messages, as they did in the log, or joined at the top where the
-API takes none there. A setting ``system`` stands in the place of all of them.
+Recorded instructions stand among the messages, as they did in the log, or joined at the top where the API
+takes none there. A setting ``system`` stands in the place of all of them.
 
 It pays from the third exchange on: with 1, 5, 20 and 100 exchanges of 30 words a body takes 1.0, 1.2, 1.4
 and 2.4 us, where encoding all of it with msgspec takes 0.7, 1.8, 5.5 and 52 us.
@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from replay import (
     ChatRequest,
     Conversation,
@@ -27,7 +29,8 @@ from replay import (
     Message,
     Template,
     TextTemplate,
-    paired,
+    instructions,
+    question_messages,
     template_variables,
 )
 from replay_adapters.chat.api import ChatApi
@@ -37,21 +40,23 @@ from replay_adapters.rendering import rendered, request_error
 Changes = Literal["never", "with the conversation", "with the turn"]
 
 Prompts = Literal["in place", "on top", "left out"]
-"""What becomes of recorded system prompts."""
+"""What becomes of recorded instructions."""
 
 CONVERSATION = frozenset({"conversation", "passage", "passages"})
 """Variables that stay the same from turn to turn."""
 
 USER, ASSISTANT = b'{"role":"user","content":', b'{"role":"assistant","content":'
-SYSTEM = b'{"role":"system","content":'
 
 
 class ChatBodies:
     """How bodies are made for one system; each conversation has a ``ChatBody``."""
 
-    def __init__(self, system: str | None, extra: Mapping[str, Any], api: ChatApi) -> None:
+    def __init__(
+        self, system: str | None, extra: Mapping[str, Any], api: ChatApi, *, as_recorded: bool = True
+    ) -> None:
         """
         *system* and *extra* are templates. *api*'s fields may have messages of their own, which come first.
+        Unless *as_recorded*, a question is one message, and its answer the only one between it and the next.
 
         Raises:
             ValueError: a text is not a template.
@@ -66,6 +71,7 @@ class ChatBodies:
         if used and used <= CONVERSATION:
             self.change = "with the conversation"
         self._api = api
+        self._as_recorded = as_recorded
         self._head: bytes | None = None
 
     def head(self, conversation: Conversation, request: ChatRequest, own: bool) -> bytes:
@@ -77,14 +83,7 @@ class ChatBodies:
         """
         if self._head is not None and not own:
             return self._head
-        variables = template_variables(
-            conversation,
-            question=request.question,
-            history=request.history,
-            depth=request.depth,
-            system_prompts=request.system_prompts,
-            seed=request.seed,
-        )
+        variables = template_variables(conversation, request)
         system = variables["system_prompt"] if self.prompts == "on top" else ""
         if self._system:
             system = rendered(self._system, variables)
@@ -101,17 +100,33 @@ class ChatBodies:
         return head
 
     def encoded(self, messages: Sequence[Message]) -> bytes:
-        """*messages* with a comma after each."""
+        """*messages* with a comma after each; without the instructions that don't stand among them."""
+        if self.prompts != "in place":
+            told = instructions(messages)
+            messages = [message for message in messages if message not in told]
         return b"".join(encode_json(message) + b"," for message in self._api.shaped(messages))
 
     def encoded_exchange(self, exchange: Exchange) -> bytes:
-        """Its messages with a comma after each; none for an exchange without an answer."""
+        """Its messages with a comma after each; only instructions of an exchange without an answer."""
+        asked_with, steps = exchange.asked_with, exchange.steps
         # Several servers refuse an empty message, and two questions in a row.
         if not exchange.answer or exchange.answer.isspace():
-            return b""
-        steps = self.encoded(paired(exchange.steps)) if exchange.steps else b""
-        question, answer = encode_json(exchange.question), encode_json(exchange.answer)
-        return b"%b%b},%b%b%b}," % (USER, question, steps, ASSISTANT, answer)
+            return self.encoded(instructions(asked_with)) if asked_with else b""
+        if not asked_with and not steps:
+            question, answer = encode_json(exchange.question), encode_json(exchange.answer)
+            return b"%b%b},%b%b}," % (USER, question, ASSISTANT, answer)
+        if not self._as_recorded:
+            exchange = replace(exchange, asked_with=instructions(asked_with), steps=())
+        return self.encoded(exchange.messages)
+
+    def encoded_question(self, request: ChatRequest) -> bytes:
+        """The question's messages and the steps since."""
+        asked_with = request.asked_with
+        if not asked_with and not request.steps:
+            return b"%b%b}" % (USER, encode_json(request.question))
+        if not self._as_recorded:
+            asked_with = instructions(asked_with)
+        return self.encoded((*question_messages(request.question, asked_with), *request.steps))[:-1]
 
 
 class ChatBody:
@@ -133,36 +148,20 @@ class ChatBody:
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out is not JSON.
         """
-        head, history, prompts = self._head, request.history, self._bodies.prompts
-        own = bool(request.parameters) or (prompts == "on top" and has_prompts(request))
+        head, history = self._head, request.history
+        own = bool(request.parameters) or (self._bodies.prompts == "on top" and bool(request.system_prompt))
         if head is None or own:
             head = self._bodies.head(self._conversation, request, own)
             if self._bodies.change != "with the turn" and not own:
                 self._head = head
-        question = b"%b%b}" % (USER, encode_json(request.question))
-        if request.steps and (steps := self._bodies.encoded(request.steps)):
-            question += b"," + steps[:-1]
-        if prompts == "in place" and request.system_prompts:
-            question = encoded_prompts(request.system_prompts) + question
+        question = self._bodies.encoded_question(request)
         if history:
             known = self._known
             if history[: len(known)] != known:
                 known, self._encoded = (), b""
             if len(history) > len(known):
                 for exchange in history[len(known) :]:
-                    if prompts == "in place" and exchange.system_prompts:
-                        self._encoded += encoded_prompts(exchange.system_prompts)
                     self._encoded += self._bodies.encoded_exchange(exchange)
                 self._known = history
             return b"%b%b%b]}" % (head, self._encoded, question)
         return b"%b%b]}" % (head, question)
-
-
-def has_prompts(request: ChatRequest) -> bool:
-    """Whether a system prompt was recorded before *request*'s question."""
-    return bool(request.system_prompts) or any(exchange.system_prompts for exchange in request.history)
-
-
-def encoded_prompts(prompts: Sequence[str]) -> bytes:
-    """System messages with a comma after each."""
-    return b"".join(b"%b%b}," % (SYSTEM, encode_json(prompt)) for prompt in prompts)

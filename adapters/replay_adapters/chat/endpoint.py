@@ -42,6 +42,7 @@ class ChatAdapter:
     base_url: str
     system: str | None
     extra: Mapping[str, Any]
+    as_recorded: bool
     stream: bool
     passages_path: str | None
     max_reply_bytes: int
@@ -62,7 +63,7 @@ class ChatAdapter:
         # Azure has its version in a query, which stays at the end.
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
         self._api = api
-        self._bodies = ChatBodies(self.system, self.extra, api)
+        self._bodies = ChatBodies(self.system, self.extra, api, as_recorded=self.as_recorded)
         self._takes_prompts = "system_prompt" in Template((self.system or "", self.extra)).names
         self._end = api.end if self.stream else None
         self._passages = ReplyPath(self.passages_path or None, "passages_path")

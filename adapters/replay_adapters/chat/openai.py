@@ -42,6 +42,9 @@ class OpenAIAdapter(ChatAdapter):
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret, as in ``api-key: AZURE_KEY``: the environment variable that holds the value,
     or a text such as ``Bearer ${TOKEN}``."""
+    as_recorded: bool = True
+    """False for servers that know only questions and answers in turn: each question is sent as one message,
+    and nothing between it and its answer."""
     stream: bool = False
     """Ask for the answer piece by piece, so that the time to its first token can be measured."""
     stream_usage: bool = True

@@ -94,9 +94,7 @@ class RasaAdapter:
         """
         body = {"sender": sender, "message": request.question}
         if self.metadata is not None:
-            variables = template_variables(
-                conversation, question=request.question, depth=request.depth, session_id=sender
-            )
+            variables = template_variables(conversation, request, session_id=sender)
             body["metadata"] = rendered(self._metadata, variables)
         try:
             reply = await self._client.request("POST", self._url, body, once=True)

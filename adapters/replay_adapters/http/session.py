@@ -34,6 +34,7 @@ from replay_adapters.http.request import Request, RequestTemplate
 from replay_adapters.http.stream import Content, EventPaths
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.reading import reading
+from replay_adapters.rendering import question_variables
 
 CLOSED_WITHIN_S = 10.0
 """How long closing a session may take; it is the one request without a question's deadline."""
@@ -77,15 +78,7 @@ class HttpSession:
         if not self._is_open and self._system.open is not None:
             await self._open(self._system.open)
         system = self._system
-        variables = template_variables(
-            self._conversation,
-            question=request.question,
-            history=request.history if system.history == "client" else (),
-            depth=request.depth,
-            system_prompts=request.system_prompts,
-            seed=request.seed,
-            session_id=self._session_id,
-        )
+        variables = question_variables(self._conversation, request, system.history, self._session_id)
         sent = system.question.filled_in(variables)
         events, poller = system.events, system.poller
         reply = await self._send(

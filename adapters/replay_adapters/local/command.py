@@ -30,11 +30,11 @@ from replay import (
     HistoryKeeper,
     Template,
     WireTimes,
-    template_variables,
 )
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.local.command_process import CommandProcess, Line
 from replay_adapters.local.command_start import start
+from replay_adapters.rendering import question_variables
 from replay_adapters.setting_checks import (
     check_count,
     check_seconds,
@@ -135,15 +135,7 @@ class CommandAdapter:
 
     def line(self, conversation: Conversation, request: ChatRequest, session_id: str) -> bytes:
         """The line that puts *request*."""
-        variables = template_variables(
-            conversation,
-            question=request.question,
-            history=request.history if self.history == "client" else (),
-            depth=request.depth,
-            system_prompts=request.system_prompts,
-            seed=request.seed,
-            session_id=session_id,
-        )
+        variables = question_variables(conversation, request, self.history, session_id)
         try:
             return json.dumps(self._send.render(variables)).encode() + b"\n"
         except (TypeError, ValueError) as error:

@@ -60,7 +60,7 @@ class PythonAdapter:
     def unsent_system_prompts(self) -> str | None:
         if "request" in self._names:
             return None
-        return "a parameter request of the target has them, as request.system_prompts"
+        return "a parameter request of the target has them, in request.messages"
 
     @property
     def takes_seed(self) -> bool:

@@ -15,10 +15,9 @@ from replay import (
     ChatReply,
     ChatRequest,
     Conversation,
-    template_variables,
 )
 from replay_adapters.reading import reading
-from replay_adapters.rendering import rendered
+from replay_adapters.rendering import question_variables, rendered
 from replay_adapters.websocket.client import NORMAL_CLOSURE, Closed, Frame, Socket, WebSocketClient
 from replay_adapters.websocket.frame_format import Answer, FrameFormat
 
@@ -166,15 +165,7 @@ class WebSocketSession:
         return value
 
     def _variables(self, request: ChatRequest) -> Any:
-        return template_variables(
-            self._conversation,
-            question=request.question,
-            history=request.history if self._format.history == "client" else (),
-            depth=request.depth,
-            system_prompts=request.system_prompts,
-            seed=request.seed,
-            session_id=self._session_id,
-        )
+        return question_variables(self._conversation, request, self._format.history, self._session_id)
 
 
 class _SaidSoError(Exception):

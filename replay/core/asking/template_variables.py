@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from replay.core.adapter import ChatRequest
+from replay.core.message import message_fields
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
-    from replay.core.history import Exchange
 
 
 class _Variables(Mapping[str, Any]):
@@ -35,34 +37,26 @@ class _Variables(Mapping[str, Any]):
 
 
 def template_variables(
-    conversation: Conversation,
-    *,
-    question: str = "",
-    history: Sequence[Exchange] = (),
-    depth: int = 1,
-    session_id: str | None = None,
-    system_prompts: Sequence[str] = (),
-    seed: int | None = None,
+    conversation: Conversation, request: ChatRequest | None = None, *, session_id: str | None = None
 ) -> Mapping[str, Any]:
     """
-    What a template may use.
+    What a template may use to put *request*; without one, to open or close a session.
 
-    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (history
-    and question as chat messages, recorded system prompts among them), ``system_prompt`` (all of those,
-    separated by blank lines; *system_prompts* are the ones before the question), ``conversation`` (``id``,
-    ``title``, ``section``, ``background``), ``passage`` (all passages, separated by blank lines),
-    ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id`` and ``seed`` (None unless the
-    scenario says ``play.seed_per_repeat``). Gold answers and standalone questions are not among them.
+    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (all of it,
+    as Chat Completions have it, with recorded instructions and calls of tools), ``system_prompt`` (the
+    instructions up to the question, separated by blank lines), ``conversation`` (``id``, ``title``,
+    ``section``, ``background``), ``passage`` (all passages, separated by blank lines), ``passages`` (objects
+    with ``id``, ``title``, ``text``), ``session_id`` and ``seed`` (None unless the scenario says
+    ``play.seed_per_repeat``). Gold answers and standalone questions are not among them.
     """
+    asked = ChatRequest(question="", history=(), depth=1) if request is None else request
     return _Variables(
         {
-            "question": lambda: question,
-            "depth": lambda: depth,
-            "history": lambda: [{"question": e.question, "answer": e.answer} for e in history],
-            "messages": lambda: _messages(history, question, system_prompts),
-            "system_prompt": lambda: "\n\n".join(
-                [prompt for e in history for prompt in e.system_prompts] + list(system_prompts)
-            ),
+            "question": lambda: asked.question,
+            "depth": lambda: asked.depth,
+            "history": lambda: [{"question": e.question, "answer": e.answer} for e in asked.history],
+            "messages": lambda: list(map(message_fields, asked.messages)),
+            "system_prompt": lambda: asked.system_prompt,
             "conversation": lambda: {
                 "id": conversation.id,
                 "title": conversation.title,
@@ -74,17 +68,6 @@ def template_variables(
                 {"id": p.id, "title": p.title, "text": p.text} for p in conversation.passages
             ],
             "session_id": lambda: session_id,
-            "seed": lambda: seed,
+            "seed": lambda: asked.seed,
         }
     )
-
-
-def _messages(
-    history: Sequence[Exchange], question: str, system_prompts: Sequence[str]
-) -> list[dict[str, str]]:
-    messages = []
-    for e in history:
-        messages += [{"role": "system", "content": prompt} for prompt in e.system_prompts]
-        messages += [{"role": "user", "content": e.question}, {"role": "assistant", "content": e.answer}]
-    messages += [{"role": "system", "content": prompt} for prompt in system_prompts]
-    return [*messages, {"role": "user", "content": question}]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
+from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Message, Passage
 from replay_adapters.chat.anthropic_messages import Messages
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.openai_chat import ChatCompletions
@@ -97,28 +97,32 @@ def test_a_setting_that_is_not_json_is_a_refusal_of_ours() -> None:
     assert not caught.value.reached
 
 
+def _told(prompt: str) -> tuple[Message, ...]:
+    return (Message(role="system", text=prompt),)
+
+
+def _system(prompt: str) -> dict[str, str]:
+    return {"role": "system", "content": prompt}
+
+
 PROMPTED = ChatRequest(
     question="Q?",
     history=(
-        Exchange(question="A?", answer="A.", system_prompts=("Be brief.",)),
-        Exchange(question="Unanswered?", answer=" ", system_prompts=("Be kind.",)),
+        Exchange(question="A?", answer="A.", asked_with=_told("Be brief.")),
+        Exchange(question="Unanswered?", answer=" ", asked_with=_told("Be kind.")),
     ),
-    system_prompts=("Be quick.",),
+    asked_with=_told("Be quick."),
     depth=3,
 )
 SAID = [{"role": "user", "content": "A?"}, {"role": "assistant", "content": "A."}]
 ASKED = {"role": "user", "content": "Q?"}
 
 
-def _told(prompt: str) -> dict[str, str]:
-    return {"role": "system", "content": prompt}
-
-
 def test_recorded_system_prompts_stand_where_they_stood() -> None:
     body = ChatBody(_bodies(), TALK)
     for _ in range(2):
         assert json.loads(body.of(PROMPTED))["messages"] == [
-            *(_told("Be brief."), *SAID, _told("Be kind."), _told("Be quick."), ASKED)
+            *(_system("Be brief."), *SAID, _system("Be kind."), _system("Be quick."), ASKED)
         ]
 
 
@@ -132,13 +136,13 @@ def test_recorded_system_prompts_stand_where_they_stood() -> None:
 def test_a_system_text_of_the_settings_stands_in_their_place_and_may_hold_them(system, told) -> None:
     sent = json.loads(ChatBody(_bodies(system), TALK).of(PROMPTED))
 
-    assert sent["messages"] == [_told(told), *SAID, ASKED]
+    assert sent["messages"] == [_system(told), *SAID, ASKED]
 
 
 def test_where_no_system_message_may_stand_they_are_on_top_turn_by_turn() -> None:
     spoken = Messages(model="m", max_tokens=9, stream=False)
     body = ChatBody(ChatBodies(None, {}, spoken), TALK)
-    first = ChatRequest(question="A?", history=(), system_prompts=("Be brief.",), depth=1)
+    first = ChatRequest(question="A?", history=(), asked_with=_told("Be brief."), depth=1)
     requests = [first, _request(), PROMPTED, _request(PROMPTED.history), _request()]
 
     assert [json.loads(body.of(request)).get("system") for request in requests] == [

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from replay import AdapterReplyError, ChatReply, ChatRequest, Conversation, Exchange, Message, ToolCall
 from replay_adapters.chat.anthropic import AnthropicAdapter
@@ -32,7 +33,7 @@ def _adapter(api: str, address: str, **more: Any) -> ChatAdapter:
 
 
 async def _asked(
-    api: str, answer: Any, request: ChatRequest = REQUEST
+    api: str, answer: Any, request: ChatRequest = REQUEST, **more: Any
 ) -> tuple[ChatReply, Mapping[str, Any]]:
     """The reply, where the server answers with *answer* (events, if it is a tuple), and what was sent."""
     sent: list[Mapping[str, Any]] = []
@@ -43,7 +44,7 @@ async def _asked(
 
     async with (
         answering(handler) as address,
-        _adapter(api, address, stream=isinstance(answer, tuple)) as adapter,
+        _adapter(api, address, stream=isinstance(answer, tuple), **more) as adapter,
         adapter.session(TALK) as session,
     ):
         reply = await session.ask(request)
@@ -209,7 +210,6 @@ STEPS = (
     Message(role="assistant", text="Let me see.", tool_calls=(ORDER, STOCK)),
     Message(role="tool", tool_call_id="t1", text="sent", name="find_order"),
     Message(role="tool", tool_call_id="t2", text="none"),
-    Message(role="assistant", text="One more."),
 )
 ASKED = ChatRequest(
     question="And now?", history=(Exchange(question="Where?", answer="On its way.", steps=STEPS),), depth=2
@@ -219,7 +219,6 @@ SENT = {
         {"role": "assistant", "content": "Let me see.", "tool_calls": [_function(ORDER), _function(STOCK)]},
         {"role": "tool", "content": "sent", "tool_call_id": "t1", "name": "find_order"},
         {"role": "tool", "content": "none", "tool_call_id": "t2"},
-        {"role": "assistant", "content": "One more."},
     ],
     "responses": [
         {"role": "assistant", "content": "Let me see."},
@@ -227,22 +226,23 @@ SENT = {
         _item(STOCK),
         {"type": "function_call_output", "call_id": "t1", "output": "sent"},
         {"type": "function_call_output", "call_id": "t2", "output": "none"},
-        {"role": "assistant", "content": "One more."},
     ],
     "anthropic": [
         {"role": "assistant", "content": [{"type": "text", "text": "Let me see."}, _use(ORDER), _use(STOCK)]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "sent"}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "none"}]},
-        {"role": "assistant", "content": [{"type": "text", "text": "One more."}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": "sent"},
+                {"type": "tool_result", "tool_use_id": "t2", "content": "none"},
+            ],
+        },
     ],
 }
 
 
 @pytest.mark.parametrize("api", APIS)
 async def test_steps_are_sent_between_question_and_answer_and_after_the_question(api: str) -> None:
-    asked = ChatRequest(
-        question=ASKED.question, history=ASKED.history, depth=2, steps=STEPS[:3], runs_tools=True
-    )
+    asked = ChatRequest(question=ASKED.question, history=ASKED.history, depth=2, steps=STEPS, runs_tools=True)
     _, body = await _asked(api, WHOLE[api], asked)
 
     messages, many = body["input" if api == "responses" else "messages"], len(SENT[api]) + 3
@@ -253,7 +253,83 @@ async def test_steps_are_sent_between_question_and_answer_and_after_the_question
         {"role": "user", "content": "And now?"},
     )
     assert steps == SENT[api]
-    assert messages[many:] == SENT[api][:-1]
+    assert messages[many:] == SENT[api]
+
+
+def _said(role: str, text: str) -> Message:
+    return Message(role=role, text=text)  # type: ignore[arg-type]
+
+
+WORDED = ChatRequest(
+    question="And\nnow?",
+    history=(
+        Exchange(
+            question="Hi.\nWhere?",
+            answer="Here.",
+            asked_with=(
+                *(_said("assistant", "Hello!"), _said("user", "Hi.")),
+                *(_said("developer", "Brief."), _said("user", "Where?")),
+            ),
+            steps=(_said("assistant", "I look."), *STEPS, _said("system", "Kind.")),
+        ),
+    ),
+    asked_with=(_said("user", "And"), _said("user", "now?"), _said("system", "Quick.")),
+    depth=2,
+)  # fmt: skip
+QUICK = {"role": "system", "content": "Quick."}
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_all_stands_where_it_stood(api: str) -> None:
+    _, body = await _asked(api, WHOLE[api], WORDED)
+
+    assert body["input" if api == "responses" else "messages"] == [
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "Hi."},
+        {"role": "developer", "content": "Brief."},
+        {"role": "user", "content": "Where?"},
+        {"role": "assistant", "content": "I look."},
+        *SENT[api],
+        {"role": "system", "content": "Kind."},
+        {"role": "assistant", "content": "Here."},
+        {"role": "user", "content": "And"},
+        {"role": "user", "content": "now?"},
+        QUICK,
+    ]
+
+
+async def test_anthropic_is_sent_what_it_takes() -> None:
+    """A user's message first, one message a role, and instructions outside of them."""
+    _, body = await _asked("anthropic", WHOLE["anthropic"], WORDED)
+    texts = [
+        [{"type": "text", "text": text} for text in pair] for pair in (("Hi.", "Where?"), ("And", "now?"))
+    ]
+    (called, *results) = SENT["anthropic"]
+
+    assert body["system"] == "Brief.\n\nKind.\n\nQuick."
+    assert body["messages"] == [
+        {"role": "user", "content": texts[0]},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, *called["content"]]},
+        *results,
+        {"role": "assistant", "content": "Here."},
+        {"role": "user", "content": texts[1]},
+    ]
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_server_that_knows_only_questions_and_answers_in_turn_gets_no_more(api: str) -> None:
+    """Instructions have a setting of their own; the steps of this turn are there since it called for them."""
+    _, body = await _asked(api, WHOLE[api], replace(WORDED, steps=STEPS), as_recorded=False)
+    told = [{"role": "developer", "content": "Brief."}, QUICK] if api != "anthropic" else []
+
+    assert body["input" if api == "responses" else "messages"] == [
+        *told[:1],
+        {"role": "user", "content": "Hi.\nWhere?"},
+        {"role": "assistant", "content": "Here."},
+        *told[1:],
+        {"role": "user", "content": "And\nnow?"},
+        *SENT[api],
+    ]
 
 
 async def test_what_only_another_api_takes_is_made_to_fit() -> None:

@@ -6,10 +6,12 @@ import pytest
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from replay.core.adapter import ChatRequest
 from replay.core.asking.template_variables import template_variables
 from replay.core.asking.templating import Template, TextTemplate
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.history import Exchange
+from replay.core.message import Message, ToolCall
 
 TALK = Conversation(
     id="c",
@@ -18,7 +20,9 @@ TALK = Conversation(
     passages=(Passage(id="p1", text="One."), Passage(id="p2", text="Two.")),
 )
 VARIABLES = template_variables(
-    TALK, question="Why?", history=[Exchange(question="Who?", answer="Me.")], depth=2, session_id="s"
+    TALK,
+    ChatRequest(question="Why?", history=(Exchange(question="Who?", answer="Me."),), depth=2),
+    session_id="s",
 )
 
 
@@ -87,7 +91,7 @@ def test_a_template_can_not_reach_out_of_its_sandbox_nor_fail_otherwise(text):
 
 
 def test_text_in_a_variable_is_not_a_template():
-    variables = template_variables(TALK, question="{{ 1 + 1 }}")
+    variables = template_variables(TALK, ChatRequest(question="{{ 1 + 1 }}", history=(), depth=1))
     assert Template("{{ question }}").render(variables) == "{{ 1 + 1 }}"
     assert TextTemplate("a {{ question }}").render(variables) == "a {{ 1 + 1 }}"
 
@@ -159,16 +163,29 @@ def test_a_variable_goes_before_a_global_of_the_same_name():
     assert TextTemplate("a {{ range }}").render({"range": "ours"}) == "a ours"
 
 
-def test_recorded_system_prompts_are_among_the_messages_and_joined():
-    exchange = Exchange(question="Who?", answer="Me.", system_prompts=("Be brief.",))
-    variables = template_variables(TALK, question="Why?", history=[exchange], system_prompts=("Be kind.",))
+def test_recorded_instructions_and_steps_are_among_the_messages_and_the_former_joined():
+    call = ToolCall(id="t1", name="find", arguments="{}")
+    steps = (Message(role="assistant", tool_calls=(call,)), Message(role="tool", tool_call_id="t1", text="1"))
+    exchange = Exchange(question="Who?", answer="Me.", asked_with=told("system", "Be brief."), steps=steps)
+    request = ChatRequest(
+        question="Why?", history=(exchange,), asked_with=told("developer", "Be kind."), steps=steps, depth=2
+    )
+    variables = template_variables(TALK, request)
 
-    assert [(m["role"], m["content"]) for m in variables["messages"]] == [
-        ("system", "Be brief."),
-        ("user", "Who?"),
-        ("assistant", "Me."),
-        ("system", "Be kind."),
-        ("user", "Why?"),
+    assert [(m["role"], m["content"], "tool_calls" in m) for m in variables["messages"]] == [
+        ("system", "Be brief.", False),
+        ("user", "Who?", False),
+        ("assistant", None, True),
+        ("tool", "1", False),
+        ("assistant", "Me.", False),
+        ("developer", "Be kind.", False),
+        ("user", "Why?", False),
+        ("assistant", None, True),
+        ("tool", "1", False),
     ]
     assert variables["system_prompt"] == "Be brief.\n\nBe kind."
     assert VARIABLES["system_prompt"] == ""
+
+
+def told(role, text):
+    return (Message(role=role, text=text),)

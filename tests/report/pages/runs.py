@@ -9,6 +9,7 @@ from typing import Any
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
+from replay.core.message import Message
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.runs.people_columns import keep_people
 from replay.scorers.stored_scorer import StoredScorer
@@ -209,7 +210,7 @@ def hostile_run(folder: Path) -> Path:
             question=EVIL,
             gold_answers=(EVIL, "=1+1"),
             standalone=EVIL,
-            system_prompts=(f"You are terse. {EVIL}",),
+            asked_with=(Message(role="system", text=f"You are terse. {EVIL}"),),
             gold_passages=("p",),
             fact=EVIL,
         ),

@@ -12,6 +12,7 @@ import pytest
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import InputError
+from replay.core.message import Message
 from replay.report.pages.assets import hash_of
 from replay.report.pages.conversation_view import conversation_view
 from replay.report.pages.pages import render
@@ -184,7 +185,8 @@ def _conversation_page(folder, drift):
 
 def test_a_turns_system_prompts_stand_beside_its_question(tmp_path):
     asked = talk("a", turns=1)
-    prompted = replace(asked, turns=(replace(asked.turns[0], system_prompts=("Be <b>brief</b>.",)),))
+    told = (Message(role="system", text="Be <b>brief</b>."), Message(role="user", text="Not twice."))
+    prompted = replace(asked, turns=(replace(asked.turns[0], asked_with=told),))
     watched = WatchedRun("run", make_run(tmp_path / "run", [prompted], [record("a", 1)], {}))
     try:
         view = conversation_view(watched.browser, "a", watched.score_kinds())
@@ -192,6 +194,7 @@ def test_a_turns_system_prompts_stand_beside_its_question(tmp_path):
         watched.close()
     page = render("conversation.html", view=view, back="#")
     assert '<span class="tag">system</span> Be &lt;b&gt;brief&lt;/b&gt;.' in page
+    assert "Not twice." not in page
 
 
 def test_what_a_question_leaves_out_stands_in_it_and_in_the_table(tmp_path):

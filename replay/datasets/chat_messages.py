@@ -1,0 +1,157 @@
+"""
+A message of a chat log: its text, the tools that it calls or answers, and what of it is neither.
+
+The content is a text or a list of parts. Calls and results are parts of a content (Anthropic), fields beside
+it (Chat Completions, LangChain, Ollama), or messages without a role (the items of Responses).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from replay.core.message import Message, ToolCall, joined
+from replay.core.message_reading import json_text, tool_call_in
+from replay.datasets.place import Place
+
+BESIDE = ("tool_call_id", "name", "tool_name", "type", "id", "call_id", "arguments", "output")
+"""Fields of messages that say more of calls and results, where nothing else is called so."""
+_TEXT_PARTS = ("", "text", "input_text", "output_text")
+_CALLS = ("tool_use", "function_call")
+_RESULTS = ("tool_result", "function_call_output")
+
+
+class Part(msgspec.Struct):
+    """One part of a content; which of the fields it has depends on its type."""
+
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+    id: Any = None
+    call_id: Any = None
+    tool_use_id: Any = None
+    name: Any = None
+    input: Any = None
+    arguments: Any = None
+    content: Any = None
+    output: Any = None
+
+
+Content = str | list[str | Part] | None
+
+
+@dataclass(slots=True)
+class Said:
+    """What a message says."""
+
+    texts: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Parts of other kinds."""
+    calls: list[ToolCall] = field(default_factory=list)
+    results: list[Message] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return joined(self.texts)
+
+
+def said_in(content: Content, place: Place, at: str) -> Said:
+    """
+    What stands in *content*, the field *at*.
+
+    Raises:
+        DatasetError: a part lacks what its type promises.
+    """
+    said = Said()
+    for index, part in enumerate([content or ""] if isinstance(content, str | None) else content):
+        if isinstance(part, str):
+            said.texts.append(part)
+        elif part.type in (*_TEXT_PARTS, "refusal"):
+            text = part.refusal if part.type == "refusal" else part.text
+            if text is None:
+                raise place.error("is a text part without a text", f"{at}[{index}]")
+            said.texts.append(text)
+        else:
+            _take(part, said, place, f"{at}[{index}]")
+    return said
+
+
+def said_by(message: Any, content: Content, place: Place, at: str, content_at: str) -> Said:
+    """
+    What *message*, which stands *at* a place and has a *content*, says with all of its fields.
+
+    Raises:
+        DatasetError: a part or a call lacks what it must have.
+    """
+    said = said_in(content, place, content_at)
+    calls = [(f"tool_calls[{number}]", call) for number, call in enumerate(message.tool_calls or ())]
+    if message.function_call:
+        calls.append(("function_call", message.function_call))
+    for name, call in calls:
+        said.calls.append(_call(call, place, f"{at}.{name}"))
+    if content is None and message.refusal:
+        said.texts.append(message.refusal)
+    return said
+
+
+def item_of(message: Any, place: Place, at: str) -> tuple[str, Said] | None:
+    """
+    Role and content of a message that has no role but a type: an item of Responses. None where it is none.
+
+    Raises:
+        DatasetError: it is a call without a name.
+    """
+    type = getattr(message, "type", None)
+    if not isinstance(type, str) or not type:
+        return None
+    said = Said()
+    fields = ("id", "call_id", "name", "arguments", "output")
+    _take(Part(type=type, **{name: getattr(message, name, None) for name in fields}), said, place, at)
+    return ("tool" if said.results else "assistant"), said
+
+
+def tool_message(message: Any, said: Said) -> Message:
+    """The result that a *message* of the role ``tool`` or ``function`` is."""
+    id, name, other = (getattr(message, field, None) for field in ("tool_call_id", "name", "tool_name"))
+    name = name or other
+    return Message(
+        role="tool",
+        text=said.text,
+        tool_call_id=id if isinstance(id, str) else None,
+        name=name if isinstance(name, str) else None,
+        left_out=tuple(said.left_out.elements()),
+    )
+
+
+def _take(part: Part, said: Said, place: Place, at: str) -> None:
+    if part.type in _CALLS:
+        said.calls.append(_call(msgspec.structs.asdict(part), place, at))
+    elif part.type in _RESULTS:
+        said.results.append(_result(part))
+    else:
+        said.left_out[part.type] += 1
+
+
+def _call(value: Any, place: Place, at: str) -> ToolCall:
+    call = tool_call_in(value)
+    if call is None:
+        raise place.error("is a call of a tool without its name", at)
+    return call
+
+
+def _result(part: Part) -> Message:
+    given = part.output if part.content is None else part.content
+    listed = given if isinstance(given, list) else []
+    parts = [one for one in listed if isinstance(one, dict) and isinstance(one.get("type"), str)]
+    texts = [one["text"] for one in parts if isinstance(one.get("text"), str)]
+    is_in_parts = bool(parts) and len(parts) == len(listed)
+    id = part.tool_use_id or part.call_id
+    return Message(
+        role="tool",
+        text=joined(texts) if is_in_parts else json_text(given),
+        tool_call_id=id if isinstance(id, str) else None,
+        left_out=tuple(one["type"] for one in parts if is_in_parts and not isinstance(one.get("text"), str)),
+    )
