@@ -20,15 +20,15 @@ def print_changed_checks(changed: ChangedChecks, console: Console) -> None:
     heading(console, f"Checks: {changed.said}")
     for name, found in changed.changes.items():
         for one in found[:MOST]:
-            put_lines(console, _lines(one, name, console.width))
+            put_lines(console, _lines(one, change_title(name, one), console.width))
         if (more := len(found) - MOST) > 0:
             put_lines(console, [f"... and {more:,} more {name}; --json has all"])
     put_lines(console, [""])
 
 
-def change_title(one: ChangedCheck) -> str:
-    """``depth 2 of talk3: contains "refund" (passed before)``, on a line."""
-    return f"{one.after.title} ({one.before.verdict} before)"
+def change_title(name: str, one: ChangedCheck) -> str:
+    """``newly failing (passed before): depth 2 of talk3: contains "refund"``, on a line."""
+    return f"{name} ({one.before.verdict} before): {one.after.title}"
 
 
 def change_texts(one: ChangedCheck) -> dict[str, str | None]:
@@ -37,7 +37,7 @@ def change_texts(one: ChangedCheck) -> dict[str, str | None]:
     return {**answers, "found": one.after.evidence or one.after.reason}
 
 
-def _lines(one: ChangedCheck, name: str, width: int) -> Iterator[str]:
-    yield shortened(f"{name}: {change_title(one)}", width)
+def _lines(one: ChangedCheck, title: str, width: int) -> Iterator[str]:
+    yield shortened(title, width)
     for said, text in change_texts(one).items():
         yield f"  {said:6} {shortened(text, width - 9)}"

@@ -24,9 +24,12 @@ def print_checks(checks: Checks, console: Console) -> None:
     """Print the counts of each group and the first of the failed checks, as wide as *console* is."""
     groups = by_group(checks)
     for group, rows in groups.items():
-        heading(console, f"Checks: {group}")
-        put_table(console, count_columns(rows), below=())
-        put_items(console, unchecked_lines(rows))
+        if all_passed(rows):
+            heading(console, f"Checks: {group}: all {rows[0].counts.passed:,} passed")
+        else:
+            heading(console, f"Checks: {group}")
+            put_table(console, count_columns(rows), below=())
+            put_items(console, unchecked_lines(rows))
         put_lines(console, [""])
     if checks.failed:
         heading(console, "Failed checks")
@@ -43,11 +46,16 @@ def by_group(checks: Checks) -> dict[Group, list[CheckRow]]:
     return found
 
 
+def all_passed(rows: Sequence[CheckRow]) -> bool:
+    """Whether all of one group's checks did, which takes no table to say."""
+    return all(row.counts.passed == row.counts.all for row in rows)
+
+
 def count_columns(rows: Sequence[CheckRow]) -> list[TextColumn]:
     """A row for each of *rows*."""
     counts = [row.counts for row in rows]
     return [
-        column("check", (row.name for row in rows), left=True),
+        column("checks", (row.name for row in rows), left=True),
         column("passed", (f"{one.passed:,}" for one in counts)),
         column("failed", (f"{one.failed:,}" for one in counts)),
         column("not looked at", (f"{one.unchecked.total():,}" for one in counts)),

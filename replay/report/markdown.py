@@ -16,6 +16,7 @@ from replay.core.terminal import on_one_line
 from replay.report.assertions_text import assertion_count, failed_check_lines
 from replay.report.checks_text import (
     MOST,
+    all_passed,
     by_group,
     check_title,
     count_columns,
@@ -109,13 +110,16 @@ def _assertions(results: Sequence[AssertionResult]) -> list[str]:
 
 def _checks(checks: Checks) -> list[str]:
     groups = by_group(checks)
-    lines = []
-    for group, rows in groups.items():
-        names, *counts = count_columns(rows)
-        shown = column(names.head, (code(name, cell=True) for name in names.cells), left=True)
-        lines += [f"**Checks: {code(group.system)}, {code(group.policy)}**", ""]
-        lines += [*_table([shown, *counts], named=1), ""]
-        lines += [*(f"- {escaped(line)}" for line in unchecked_lines(rows)), ""]
+    rows = [row for found in groups.values() for row in (found[:1] if all_passed(found) else found)]
+    cells = ((row.group.system, row.group.policy, row.name) for row in rows)
+    named = [
+        column(head, (code(cell, cell=True) for cell in column_of), left=True)
+        for head, column_of in zip(("system", "policy", "checks"), zip(*cells, strict=True), strict=True)
+    ]
+    lines = ["**Checks**", "", *_table([*named, *count_columns(rows)[1:]], named=3), ""]
+    for group, found in groups.items():
+        lines += [f"- {escaped(f'{group}: {line}')}" for line in unchecked_lines(found)]
+    lines.append("")
     if checks.failed:
         lines += ["**Failed checks**", ""]
     for one in checks.failed[:MOST]:
@@ -209,7 +213,7 @@ def _table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
 
 def _head(name: str) -> str:
     counts = ("turns", "invalid %", "edited %", "failed", "unreached", "passed", "not looked at")
-    ours = ("depth", "system", "policy", "check", *counts)
+    ours = ("depth", "system", "policy", "checks", *counts)
     return name if name in ours else code(name, cell=True)
 
 

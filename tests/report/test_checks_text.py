@@ -33,7 +33,7 @@ def printed(checks, width: int = 80) -> str:
 def test_counts_come_by_kind_and_name_and_the_first_failures_first():
     assert printed(SAMPLE).splitlines() == [
         "Checks: made, pred",
-        "check           passed  failed  not looked at",
+        "checks          passed  failed  not looked at",
         "---------------------------------------------",
         "check                1       3              2",
         "check.contains       1       2              1",
@@ -68,6 +68,16 @@ def test_groups_stand_apart_and_failures_say_whose_they_are():
         "Checks: made, rewrite",
     ]
     assert 'made, pred: depth 1 of b: contains "refund"' in found
+
+
+def test_where_all_passed_a_line_says_so():
+    found = printed([check("a", 1, "+"), check("b", 1, "+"), check("a", 1, "-", policy="gold")])
+    comment = markdown_report(replace(report(), checks=count_checks([check("a", 1, "+")])), title="t")
+
+    assert "Checks: made, pred: all 2 passed" in found
+    assert found.count("not looked at") == 1, "only gold has a table"
+    assert "| `made` | `pred` | `check` | 1 | 0 | 0 |" in comment
+    assert "check.contains" not in comment
 
 
 def test_very_many_failures_are_counted_and_the_way_to_them_is_shown():
@@ -119,6 +129,6 @@ def test_json_has_the_counts_of_each_depth_and_every_failure():
 def test_markdown_has_a_table_and_the_failures():
     found = markdown_report(replace(report(), checks=count_checks(SAMPLE)), title="t")
 
-    assert "| `check.contains` | 1 | 2 | 1 |" in found
-    assert "- not looked at: 2 never reached" in found
+    assert "| `made` | `pred` | `check.contains` | 1 | 2 | 1 |" in found
+    assert "- made, pred: not looked at: 2 never reached" in found
     assert "  - found: it is curt" in found

@@ -80,7 +80,7 @@ def test_the_text_lists_the_worst_first_with_both_answers():
     assert printed(changed_checks(BEFORE, AFTER)).splitlines()[:6] == [
         "Checks: 2 newly failing, 1 no longer looked at, 1 newly passing, 1 as before, "
         "1 only in A, 1 only in B",
-        'newly failing: depth 1 of a: contains "refund" (passed before)',
+        'newly failing (passed before): depth 1 of a: contains "refund"',
         "  asked  Question 1?",
         "  A      No.",
         "  B      Never.",
@@ -92,7 +92,7 @@ def test_very_many_changes_are_counted():
     before = [check(f"c{n}", 1, "+") for n in range(MOST + 2)]
     found = printed(changed_checks(before, [check(f"c{n}", 1, "-") for n in range(MOST + 2)]))
 
-    assert found.count("newly failing: ") == MOST
+    assert found.count("newly failing (") == MOST
     assert "... and 2 more newly failing; --json has all" in found
 
 

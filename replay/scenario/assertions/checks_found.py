@@ -42,7 +42,7 @@ def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult])
     why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
     said = f"{unchecked:,} of {len(held):,} checks could not be looked at ({why})"
     if too_many:
-        said += f", more than max_unchecked, {one.max_unchecked:g}, lets pass"
+        said += f", more than max_unchecked allows ({one.max_unchecked:g})"
     return replace(
         finding,
         holds=finding.holds and not too_many,
