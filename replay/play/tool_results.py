@@ -164,14 +164,9 @@ class RecordedResults:
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         turns = place.conversation.turns
         here = _recorded(turns[place.depth - 1].steps, call.name)
-        elsewhere = [
-            one
-            for number, turn in enumerate(turns, 1)
-            if number != place.depth
-            for one in _recorded(turn.steps, call.name)
-        ]
+        anywhere = [one for turn in turns for one in _recorded(turn.steps, call.name)]
         given = call.parsed_arguments
-        for found in (here, elsewhere):
+        for found in (here, anywhere):
             same = [text for arguments, text in found if same_json(arguments, given)]
             if same:
                 asked = sum(

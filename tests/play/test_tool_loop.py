@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
@@ -12,12 +13,12 @@ from replay.core.adapter import ChatReply
 from replay.core.asking.patience import Patience
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.conversation import Conversation, Turn
-from replay.core.errors import AdapterConnectionError, AdapterRefusedError
+from replay.core.errors import AdapterConnectionError, AdapterRefusedError, PluginError
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
 from replay.core.record import Usage
 from replay.core.settings.prices import Prices
-from replay.core.step import BegunTurn
+from replay.core.step import BegunTurn, Step
 from replay.play.player import Play, Player, System
 from replay.play.tool_results import (
     ANY,
@@ -235,8 +236,55 @@ async def test_a_turn_goes_on_after_the_steps_that_an_earlier_session_kept():
         assert record == replace(whole, step_times_s=times[0], timing=times[1])
         assert record.step_times_s[:count] == whole.step_times_s[:count]
         assert record.timing.latency_s == record.step_times_s[-1][1]
+        assert record.timing.lateness_s == 0.0
     other = await session(Fake(*script), BegunTurn(asked="Something else?", steps=begun.steps))
     assert other == whole, "steps behind another question are of no use"
+
+
+async def test_steps_of_an_interrupted_turn_are_of_use_to_no_other_turn_and_to_no_system_with_a_memory():
+    step = Step(
+        message=Message(role="assistant", tool_calls=(call(order=1),)), times_s=(0.0, 1.0), attempts=1
+    )
+    twice = conversation(("Where is it?", "Here."), ("Where is it?", "Here."))
+    for history, steps in (("client", 2), ("server", 0)):
+        kept = []
+
+        async def keep(place, number, asked, step, kept=kept):
+            kept.append(step)
+
+        sink, system = Recorded(), Fake("a", "b", history=history)
+        player = Player(Patience(), sink, clock=FakeClock(step_s=1.0), start=0.0, keep_step=keep)
+        await player.play(
+            Play(
+                system=System(name="fake", adapter=system, tools=TOOLS),
+                policy_name="gold",
+                policy=GoldPolicy(),
+                conversation=twice,
+                begun=BegunTurn(asked="Where is it?", steps=(step,)),
+            )
+        )
+        assert [len(record.steps) for record in sink.records] == [steps, 0]
+        assert len(kept) == steps / 2
+
+
+async def test_attempts_are_counted_on_through_a_turn_where_replies_are_kept_as_they_came():
+    lost = AdapterConnectionError("reset", retryable=True)
+    lost.raw = b"half"
+    system = Fake(calling(call(), raw=b"calls"), lost, ChatReply(text="a", raw=b"answer"))
+    sink, clock, raw = Recorded(), FakeClock(step_s=1.0), []
+    player = Player(Patience(), sink, clock=clock, start=0.0, sleep=clock.sleep, keep_raw=raw.append)
+    asked = System(name="fake", adapter=system, keep_raw=True, tools=TOOLS)
+    one = Conversation(id="c1", turns=TALK.turns[:1])
+    await player.play(Play(system=asked, policy_name="gold", policy=GoldPolicy(), conversation=one))
+    assert [(one.attempt, one.data) for one in raw] == [(1, b"calls"), (2, b"half"), (3, b"answer")]
+
+
+async def test_a_timeout_that_a_plugin_raises_itself_is_its_own():
+    def raises(request, conversation):
+        raise TimeoutError("mine")
+
+    with pytest.raises(PluginError, match="TimeoutError: mine"):
+        await played(raises)
 
 
 async def test_what_a_system_says_it_did_itself_stands_with_what_it_called():

@@ -206,7 +206,7 @@ async def program(*arguments, cwd):
 
 
 async def test_under_load_a_loop_is_one_turn_and_no_retry(tmp_path):
-    agent = Agent()
+    agent = Agent(stream=True)
     async with agent.system() as system:
         content = scenario(tmp_path, system, talks=2, load={"concurrency": 2, "conversations": 4})
         run = await run_async(content, runs=tmp_path / "runs")
@@ -215,4 +215,6 @@ async def test_under_load_a_loop_is_one_turn_and_no_retry(tmp_path):
     summary = run.load_summary()
     assert summary.levels[0].total.turns == 4
     assert summary.levels[0].total.retried == 0
+    assert summary.levels[0].lateness is not None, "whose sending is known"
+    assert summary.levels[0].tokens_from == "pieces", "what is told of all asks is not of the answer"
     assert no_steps_left(run)
