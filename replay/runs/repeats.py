@@ -23,7 +23,8 @@ import msgspec
 from replay.play.player import Play
 from replay.play.repetition import played_again, repetition_id, repetition_mark
 from replay.scenario.sections import Scenario
-from replay.store.store import RunStore
+from replay.store.browsing import RunBrowser
+from replay.store.reader import RunReader
 
 REPEATS = "repeats"
 """The fact of a run that plays its conversations several times, or sends seeds."""
@@ -72,7 +73,7 @@ def planned_repeats(scenario: Scenario, ids: Iterable[str]) -> Repeats:
     return Repeats(times=play.repeats, mark=mark, seeds=seeds if play.seed_per_repeat else ())
 
 
-def repeats_of(store: RunStore) -> Repeats:
+def repeats_of(store: RunReader | RunBrowser) -> Repeats:
     """How often the run in *store* plays each conversation; once before it has read its data."""
     fact = store.fact(REPEATS)
     return Repeats() if fact is None else msgspec.convert(fact, Repeats)

@@ -12,6 +12,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.report.pages import figures
 from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.figures import Style
+from replay.report.pages.plays_view import Address, PlaysView, address_in_viewer, plays_view
 from replay.report.pages.turn_view import Room, TurnShown, turn_shown
 from replay.runs.checking import CHECKS
 from replay.statistics.group import Group, group_of, groups_in_order
@@ -63,6 +64,8 @@ class ConversationView:
     """What became of the checks of the conversation's end, in each column; empty where it has none."""
     units: Mapping[str, str]
     room: Room
+    plays: PlaysView | None
+    """All plays of it; None where the run plays each conversation once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +83,13 @@ def conversation_view(
     *,
     broken: Sequence[BrokenRule] = (),
     room: Room | None = None,
+    address: Address = address_in_viewer,
 ) -> ConversationView | None:
     """
     The conversation called *id*, or None if there is none of which anything is known.
 
     Its turns are marked with the assertions and objectives among the *broken* rules that they speak against.
+    *address* leads to the pages of its other plays.
     """
     room = room or Room()
     conversation = browser.conversation(id)
@@ -143,6 +148,7 @@ def conversation_view(
         else [],
         units=kinds.units,
         room=room,
+        plays=plays_view(browser, id, conversation.id, kinds.units, room, address),
     )
 
 

@@ -21,6 +21,7 @@ from replay.report.pages.charts import (
 from replay.report.pages.checks_view import ChecksByDepth, checks_by_depth
 from replay.report.pages.figures import Trace, banded, group_label, hover, layout, line, scaled
 from replay.report.pages.numbers import duration, number, with_unit
+from replay.report.pages.repeats_view import repeat_charts
 from replay.report.pages.run_numbers import RunNumbers
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_row import DepthRow
@@ -47,6 +48,7 @@ def depth_view(numbers: RunNumbers) -> DepthView:
     table = numbers.report.table
     deepest = max((row.depth or 0 for one in table.groups for row in one.depths if row.turns), default=0)
     charts = [_scores(numbers.report, deepest)] if table.columns else []
+    charts += repeat_charts(numbers.report.repeats) if numbers.report.repeats else []
     charts += [_questions(numbers.report), *_latencies(numbers)]
     return DepthView(
         switches=switches(table.columns, _groups(numbers.report)),

@@ -125,12 +125,18 @@ def _page(watched: WatchedRun, resamples: int, limit_bytes: int) -> tuple[str, W
 
 
 def _fragments(
-    watched: WatchedRun, rows: Iterable[Listed], broken: Sequence[BrokenRule], room: int
+    watched: WatchedRun, rows: Sequence[Listed], broken: Sequence[BrokenRule], room: int
 ) -> Iterable[tuple[str, str]]:
     """The conversations' own pages, packed, as long as there is room."""
     kinds = watched.score_kinds()
+    places = {row.id: place for place, row in enumerate(rows)}
+
+    def address(id: str, depth: int | None) -> str:
+        turn = "" if depth is None else f"-turn-{depth}"
+        return f"#conversation-{places[id]}{turn}" if id in places else "#conversations"
+
     for row in rows:
-        view = conversation_view(watched.browser, row.id, kinds, broken=broken, room=ROOM)
+        view = conversation_view(watched.browser, row.id, kinds, broken=broken, room=ROOM, address=address)
         if view is None:
             continue
         html = render("conversation.html", view=view, back="#conversations")
