@@ -52,7 +52,7 @@ def junit_xml(
     for name, results in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
         reasons = failure_lines((failures or {}).get(name, ()))
-        titles = _told_apart([one.assertion.title for one in results])
+        titles = told_apart([one.assertion.title for one in results])
         for case_name, result in zip(titles, results, strict=True):
             case = _case(suite, name, case_name)
             said = _clean("\n".join(lines_of(result)))
@@ -100,7 +100,7 @@ def _told(reasons: Sequence[str]) -> list[str]:
 def _add_checks(root: ElementTree.Element, name: str, checks: Sequence[CheckResult]) -> None:
     """A suite with the *checks* of one conversation."""
     suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
-    for title, one in zip(_told_apart([_check_name(one) for one in checks]), checks, strict=True):
+    for title, one in zip(told_apart([_check_name(one) for one in checks]), checks, strict=True):
         case = _case(suite, name, title)
         if one.passed is False:
             message = one.evidence or "it does not hold"
@@ -144,7 +144,7 @@ def _count(root: ElementTree.Element) -> None:
             element.set("time", "0")
 
 
-def _told_apart(titles: Sequence[str]) -> list[str]:
+def told_apart(titles: Sequence[str]) -> list[str]:
     """*titles*, numbered where two are alike."""
     seen = Counter[str]()
     names = []

@@ -19,4 +19,5 @@ from .reader_contract import ReaderContract as ReaderContract
 from .resolver_contract import ResolverContract as ResolverContract
 from .scorer_contract import ScorerContract as ScorerContract
 from .scripted_system import ScriptedSystem as ScriptedSystem, failure as failure
+from .threaded_server import mock_system as mock_system
 from .turns import skipped_turn as skipped_turn, turn as turn

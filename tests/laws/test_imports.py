@@ -48,6 +48,7 @@ ROOMS = {
     "tables/agreement study study/presets store",
     "study/pages": "core report/pages study study/conduct",
     "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
+    "integrations": "core runs report scenario scenario/assertions testing",
     "cli/serving": "core core/asking",
     "cli": "core core/asking core/settings datasets scorers/judges statistics coreference play play/load "
     "scenario/assertions scenario runs/stress runs report report/plots report/pages "

@@ -1,0 +1,53 @@
+"""The turns behind a failed test, in plain text: depth, question, answer, and why a question drifted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from replay.core.check_result import CheckResult
+from replay.core.drift_evidence import Drift
+from replay.core.terminal import visible
+from replay.report.checks_text import check_title, turn_texts
+from replay.report.drift_text import why_invalid
+from replay.report.printing import shortened
+from replay.runs.run import Run
+from replay.scenario.assertions.findings import AssertionResult
+
+MOST = 5
+"""Turns of each system and policy that are shown."""
+WIDTH = 300
+
+
+def turns_against(run: Run, result: AssertionResult) -> Iterator[str]:
+    """The first turns that speak against each finding of *result* that fails."""
+    against = {
+        (conversation, finding.group.system, finding.group.policy, depth)
+        for finding in result.findings
+        for conversation, depth in (() if finding.holds else finding.against[:MOST])
+    }
+    checks: dict[tuple[str, str, str, int], list[CheckResult]] = {}
+    if against and result.assertion.metric.startswith("check"):
+        for check in run.checked_turns():
+            if check.passed is False and result.assertion.metric in check.columns:
+                checks.setdefault((check.conversation, check.system, check.policy, check.depth), []).append(
+                    check
+                )
+    for record in run.records() if against else ():
+        key = record.conversation, record.system, record.policy, record.depth
+        if key not in against:
+            continue
+        yield f"  depth {record.depth} of {visible(record.conversation)} ({record.system}, {record.policy})"
+        found = "; ".join(f"{check.rule}: {check.evidence}" for check in checks.get(key, ()))
+        yield from _texts({"asked": record.asked, "answer": record.answer, "found": found}, record.drift)
+
+
+def check_lines(check: CheckResult) -> Iterator[str]:
+    """A failed check with its turn."""
+    yield visible(f"FAIL  {check_title(check, names_group=True)}")
+    yield from _texts(turn_texts(check), check.drift)
+
+
+def _texts(texts: dict[str, str | None], drift: Drift | None) -> Iterator[str]:
+    for name, text in {**texts, "drift": why_invalid(drift) if drift else None}.items():
+        if text:
+            yield visible(f"      {name:6}  {shortened(text, WIDTH)}")
