@@ -11,19 +11,27 @@ from replay.cli.output import echo
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario file to write.")] = Path(
-        "scenario.yaml"
-    ),
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="The scenario file to write (scenario.yaml), or an example's folder."
+        ),
+    ] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Copy a shipped scenario with its data and programs: support."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write a commented scenario to start from; it runs as it is."""
     from replay.core.errors import InputError, writing
-    from replay.scenario.shipped import starter_scenario
+    from replay.scenario.shipped import example_scenario, starter_scenario
 
+    path = path or Path(example or "scenario.yaml")
     if path.exists() and not force:
         raise InputError(f'"{path}" is there already; choose another name, or add --force')
     with writing(path):
-        written = starter_scenario(path)
+        written = starter_scenario(path) if example is None else example_scenario(example, path)
     for file in written:
         echo(f"wrote {file}")
-    echo(f"next: replay validate {path}, then replay run {path}")
+    echo(f"next: replay validate {written[0]}, then replay run {written[0]}")

@@ -15,9 +15,16 @@ def shipped_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "scenarios"
 
 
+def _shipped() -> dict[str, Path]:
+    """The shipped scenarios by name: one file each, or a folder with all that it needs."""
+    folder = shipped_folder()
+    files = {path.stem: path for path in folder.glob("*.yaml")}
+    return files | {path.parent.name: path for path in folder.glob("*/scenario.yaml")}
+
+
 def shipped_names() -> list[str]:
     """Names of the shipped scenarios, sorted."""
-    return sorted(path.stem for path in shipped_folder().glob("*.yaml"))
+    return sorted(_shipped())
 
 
 def find_scenario(name: str) -> Path:
@@ -30,14 +37,37 @@ def find_scenario(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    shipped = shipped_folder() / f"{name}.yaml"
-    if path.name == name and shipped.is_file():
-        return shipped
-    names = shipped_names()
+    shipped = _shipped()
+    if name in shipped:
+        return shipped[name]
+    names = sorted(shipped)
     raise InputError(
         f'there is no scenario file "{name}"{nearest(name, names)} '
         f"(shipped scenarios: {', '.join(names) or 'none'}; `replay init` writes a new one)"
     )
+
+
+def example_scenario(name: str, folder: Path) -> list[Path]:
+    """
+    Copy the shipped scenario *name*, with its data and programs, into *folder*.
+
+    Returns the files written, the scenario first.
+
+    Raises:
+        InputError: no shipped scenario of that name has a folder of its own.
+        OSError: a file can't be written.
+    """
+    folders = {path.parent.name: path.parent for path in _shipped().values() if path.name == "scenario.yaml"}
+    if name not in folders:
+        raise InputError(
+            f'there is no example "{name}"{nearest(name, folders)} (examples: {", ".join(sorted(folders))})'
+        )
+    files = sorted(path for path in folders[name].iterdir() if path.is_file())
+    files.sort(key=lambda path: path.name != "scenario.yaml")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        (folder / file.name).write_bytes(file.read_bytes())
+    return [folder / file.name for file in files]
 
 
 def starter_scenario(path: Path) -> list[Path]:
