@@ -123,7 +123,7 @@ def test_conversations_are_tests_by_option_and_show_the_checks_that_failed(scena
     done.assert_outcomes(passed=1, failed=1, deselected=2)
     done.stdout.fnmatch_lines(
         [
-            '*FAIL  depth 2 of talk (server, gold): contains "1991"',
+            '*FAIL  server, gold: depth 2 of talk: contains "1991"',
             "*asked   When did she sing it?",
             "*answer  In 1990.",
             '*found   no "1991" in the answer',
