@@ -2,8 +2,10 @@
 Tables: one turn a row, the rows of a conversation one after another.
 
 Columns are called as their fields are (``conversation``, ``question``, ``answer``, ...) unless the
-setting ``columns`` says otherwise. The file is streamed, so a conversation whose rows are scattered
-over it can't be put together and is an error.
+setting ``columns`` says otherwise. What is expected of a turn is in columns ``expect.KIND``, or
+``expect.KIND.NAME`` for one that counts in a column of its own, and of a conversation's end in
+``expect.end.KIND``. The file is streamed, so a conversation whose rows are scattered over it can't be put
+together and is an error.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
 from replay.datasets.csv_rows import csv_rows
 from replay.datasets.data_file import BYTE_ORDER_MARK
+from replay.datasets.expected import COLUMN, of_end, read_cells, unfit_column
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
@@ -34,7 +37,8 @@ FIELDS = (*_REQUIRED, *_OF_TURN, *_OF_CONVERSATION)
 class _Row:
     place: Place
     cells: Mapping[str, Sequence[str]]
-    """The row's non-blank cells by field; several only for ``answer``."""
+    """The row's non-blank cells by field, or by column where it says what is expected; several only for
+    ``answer``."""
 
     def cell(self, name: str) -> str | None:
         return next(iter(self.cells.get(name, ())), None)
@@ -60,7 +64,7 @@ class CsvReader:
             raise ValueError(f"delimiter is {self.delimiter!r}; expected one character")
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the file is called .csv or .tsv and has the columns conversation, question and answer."""
+        """Whether it is a .csv or .tsv with columns conversation, question and answer (or ``expect.``)."""
         if path.suffix.lower() not in (".csv", ".tsv"):
             return False
         line = head.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").split("\n", 1)[0].strip()
@@ -70,7 +74,9 @@ class CsvReader:
             names = next(csv.reader([line], delimiter=self._delimiter(path)), [])
         except csv.Error:
             return False
-        return {"conversation", "question", "answer"} <= {name.strip() for name in names}
+        found = {name.strip() for name in names}
+        has_answers = "answer" in found or any(name.startswith(COLUMN) for name in found)
+        return {"conversation", "question"} <= found and has_answers
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
@@ -116,6 +122,11 @@ class CsvReader:
                 _index(column, header, name, place)
                 for column in ([wanted] if isinstance(wanted, str) else wanted)
             ]
+        for column in header:
+            if column.startswith(COLUMN):
+                if why := unfit_column(column, header):
+                    raise place.error(why, column)
+                found[column] = [header.index(column)]
         return found
 
 
@@ -203,8 +214,12 @@ def _build(rows: list[_Row], place: Place) -> Conversation:
                 standalone=row.cell("standalone"),
                 gold_passages=(passage.id,) if passage else (),
                 fact=row.cell("fact"),
+                expect=read_cells(
+                    {name: row.cell(name) for name in row.cells if not of_end(name)}, row.place
+                ),
             )
         )
+    ends = [name for name in rows[0].cells if of_end(name)]
     return Conversation(
         id=name,
         turns=tuple(turns),
@@ -212,6 +227,7 @@ def _build(rows: list[_Row], place: Place) -> Conversation:
         section=_shared(rows, "section"),
         background=_shared(rows, "background"),
         passages=tuple(passages.values()),
+        expect=read_cells({name: _shared(rows, name) for name in ends}, place),
     )
 
 

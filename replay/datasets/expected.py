@@ -2,19 +2,28 @@
 What a data file expects of turns and conversations: read, faulted where it stands, and written again.
 
 ``{"contains": "refund", "latency_below_s": 2}`` or a list of such mappings, which may have one kind several
-times; ``as`` beside a single kind names a column of its own.
+times; ``as`` beside a single kind names a column of its own. In tables there is a column for each kind, as in
+``expect.contains``, or ``expect.contains.NAME`` for one that counts in a column of its own; a cell that is a
+JSON list or object is that, and any other a text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from replay.core.expectation import Expectation
 from replay.datasets.place import Place
-from replay.scorers.checks.kinds import BadExpectationError, check_of
+from replay.scorers.checks.kinds import KINDS, BadExpectationError, check_of, unknown_kind
 
 NAME = "as"
+COLUMN = "expect."
+"""What the columns of checks begin with."""
+_END = "end."
+"""What stands behind that in columns of a conversation's end."""
 Written = dict[str, Any] | list[dict[str, Any]]
 
 
@@ -44,6 +53,49 @@ def write_expectations(expectations: Sequence[Expectation]) -> Written:
         return kinds
     names = [{} if one.called is None else {NAME: one.called} for one in expectations]
     return [{one.kind: one.value, **name} for one, name in zip(expectations, names, strict=True)]
+
+
+def read_cells(cells: Mapping[str, str | None], place: Place) -> tuple[Expectation, ...]:
+    """
+    The expectations in *cells*, by column; None and other columns are passed over.
+
+    Raises:
+        DatasetError: one can't be checked.
+    """
+    found = []
+    for column, cell in cells.items():
+        if column.startswith(COLUMN) and cell:
+            kind, _, called = _name(column).partition(".")
+            one = Expectation(kind=kind, value=_cell_value(cell), called=called or None)
+            check_expectations([one], place, column.removesuffix(_name(column)).rstrip("."))
+            found.append(one)
+    return tuple(found)
+
+
+def of_end(column: str) -> bool:
+    """Whether *column* says what is expected of a conversation's end."""
+    return column.startswith(f"{COLUMN}{_END}")
+
+
+def _name(column: str) -> str:
+    return column.removeprefix(COLUMN).removeprefix(_END)
+
+
+def unfit_column(column: str, header: Sequence[str]) -> str | None:
+    """Why *column* of *header* can't hold what is expected; None if it can."""
+    kind = _name(column).partition(".")[0]
+    if kind not in KINDS:
+        return unknown_kind(kind)
+    if header.count(column) > 1:
+        return f"is there {header.count(column)} times; several values stand in one cell, as a JSON list"
+    return None
+
+
+def _cell_value(cell: str) -> Any:
+    if cell.strip()[:1] in ("[", "{"):
+        with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return msgspec.json.decode(cell)
+    return cell
 
 
 def check_expectations(expectations: Sequence[Expectation], place: Place, field: str) -> None:

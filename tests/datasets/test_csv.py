@@ -6,6 +6,7 @@ import pytest
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
+from replay.core.expectation import Expectation
 from replay.datasets.csv import CsvReader
 from replay.testing import ReaderContract
 from replay.testing.reader_contract import recognizers
@@ -199,3 +200,75 @@ def test_the_published_finance_rows_are_read_with_named_columns(shared_data):
     assert len(found) == 50
     assert all(isinstance(c, Conversation) and len(c.turns) == 1 for c in found)
     assert all(c.passages and c.turns[0].gold_answers for c in found)
+
+
+EXPECTED = """\
+conversation,question,expect.contains,expect.calls,expect.latency_below_s,expect.contains.sum,expect.end.not_contains
+c1,Refund?,"[""refund"", ""days""]","{""name"": ""refund"", ""arguments"": {""id"": 17}}",2,,voucher
+c1,Thanks.,,none,,[17] euros,
+"""
+
+
+def test_what_is_expected_stands_in_a_column_for_each_kind(table):
+    """A cell that only looks like a list is a text."""
+    (found,) = CsvReader().read(table(EXPECTED))
+
+    call = {"name": "refund", "arguments": {"id": 17}}
+    assert [turn.expect for turn in found.turns] == [
+        (
+            Expectation(kind="contains", value=["refund", "days"]),
+            Expectation(kind="calls", value=call),
+            Expectation(kind="latency_below_s", value="2"),
+        ),
+        (
+            Expectation(kind="calls", value="none"),
+            Expectation(kind="contains", value="[17] euros", called="sum"),
+        ),
+    ]
+    assert found.expect == (Expectation(kind="not_contains", value="voucher"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (",none,", ",[],", ":3: expect.calls: names no call; write none where no tool may be called"),
+        (",2,,voucher", ",0,,voucher", ':2: expect.latency_below_s: "0" is not greater than 0'),
+        (
+            "Thanks.,,none,,[17] euros,",
+            "Thanks.,,none,,,refund",
+            ':3: expect.end.not_contains: is "refund", but an earlier',
+        ),
+        ("end.not_contains", "end.regex.a b", ':2: expect.end.regex.as: "a b" can\'t name a check'),
+    ],
+)
+def test_an_expectation_in_a_table_that_nothing_can_check_is_named_by_its_line(table, old, new, message):
+    assert fault(CsvReader(), table(EXPECTED.replace(old, new))).startswith(message)
+
+
+def test_a_table_without_answers_is_recognized_by_what_it_expects(table):
+    text = EXPECTED.encode()
+    assert CsvReader().recognizes(table(EXPECTED), text)
+    assert not CsvReader().recognizes(table(EXPECTED), text.replace(b"expect.", b"wants."))
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("expect.cals", 'expect.cals: "cals" is no kind of check; did you mean "calls"? (known: '),
+        ("expect.end.cals", 'expect.end.cals: "cals" is no kind of check; did you mean "calls"?'),
+        (
+            "expect.contains",
+            "expect.contains: is there 2 times; several values stand in one cell, as a JSON list",
+        ),
+    ],
+)
+def test_a_column_that_can_hold_no_expectation_spoils_the_table(table, header, message):
+    path = table(EXPECTED.replace("expect.calls", header))
+    with pytest.raises(DatasetError) as caught:
+        list(CsvReader().read(path))
+    assert str(caught.value).startswith(f"{path}:1: {message}")
+
+
+def test_other_columns_are_nobodys_business(table):
+    (found,) = CsvReader().read(table("conversation,question,end.date,expected\nc1,Hm?,today,much\n"))
+    assert found.turns[0].expect == found.expect == ()

@@ -53,7 +53,7 @@ def _validator(schema: dict[str, Any] | bool) -> Any:
     from jsonschema.validators import Draft202012Validator, extend, validator_for
     from referencing import Registry
 
-    drafted = validator_for(schema, default=Draft202012Validator)
+    drafted: Any = validator_for(schema, default=Draft202012Validator)
     try:
         drafted.check_schema(schema)
     except SchemaError as error:
@@ -66,7 +66,8 @@ def _validator(schema: dict[str, Any] | bool) -> Any:
     for wanted in _patterns(schema):
         compiled(wanted)
     # Its own would be Python's, which take for ever over some answers; and nothing is fetched.
-    return extend(drafted, {"pattern": pattern})(schema, registry=Registry())
+    extending: Any = extend
+    return extending(drafted, {"pattern": pattern})(schema, registry=Registry())
 
 
 def _patterns(schema: Any) -> Iterator[str]:
