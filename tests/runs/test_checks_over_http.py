@@ -1,0 +1,132 @@
+"""Each kind of check on a good and on a bad endpoint, over real HTTP, and under the policies."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from replay.runs.launch import run_async
+from replay.runs.run import Run
+from tests.adapters.servers import answering, completion, delta, streamed
+
+KINDS: dict[str, tuple[Any, str, str]] = {
+    "contains": ("refund", "Your Refund is due.", "It is due."),
+    "not_contains": (["voucher", "coupon"], "You get the money.", "You get a coupon."),
+    "contains_any": (["today", "tomorrow"], "It comes tomorrow.", "It comes soon."),
+    "regex": (r"\b\d{5}\b", "It is 40172.", "It is 401."),
+    "not_regex": ("(?i)as an ai", "Sorry.", "As an AI, I am."),
+    "equals": (["Yes.", "No."], "yes.", "Yes, of course."),
+    "json_schema": ({"required": ["price"]}, '{"price": 45}', '{"cost": 45}'),
+    "jmespath": ({"expression": "items[0].price", "equals": 45}, '{"items": [{"price": 45}]}', "45"),
+    "refuses": (True, "I'm sorry, I can't give discounts.", "You get 10 % off."),
+    "asks_back": (True, "Which order is it about?", "I have made a note of it."),
+    "rubric": ("Names a place.", "It is in Graz.", "It is there."),
+    "judge": ({"name": "correctness", "at_least": 1}, "It is in Graz.", "It is there."),
+}
+"""Its value, an answer that passes and one that fails."""
+
+
+async def endpoint(request: web.Request) -> web.StreamResponse:
+    """Systems called good and bad, and a judge who knows where Graz is."""
+    body = await request.json()
+    said = body["messages"][-1]["content"]
+    if body["model"] == "judge":
+        named = "Graz" in said.replace("<right_answer>In Graz.", "")
+        return web.json_response(completion("Yes." if named else "No: it names none."))
+    answer = KINDS[said][1 if body["model"] == "good" else 2]
+    if body.get("stream"):
+        return await streamed(request, delta(answer), delta(None, "stop"), b"data: [DONE]\n\n")
+    return web.json_response(completion(answer))
+
+
+def scenario(folder: Path, address: str, talk: Any, **changes: Any) -> dict[str, Any]:
+    (folder / "talks.jsonl").write_text(json.dumps(talk) + "\n")
+
+    def model(name: str, **more: Any) -> dict[str, Any]:
+        return {"adapter": "openai", "settings": {"base_url": f"{address}/v1", "model": name, **more}}
+
+    judge = {**model("judge"), "cache": False}
+    return {
+        "name": "kinds",
+        "data": {"path": str(folder / "talks.jsonl")},
+        "systems": [{"name": name, **model(name)} for name in ("good", "bad")],
+        "policies": ["pred"],
+        "scorers": ["latency"],
+        "drift": {"nlp_workers": 0},
+        "judges": [{"rubric": judge}, {"correctness": judge}],
+        **changes,
+    }
+
+
+def became(run: Run, system: str) -> dict[str, bool | None]:
+    return {one.kind: one.passed for one in run.checks() if one.system == system}
+
+
+async def test_each_kind_passes_on_a_good_endpoint_and_fails_on_a_bad_one(tmp_path):
+    turns = [
+        {
+            "question": kind,
+            "expect": {kind: value},
+            **({"gold_answer": "In Graz."} if kind == "judge" else {}),
+        }
+        for kind, (value, *_) in KINDS.items()
+    ]
+    async with answering(endpoint) as address:
+        run = await run_async(
+            scenario(tmp_path, address, {"id": "t", "turns": turns}), runs=tmp_path / "runs"
+        )
+
+    assert became(run, "good") == dict.fromkeys(KINDS, True)
+    assert became(run, "bad") == dict.fromkeys(KINDS, False)
+    assert all(one.evidence and one.reason is None for one in run.checks())
+    table = run.depth_table(resamples=0)
+    totals = table[table["depth"].isna()].set_index("system")
+    assert totals.loc["good", "check"] == 1
+    assert totals.loc["bad", ["check", "check.rubric", "check.regex"]].tolist() == [0, 0, 0]
+
+
+async def test_times_are_checked_where_the_endpoint_streams_and_where_it_does_not(tmp_path):
+    expect = [
+        {"latency_below_s": 600},
+        {"latency_below_s": 1e-9},
+        {"ttft_below_s": 600},
+        {"ttft_below_s": 1e-9},
+    ]
+    talk = {"id": "t", "turns": [{"question": "equals", "expect": expect}]}
+    async with answering(endpoint) as address:
+        plain = scenario(tmp_path, address, talk, judges=[])
+        systems = plain["systems"]
+        systems[0]["settings"]["stream"] = True
+        run = await run_async(plain, runs=tmp_path / "runs")
+
+    passed = {name: [one.passed for one in run.checks() if one.system == name] for name in ("good", "bad")}
+    assert passed == {"good": [True, False, True, False], "bad": [True, False, None, None]}
+    reasons = {one.reason for one in run.checks() if one.passed is None}
+    assert reasons == {"no time of a first token reported"}
+
+
+async def test_the_same_checks_hold_under_every_policy_and_a_skipped_turn_is_never_passed(tmp_path):
+    turns = [
+        {"question": "Which plan do you recommend for three people?", "gold_answer": "The Family plan."},
+        {"question": "How much does it cost?", "gold_answer": "14 euros.", "expect": {"contains": "euros"}},
+    ]
+    talk = {"id": "t", "turns": turns, "expect": {"not_contains": "euros"}}
+    answers = ["The Business plan.", "29 euros."]
+    system = {"name": "bot", "adapter": "scripted", "settings": {"answers": answers}}
+    policies = ["gold", "pred", "rewrite", "replace", "filter"]
+    run = await run_async(
+        scenario(tmp_path, "", talk, systems=[system], policies=policies, judges=[]), runs=tmp_path / "runs"
+    )
+
+    assert {r.edit for r in run.records()} == {"kept", "rewritten", "not-found", "filtered"}
+    found = {one.policy: [] for one in run.checks()}
+    for one in run.checks():
+        found[one.policy].append((one.at_end, one.passed, one.reason))
+    both = [(False, True, None), (True, False, None)]
+    skipped = [(False, None, "skipped"), (True, True, None)]
+    assert found == {**dict.fromkeys(policies[:4], both), "filter": skipped}
+    assert Counter(one.reason for one in run.checks() if one.passed is None) == {"skipped": 1}
