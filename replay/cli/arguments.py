@@ -17,7 +17,9 @@ RunArgument = Annotated[
 ]
 RunsOption = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="The folder that holds the runs.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
-
+MarkdownOption = Annotated[
+    bool, typer.Option("--markdown", help="Print Markdown for a pull request instead of tables.")
+]
 FullOption = Annotated[
     bool, typer.Option("--full", help="Of a run under load: every table. Left out, one screen.")
 ]

@@ -12,6 +12,7 @@ from replay.cli.arguments import (
     RUNS,
     IntervalOption,
     JsonOption,
+    MarkdownOption,
     PolicyOption,
     ResamplesOption,
     RunsOption,
@@ -90,6 +91,7 @@ def compare(
     interval: IntervalOption = "t",
     among: RunsOption = RUNS,
     as_json: JsonOption = False,
+    markdown: MarkdownOption = False,
 ) -> None:
     """
     Show by how much the second run differs from the first on the same turns, and whether by chance.
@@ -99,6 +101,7 @@ def compare(
     """
 
     from replay.cli.asserting import end_with
+    from replay.report.compare_markdown import comparison_markdown
     from replay.report.compare_text import print_comparison
     from replay.report.gate_text import gate_lines
     from replay.report.pairing import pair_groups, selected, two_names
@@ -109,6 +112,8 @@ def compare(
     from replay.statistics.run_comparison import comparison_report
 
     given = runs or []
+    if markdown and (as_json or spread):
+        raise InputError(f"--markdown and --{'json' if as_json else 'spread'}: say which one to print")
     _check_usage(given, systems, policies, baseline, spread=spread, gated=bool(fail_on), alpha=alpha)
     if spread:
         show_spread(given, by_depth=by is not None, as_json=as_json)
@@ -159,10 +164,13 @@ def compare(
     )
     if as_json:
         echo_json({**report.to_json(), **({"gate": outcome.to_json()} if gated else {})})
+    elif markdown:
+        shown = comparison_markdown(report, gate=gate_lines(outcome) if gated else ())
+        echo(*shown.split("\n"))
     else:
         print_comparison(report, open_console(), flips=flips)
     if gated:
-        if not as_json:
+        if not as_json and not markdown:
             echo("", *gate_lines(outcome))
         end_with(outcome.holds)
 

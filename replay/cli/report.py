@@ -13,6 +13,7 @@ from replay.cli.arguments import (
     IntervalOption,
     JsonOption,
     JunitOption,
+    MarkdownOption,
     ResamplesOption,
     RunArgument,
     RunsOption,
@@ -27,9 +28,7 @@ def report(
     as_json: JsonOption = False,
     resamples: ResamplesOption = 1000,
     interval: IntervalOption = "t",
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown for a pull request instead of tables.")
-    ] = False,
+    markdown: MarkdownOption = False,
     junit: JunitOption = None,
     full: FullOption = False,
     html: Annotated[

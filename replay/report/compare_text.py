@@ -38,13 +38,19 @@ def print_comparison(report: ComparisonReport, console: Console, *, flips: int =
         heading(console, f"{pair.second} (B) minus {pair.first} (A), on the same turns")
         if pair.checks:
             print_changed_checks(pair.checks, console)
-        layout = fitting(console.width, lambda layout, pair=pair: [_columns(pair, layout)])  # type: ignore[misc]
-        put_table(console, _columns(pair, layout))
+        layout = fitting(console.width, lambda layout, pair=pair: [compared_columns(pair, layout)])  # type: ignore[misc]
+        put_table(console, compared_columns(pair, layout))
         _flips(console, pair, flips)
-    section(console, "Notes", [*_pair_notes(report.pairs), *_notes(report)], break_words=False)
+    section(console, "Notes", comparison_notes(report), break_words=False)
 
 
-def _columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
+def comparison_notes(report: ComparisonReport) -> list[str]:
+    """What to know beside the numbers."""
+    return [*_pair_notes(report.pairs), *_notes(report)]
+
+
+def compared_columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
+    """A row for each score, and for each depth where that was asked for."""
     rows = [(one, row) for one in pair.comparisons for row in one.rows]
     columns = [column("score", (column_head(one.score, one.unit) for one, _ in rows), left=True)]
     if any(row.difference.depth is not None for _, row in rows):

@@ -61,7 +61,12 @@ def markdown_report(report: Report, *, title: str, results: Sequence[AssertionRe
         lines += _checks(report.checks)
     if report.gaps:
         baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
-        lines += [f"**Against {baseline}, on the same turns**", "", *_table(gap_columns(report.gaps)), ""]
+        lines += [
+            f"**Against {baseline}, on the same turns**",
+            "",
+            *markdown_table(gap_columns(report.gaps)),
+            "",
+        ]
     lines += _depths(report)
     lines += _repeats(report.repeats) if report.repeats else []
     lines += ["**Notes**", ""]
@@ -116,7 +121,7 @@ def _checks(checks: Checks) -> list[str]:
         column(head, (code(cell, cell=True) for cell in column_of), left=True)
         for head, column_of in zip(("system", "policy", "checks"), zip(*cells, strict=True), strict=True)
     ]
-    lines = ["**Checks**", "", *_table([*named, *count_columns(rows)[1:]], named=3), ""]
+    lines = ["**Checks**", "", *markdown_table([*named, *count_columns(rows)[1:]], named=3), ""]
     for group, found in groups.items():
         lines += [f"- {escaped(f'{group}: {line}')}" for line in unchecked_lines(found)]
     lines.append("")
@@ -145,7 +150,7 @@ def _totals(report: Report) -> list[str]:
         column("invalid %", (percent(g.total.invalid_share) for g in groups)),
         column("failed", (_failures(g.total.failures) for g in groups)),
     ]
-    return _table(columns, named=2)
+    return markdown_table(columns, named=2)
 
 
 def _failures(failures: Mapping[str, int]) -> str:
@@ -156,10 +161,10 @@ def _depths(report: Report) -> list[str]:
     lines = []
     for group in report.table.groups:
         shown = f"{code(group.group.system)}, {code(group.group.policy)}"
-        table = [*_table(depth_columns(group, report.table)), ""]
+        table = [*markdown_table(depth_columns(group, report.table)), ""]
         table += latency_lines(group.total)
         lines += (
-            _folded(f"By depth: {_html(str(group.group))}", table)
+            folded(f"By depth: {_html(str(group.group))}", table)
             if _long(report)
             else [f"**By depth: {shown}**", "", *table, ""]
         )
@@ -188,10 +193,11 @@ def _long(report: Report) -> bool:
 
 def _signatures(signatures: Mapping[str, str]) -> list[str]:
     rows = [f"- {code(name)}: {code(signature)}" for name, signature in signatures.items()]
-    return _folded("Signatures", rows)
+    return folded("Signatures", rows)
 
 
-def _folded(summary: str, lines: Iterable[str]) -> list[str]:
+def folded(summary: str, lines: Iterable[str]) -> list[str]:
+    """*lines* that are shown once somebody asks for them."""
     # The empty lines make what is inside Markdown again.
     return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""]
 
@@ -201,8 +207,8 @@ def _html(text: str) -> str:
     return f"<code>{html.escape(on_one_line(text))}</code>"
 
 
-def _table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
-    """A table; the first *named* columns hold Markdown already, the others text."""
+def markdown_table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
+    """*columns* as a table; the first *named* columns hold Markdown already, the others text."""
     rows = zip(*(column.cells for column in columns), strict=True)
     heads = [_head(column.head) for column in columns]
     lines = [_row(heads), _row([":--" if column.left else "--:" for column in columns])]
@@ -213,7 +219,8 @@ def _table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
 
 def _head(name: str) -> str:
     counts = ("turns", "invalid %", "edited %", "failed", "unreached", "passed", "not looked at")
-    ours = ("depth", "system", "policy", "checks", *counts)
+    compared = ("score", "A", "B", "B - A", "p", "p Holm")
+    ours = ("depth", "system", "policy", "checks", *counts, *compared)
     return name if name in ours else code(name, cell=True)
 
 

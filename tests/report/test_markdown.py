@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
+from replay.report.compare_markdown import comparison_markdown
 from replay.report.markdown import code, escaped, markdown_report
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
+from replay.statistics.run_comparison import ComparisonSettings, ScoredRun, comparison_report
 from replay.statistics.run_numbers import Report
 from tests.report.sample_checks import check
 from tests.report.sample_report import columns, report
@@ -124,6 +126,33 @@ def test_names_make_nothing_happen(name):
         return [tag for tag in elements if tag != "code"]
 
     assert shape(page.elements) == shape(usual.elements)
+
+
+def hostile_comparison(name: str) -> str:
+    turns = [turn("yes", "yes", system=name, policy="pred", conversation=f"c{n}") for n in range(2)]
+    texts = dict.fromkeys(("kind", "value", "answer", "evidence"), name)
+    runs = [
+        ScoredRun(
+            name=name,
+            records=turns,
+            scores={name: columns(turns)["em"]},
+            signatures={"pred": name},
+            checks=[check("c0", 1, verdict, system=name, **texts)],
+        )
+        for verdict in "+-"
+    ]
+    groups = runs[0].groups()
+    settings = ComparisonSettings(resamples=10, permutations=10)
+    found = comparison_report(*runs, list(zip(groups, groups, strict=True)), settings=settings)
+    return comparison_markdown(found, gate=[name])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_make_nothing_happen_in_a_comparison(name):
+    usual, page = (Page(hostile_comparison(one)) for one in ("plain", name))
+
+    assert "newly failing (passed before)" in page.text
+    assert [t for t in page.elements if t != "code"] == [t for t in usual.elements if t != "code"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -102,6 +102,10 @@ def test_the_command_says_them_above_the_table_and_has_all_as_json(tmp_path):
     text = replay_cli("compare", first, second, *quick, cwd=tmp_path).stdout
     (pair,) = json.loads(replay_cli("compare", first, second, *quick, "--json", cwd=tmp_path).stdout)["pairs"]
 
+    comment = replay_cli("compare", first, second, *quick, "--markdown", cwd=tmp_path).stdout
+
+    assert comment.index("Checks: 2 newly failing") < comment.index("| `f1` |")
+    assert "- newly failing (passed before): depth 1 of a: contains" in comment
     assert text.index("Checks: 2 newly failing") < text.index("score ")
     assert [one["conversation"] for one in pair["checks"]["newly_failed"]] == ["a", "b"]
     assert pair["checks"]["newly_failed"][0]["answer_before"] == "No."
