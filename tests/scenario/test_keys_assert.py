@@ -93,6 +93,22 @@ def test_the_run_that_is_named_is_the_one_compared_with(tmp_path):
     assert checked(tmp_path, {"metric": "em", "max_rise": 1, "compare": since})
 
 
+@key("assert.max_unchecked")
+@pytest.mark.parametrize(("allowed", "holds"), [(0, False), (0.3, False), (0.5, True)])
+def test_checks_that_a_broken_system_never_came_to_fail_unless_they_are_allowed(tmp_path, allowed, holds):
+    """Its first turn is all right, and the second is not answered."""
+    breaks = {"settings": {"answers": ["a said 1."], "faults": [{"kind": "timeout", "depth": 2}]}}
+    expecting = talk("a", 2)
+    for turn in expecting["turns"]:
+        turn["expect"] = {"contains": "said"}
+    one = {"metric": "check", "min": 1, "max_unchecked": allowed}
+    file = scenario(tmp_path, talks=[expecting], system=breaks, play={"attempts": 1}, **{"assert": [one]})
+    (result,) = check_assertions(run(file, runs=tmp_path / "runs"))
+
+    assert result.holds is holds
+    assert "1 of 2 checks could not be looked at (1 not answered: timed-out)" in result.findings[0].said
+
+
 @pytest.mark.parametrize(("asserted", "code"), [([], 0), ([{"metric": "em", "max": 0.5}], 100)])
 def test_a_run_whose_assertions_fail_ends_with_100(tmp_path, monkeypatch, asserted, code):
     scenario(tmp_path, **{"assert": asserted})
