@@ -49,6 +49,11 @@ from .core.message import (
     paired as paired,
     question_messages as question_messages,
 )
+from .core.message_reading import (
+    json_text as json_text,
+    matched as matched,
+    tool_call_in as tool_call_in,
+)
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
 from .core.secret_hiding import hidden as hidden, keep_secret as keep_secret
 from .core.settings.plugins import load_object as load_object

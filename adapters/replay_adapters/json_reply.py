@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from math import isfinite
 from typing import Any, Protocol
 
@@ -10,9 +11,10 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.visitor import TreeInterpreter
 
-from replay import AdapterReplyError, Passage
+from replay import AdapterReplyError, Message, Passage
 from replay_adapters.passages import passages_of
 from replay_adapters.reading import STUMBLES, stumbled
+from replay_adapters.steps import steps_of
 
 
 class Received(Protocol):
@@ -163,6 +165,22 @@ class ReplyPath:
                 reply, "gives a list with something else than texts or objects with id, text or title in it"
             )
         return passages
+
+    def steps(self, reply: Received, values: Iterable[Any]) -> tuple[Message, ...]:
+        """
+        The steps that stand there in *values*, which *reply* brought: one of them or a list in each.
+
+        Raises:
+            AdapterReplyError: something else stands there.
+        """
+        if self._compiled is None:
+            return ()
+        found = [self.find(reply, value) for value in values]
+        lists = [one if isinstance(one, list) else [one] for one in found if one is not None]
+        steps = steps_of([*chain(*lists)])
+        if steps is None:
+            raise self.unusable(reply, "gives something else than calls of tools, by name, and their results")
+        return steps
 
     def unusable(self, reply: Received, why: str) -> AdapterReplyError:
         """An error that says what is wrong with what was found here in *reply*."""

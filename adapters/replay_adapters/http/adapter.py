@@ -51,6 +51,9 @@ class HttpAdapter:
     ``Bearer ${TOKEN}``."""
     passages: str | None = None
     """JMESPath of the passages the system used: texts, or objects with id, text or title."""
+    steps: str | None = None
+    """JMESPath of the tools that the system says it called before it answered: messages of Chat Completions,
+    or objects with name, arguments and perhaps result."""
     session_id: str | None = None
     """JMESPath of the session's id, in the reply to ``open`` or else in the replies to questions. With it the
     system keeps the history."""
@@ -77,7 +80,7 @@ class HttpAdapter:
     """JMESPath of what an event of a stream says of an error."""
     poll: Poll | None = None
     """The reply is that of a job, which is asked for until it is done, or whose stream is read; ``answer``,
-    ``passages`` and ``session_id`` stand in its last reply."""
+    ``passages``, ``steps`` and ``session_id`` stand in its last reply."""
     oauth2: ClientCredentials | None = None
     """Where an access token is to be had, which is sent in ``Authorization``."""
     cookies: Literal["none", "session"] = "none"
@@ -126,6 +129,7 @@ class HttpAdapter:
             content=self.format,
             answer=ReplyPath(self.answer or whole, "answer"),
             passages=ReplyPath(self.passages or None, "passages"),
+            steps=ReplyPath(self.steps or None, "steps"),
             session_id=ReplyPath(self.session_id or None, "session_id"),
             events=events or None,
             poller=Poller(self.poll, streams=self.stream is not None) if self.poll else None,
@@ -166,7 +170,7 @@ class HttpAdapter:
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is for streams of events; set stream to one of them")
         elif self.stream == "text":
-            for name in (*of_events, "answer", "passages"):
+            for name in (*of_events, "answer", "passages", "steps"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is for streams of events; a text is all answer")
             if self.join != "concatenate":

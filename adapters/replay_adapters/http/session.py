@@ -53,6 +53,7 @@ class HttpSystem:
     content: Content
     answer: ReplyPath
     passages: ReplyPath
+    steps: ReplyPath
     session_id: ReplyPath
     """In the reply to ``open``; without ``open`` in those to questions."""
     events: EventPaths | None
@@ -105,12 +106,13 @@ class HttpSession:
             events = system.events.events(reply)
             # The session's id first: the session goes on even if this answer is of no use.
             self._keep_session_id(reply, [*before, *events.values])
-            return system.events.answer(reply, events, system.passages)
+            return system.events.answer(reply, events, system.passages, system.steps)
         value = reply.text() if system.content == "text" else reply.json()
         self._keep_session_id(reply, [*before, value])
         return ChatReply(
             text=system.answer.text(reply, value),
             passages=system.passages.passages(reply, value),
+            steps=system.steps.steps(reply, [value]),
             times=reply.times,
         )
 

@@ -183,7 +183,7 @@ class EventPaths:
         """What *value*, an event that is an error as a whole, says."""
         return value["data"] or value if self._format == "sse-named" else value
 
-    def answer(self, reply: HttpReply, events: Events, passages: ReplyPath) -> ChatReply:
+    def answer(self, reply: HttpReply, events: Events, passages: ReplyPath, steps: ReplyPath) -> ChatReply:
         """
         The answer that *events* of *reply* make.
 
@@ -221,6 +221,7 @@ class EventPaths:
         return ChatReply(
             text=whole,
             passages=() if used is None else passages.passages(reply, used),
+            steps=steps.steps(reply, events.values),
             times=stream_times(reply, streamed.piece_reads),
         )
 

@@ -65,6 +65,9 @@ class CommandAdapter:
     """JMESPath of the answer in the line it prints."""
     passages: str | None = None
     """JMESPath of the passages it used: texts, or objects with id, text or title."""
+    steps: str | None = None
+    """JMESPath of the tools that it says it called before it answered: messages of Chat Completions,
+    or objects with name, arguments and perhaps result."""
     error: str = "error"
     """JMESPath of the reason in a line that says that it can't answer."""
     conversation: str = "conversation"
@@ -89,7 +92,7 @@ class CommandAdapter:
             raise ValueError(
                 "send: one process for all conversations needs {{session_id}} to tell them apart"
             )
-        named = ("answer", "passages", "error", "conversation")
+        named = ("answer", "passages", "steps", "error", "conversation")
         self._paths = {name: ReplyPath(getattr(self, name), name) for name in named}
         self._command = _found(self.command, self.folder)
         self._send = Template(self.send)
@@ -155,6 +158,7 @@ class CommandAdapter:
         return ChatReply(
             text=self._paths["answer"].text(line, value),
             passages=self._paths["passages"].passages(line, value),
+            steps=self._paths["steps"].steps(line, [value]),
             times=WireTimes(sent=sent, done=line.at),
             raw=line.content,
         )

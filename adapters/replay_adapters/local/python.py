@@ -30,6 +30,7 @@ from replay import (
 )
 from replay_adapters.passages import passages_of
 from replay_adapters.setting_checks import check_count
+from replay_adapters.steps import steps_of
 
 ARGUMENTS = ("question", "history", "conversation", "depth", "request")
 """What a callable is given, each if it has a parameter of that name."""
@@ -232,7 +233,13 @@ def _reply(returned: Any, target: str) -> ChatReply:
             raise AdapterReplyError(
                 f'"{target}" returned passages that are not a list of texts or dicts with id, text or title'
             )
-        reply = ChatReply(text=text, passages=passages)
+        given = returned.get("steps") or ()
+        steps = steps_of(given) if isinstance(given, list | tuple) else None
+        if steps is None:
+            raise AdapterReplyError(
+                f'"{target}" returned steps that are not a list of calls of tools, by name, and their results'
+            )
+        reply = ChatReply(text=text, passages=passages, steps=steps)
     else:
         raise AdapterReplyError(
             f'"{target}" returned {type(returned).__name__}, not a str, a dict with "text" or a ChatReply'

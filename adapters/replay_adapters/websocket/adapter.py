@@ -65,6 +65,9 @@ class WebSocketAdapter:
     """JMESPath of the reason in a frame that says that the system failed."""
     passages: str | None = None
     """JMESPath of the passages the system used: texts, or objects with id, text or title."""
+    steps: str | None = None
+    """JMESPath of the tools that the system says it called before it answered: messages of Chat Completions,
+    or objects with name, arguments and perhaps result."""
     session_id: str | None = None
     """JMESPath of the session's id in a frame. With it the system keeps the history."""
     history: HistoryKeeper = "client"
@@ -116,6 +119,7 @@ class WebSocketAdapter:
             "greeting": self.greeting if isinstance(self.greeting, str) else None,
             "error": self.error,
             "passages": self.passages,
+            "steps": self.steps,
             "session_id": self.session_id,
         }
         self._format = FrameFormat(

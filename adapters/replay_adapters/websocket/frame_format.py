@@ -33,7 +33,7 @@ class FrameFormat:
     send: Template
     format: Literal["json", "text"]
     paths: Mapping[str, ReplyPath]
-    """By setting: ``answer``, ``until``, ``greeting``, ``error``, ``passages`` and ``session_id``."""
+    """By setting: ``answer``, ``until``, ``greeting``, ``error``, ``passages``, ``steps``, ``session_id``."""
     frames: int | None
     quiet_s: float | None
     closes_when_done: bool
@@ -87,6 +87,7 @@ class Answer:
         self._format = format
         self._size = 0
         self._passages: tuple[Passage, ...] = ()
+        self._values: list[Any] = []
         self._first_byte: float | None = None
         self._moments: list[float] = []
         self.pieces: list[str] = []
@@ -114,6 +115,7 @@ class Answer:
                 f"{frame.place} sent more than {most} bytes for one answer; "
                 "check its end (until, frames, quiet_s), or raise max_reply_bytes if that is right"
             )
+        self._values.append(value)
         self._passages = paths["passages"].passages(frame, value) or self._passages
         if paths["answer"].holds(frame, value):
             piece = spelt_out(paths["answer"].find(frame, value))
@@ -149,4 +151,6 @@ class Answer:
             first_token=self._moments[0] if in_pieces else None,
             token_gaps_100us=tuple(gaps) if in_pieces else (),
         )
-        return ChatReply(text=self.text, passages=self._passages, times=times)
+        assert self.last is not None
+        steps = self._format.paths["steps"].steps(self.last, self._values)
+        return ChatReply(text=self.text, passages=self._passages, steps=steps, times=times)

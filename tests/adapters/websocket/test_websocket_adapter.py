@@ -603,7 +603,10 @@ def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last()
         def passages(self, frame: Frame, value: Any) -> tuple[()]:
             return ()
 
-    paths = {name: Everywhere() for name in ("answer", "until", "passages")}
+        def steps(self, frame: Frame, values: Any) -> tuple[()]:
+            return ()
+
+    paths = {name: Everywhere() for name in ("answer", "until", "passages", "steps")}
     frame_format: Any = SimpleNamespace(max_reply_bytes=1000, frames=None, join="concatenate", paths=paths)
     answer = Answer(frame_format)
     for number in range(301):
