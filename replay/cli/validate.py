@@ -106,7 +106,7 @@ class _Data:
     def __init__(self, detector: DriftDetector | None) -> None:
         self._detector = detector
         self.conversations = self.turns = self.prompted = 0
-        self._recorded = self._unanswered = 0
+        self._recorded = self._unanswered = self._calls = 0
         self._left_out = LeftOut()
         self._not_judged: Counter[str] = Counter()
 
@@ -117,6 +117,7 @@ class _Data:
         self.prompted += any(instructions(turn.asked_with) for turn in conversation.turns)
         self._recorded += len(recorded)
         self._unanswered += sum(turn.gold_answer is None for turn in recorded)
+        self._calls += sum(len(step.tool_calls) for turn in conversation.turns for step in turn.steps)
         self._left_out.add(conversation.metadata.get(LEFT_OUT))
         if self._detector is not None:
             self._not_judged.update(_not_judged(self._detector, conversation))
@@ -125,6 +126,8 @@ class _Data:
         if self._recorded:
             lost = f", {self._unanswered} of them left out for want of an answer" if self._unanswered else ""
             yield f"after {self._recorded} turns that are shown as recorded{lost}"
+        if self._calls:
+            yield f"{self._calls:,} call{'s' * (self._calls != 1)} of tools recorded"
         yield from self._left_out.remarks()
         for reason, count in self._not_judged.most_common():
             yield f"{count} won't be judged: {reason}"

@@ -129,3 +129,64 @@ async def test_the_report_counts_what_was_left_out(tmp_path):
 
     assert run.records()[0].asked == "Red ones?"
     assert "1 turn had parts that are not replayed (image_url 1)." in run.report().remarks
+
+
+def function(id, name, arguments):
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+WITH_TOOLS = [
+    {"role": "system", "content": "You sell shoes."},
+    {"role": "assistant", "content": "Hello!"},
+    {"role": "user", "content": "Hi."},
+    {"role": "user", "content": "Red ones in 42?"},
+    {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [function("a", "stock", '{"size": 42}'), function("b", "price", '{"size":42}')],
+    },
+    {"role": "tool", "content": "3 pairs", "tool_call_id": "a", "name": "stock"},
+    {"role": "tool", "content": "90 euros", "tool_call_id": "b", "name": "price"},
+    {"role": "developer", "content": "Offer a discount."},
+    {"role": "assistant", "content": None, "tool_calls": [function("c", "discount", "{}")]},
+    {"role": "tool", "content": "10 %", "tool_call_id": "c", "name": "discount"},
+    {"role": "assistant", "content": "Three pairs, for 81 euros."},
+    {"role": "user", "content": "Which?"},
+]
+
+
+async def test_a_log_is_sent_again_as_it_stands(tmp_path):
+    async with model() as (address, bodies):
+        content = scenario(tmp_path, "openai", base_url=address, model="m")
+        (tmp_path / "log.jsonl").write_text(json.dumps({"messages": WITH_TOOLS}) + "\n", "utf-8")
+        run = await run_async(content, runs=tmp_path)
+
+    assert [body["messages"] for body in bodies] == [WITH_TOOLS[:4], WITH_TOOLS]
+    assert run.outcomes() == {"answered": 2}
+
+
+def test_validate_counts_the_calls(tmp_path):
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(scenario(tmp_path, "openai", **CHAT)))
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": WITH_TOOLS}) + "\n", "utf-8")
+    done = replay_cli("validate", "s.yaml", cwd=tmp_path)
+
+    assert "3 calls of tools recorded" in done.stdout, done.stdout
+
+
+async def test_an_edit_of_the_last_of_several_messages_leaves_the_others(tmp_path):
+    said = [{"role": "user", "text": "Hi."}, {"role": "user", "text": "And hers?"}]
+    turn = {"question": "Hi.\nAnd hers?", "asked_with": said, "standalone": "Hi.\nAnd Mira's?"}
+    (tmp_path / "talk.jsonl").write_text(json.dumps({"id": "t", "turns": [turn]}) + "\n")
+    async with model() as (address, bodies):
+        content = scenario(
+            tmp_path, "openai", policies=[{"replace": {"always": True}}], base_url=address, model="m"
+        )
+        content["data"] = {"path": str(tmp_path / "talk.jsonl")}
+        run = await run_async(content, runs=tmp_path)
+
+    assert said_by_users(bodies[0]) == ["Hi.", "And Mira's?"]
+    assert run.records()[0].asked == "Hi.\nAnd Mira's?"
+
+
+def said_by_users(body):
+    return [message["content"] for message in body["messages"] if message["role"] == "user"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Message, Passage
+from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Message, Passage, message_fields
 from replay_adapters.chat.anthropic_messages import Messages
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.openai_chat import ChatCompletions
@@ -26,7 +26,14 @@ def _request(history: tuple[Exchange, ...] = (), **more: Any) -> ChatRequest:
 
 
 TEXTS = st.text(st.characters(categories=None), max_size=8)
-HISTORIES = st.lists(st.builds(Exchange, question=TEXTS, answer=TEXTS), max_size=5).map(tuple)
+MESSAGES = st.lists(
+    st.builds(Message, role=st.sampled_from(["system", "user", "assistant"]), text=TEXTS), max_size=2
+).map(tuple)
+HISTORIES = st.lists(
+    st.builds(Exchange, question=TEXTS, answer=TEXTS)
+    | st.builds(Exchange, question=TEXTS, answer=TEXTS, asked_with=MESSAGES, steps=MESSAGES),
+    max_size=5,
+).map(tuple)
 
 
 @given(st.lists(HISTORIES, max_size=6), st.booleans())
@@ -39,9 +46,8 @@ def test_a_body_does_not_depend_on_those_before_it(histories: list[tuple[Exchang
         sent = json.loads(body.of(_request(history)))
         messages = [{"role": "system", "content": "S: T"}]
         for exchange in history:
-            if exchange.answer.strip():
-                messages.append({"role": "user", "content": exchange.question})
-                messages.append({"role": "assistant", "content": exchange.answer})
+            shown = exchange.messages if exchange.answer.strip() else ()
+            messages += [message_fields(m) for m in shown if m.role != "system"]
         messages.append({"role": "user", "content": "Q?"})
 
         assert sent == {"model": "m", "messages": messages}
