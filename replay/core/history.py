@@ -20,12 +20,16 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """As a turn's ``asked_with``; in the history of a request only."""
     steps: tuple[Message, ...] = ()
     """What stood between the question and the answer: calls of tools and their results."""
+    question_only: bool = False
+    """The system is not shown the answer (``history: user-only``), which is empty then."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """All of it, as endpoints take it: calls without a result and results without a call are left out."""
-        answer = Message(role="assistant", text=self.answer)
-        return (*question_messages(self.question, self.asked_with), *paired(self.steps), answer)
+        asked = question_messages(self.question, self.asked_with)
+        if self.question_only:
+            return asked
+        return (*asked, *paired(self.steps), Message(role="assistant", text=self.answer))
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):

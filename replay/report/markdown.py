@@ -175,7 +175,7 @@ def _repeats(repeats: RepeatNumbers) -> list[str]:
     lines = []
     for group in dict.fromkeys(row.group for row in repeats.spread):
         tables = [
-            _table(columns)
+            table(columns)
             for columns in (
                 pass_columns(repeats, group, LAYOUTS[1]),
                 repeat_spread_columns(repeats, group, LAYOUTS[1]),
@@ -183,7 +183,7 @@ def _repeats(repeats: RepeatNumbers) -> list[str]:
             if columns
         ]
         within = [line for table in tables for line in (*table, "")]
-        lines += _folded(f"{repeats.times} plays of each conversation: {_html(str(group))}", within)
+        lines += folded(f"{repeats.times} plays of each conversation: {_html(str(group))}", within)
     return lines
 
 

@@ -25,9 +25,9 @@ from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
 from replay.play.player import System
 from replay.policies.policy import Policy
+from replay.scenario.answer_caching import check_answer_cache
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.combinations import (
-    check_answer_cache,
     check_history,
     check_in_memory,
     check_judge_names,
@@ -174,7 +174,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
     check_in_memory(builder, file)
     check_history(builder, file, systems, policies)
     check_repeats(builder, file, systems)
-    check_answer_cache(builder, file, systems, is_begun=data_is_read)
+    check_answer_cache(scenario, systems, builder.fault, is_begun=data_is_read)
     if scenario.load and all(scorers.values()):
         try:
             parse_objectives(scenario.load.slo, scorers=_all(scorers))

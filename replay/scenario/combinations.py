@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from replay.core.disk_cache import DiskCache
 from replay.core.settings.in_memory import PLACE, is_in_memory
 from replay.play.player import System
 from replay.policies.policy import Policy
+from replay.policies.viewed import ViewedPolicy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
 from replay.scorers.checks.kinds import COLUMN, is_column
@@ -74,6 +74,11 @@ def check_history(
                     'own history; leave the policy out or use "augment", which puts the gold information '
                     "into the question",
                 )
+            if isinstance(policy, ViewedPolicy):
+                builder.fault(
+                    f"policies[{index}].{choice.settings_key}.history",
+                    f'cuts what is sent to a system, but "{name}" keeps its own history; leave it out',
+                )
         if file.scenario.play.on_failure == "gold":
             builder.fault(
                 "play.on_failure",
@@ -100,51 +105,3 @@ def _check_recorded_history(
                 f'"{choice.label}" shows the system its own answers, and with data.ask: last it has given '
                 'none; use "gold", which shows the recorded ones',
             )
-
-
-def check_answer_cache(
-    builder: PartBuilder, file: ScenarioFile, systems: Sequence[System | None], *, is_begun: bool
-) -> None:
-    """Where answers can't be kept, or would not be what they seem. A run that *is_begun* goes on without."""
-    scenario, cache = file.scenario, file.scenario.play.cache
-    for index, section in enumerate(scenario.systems):
-        if cache is None and section.cache:
-            builder.fault(f"systems[{index}].cache", "needs play.cache, the folder where answers are kept")
-    if cache is None:
-        return
-    if scenario.load:
-        builder.fault("play.cache", "a load of kept answers measures nothing; leave it out (--no-cache)")
-    if scenario.repeats > 1:
-        builder.fault(
-            "repeats",
-            "with play.cache every run after the first is the first once more; play.repeats, whose "
-            "answers are kept apart, plays conversations several times in one run",
-        )
-    for index, (section, system) in enumerate(zip(scenario.systems, systems, strict=True)):
-        if system is None or system.answers is None:
-            continue
-        if system.adapter.history == "server":
-            builder.fault(
-                f"systems[{index}]",
-                f'"{system.name}" keeps its own history, so its answers depend on a session and can\'t '
-                "be kept by play.cache; give it cache: false",
-            )
-        elif f"{PLACE}:" in f"{section.adapter} {section.settings}":
-            builder.fault(
-                f"systems[{index}]",
-                f'"{system.name}" is an object of this process, which the next run can\'t tell from '
-                "another of its name, so its answers can't be kept by play.cache; give it cache: false",
-            )
-        elif not is_begun and (problem := _unusable(system.answers.disk)):
-            builder.fault("play.cache", problem)
-            return
-
-
-def _unusable(disk: DiskCache) -> str | None:
-    """Why nothing could be found in *disk*, where all would be asked without a word."""
-    assert disk.path is not None
-    folder = disk.path.parent
-    if folder.exists() and not folder.is_dir():
-        return f'"{folder}" is no folder; name one, which is made where there is none'
-    disk.get(())
-    return disk.problem and f"{disk.problem}; delete that file, or name another folder"

@@ -17,9 +17,8 @@ from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, PluginError, ReplayError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection
-from replay.core.settings.identity import identity
 from replay.core.settings.in_memory import is_in_memory, recalled
-from replay.core.settings.plugins import Factory, Kind, available, build, load, misfit
+from replay.core.settings.plugins import Factory, Kind, build, load, misfit
 from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
 from replay.coreference.resolver import Resolver
@@ -27,9 +26,10 @@ from replay.coreference.semantic import SemanticEncoder
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
-from replay.play.answer_cache import FILE as ANSWERS, AnswerCache
 from replay.play.player import System
 from replay.policies.policy import Policy
+from replay.scenario.answer_caching import answer_cache, kept_in
+from replay.scenario.history_section import HISTORY, with_views
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
 from replay.scorers.judges.judge import Judge
 from replay.scorers.observing import try_out
@@ -110,15 +110,25 @@ class PartBuilder:
         return None if factory is None else self.built(factory, name, settings, protocol, **where)
 
     def choices(
-        self, kind: Kind, choices: Sequence[Choice | None], protocol: type[T], **provided: Any
+        self,
+        kind: Kind,
+        choices: Sequence[Choice | None],
+        protocol: type[T],
+        *,
+        not_theirs: str | None = None,
+        **provided: Any,
     ) -> dict[str, T | None]:
-        """Plug-ins of one kind by label, from the section that is called as they are."""
+        """
+        Plug-ins of one kind by label, from the section that is called as they are.
+
+        The setting *not_theirs* is every plug-in's, and none gets to see it.
+        """
         self.unlike([choice.label if choice else None for choice in choices], kind)
         return {
             choice.label: self.plugin(
                 kind,
                 choice.name,
-                choice.settings,
+                {name: value for name, value in choice.settings.items() if name != not_theirs},
                 protocol,
                 name_at=f"{kind}[{index}]",
                 settings_at=f"{kind}[{index}].{choice.settings_key}",
@@ -133,7 +143,10 @@ class PartBuilder:
     ) -> dict[str, Policy | None]:
         """Policies by label; without a *detector* they only serve to find faults."""
         protocol: type[Any] = Policy if detector else object  # a signature may name the detector's
-        return self.choices("policies", choices, protocol, detector=detector)
+        made: dict[str, Policy | None] = self.choices(
+            "policies", choices, protocol, not_theirs=HISTORY, detector=detector
+        )
+        return with_views(made, choices, self.faults)
 
     def scorers(self, choices: Sequence[Choice | None]) -> dict[str, Scorer[Any] | None]:
         """Scorers by label. What one will need is best missed before anything was asked."""
@@ -171,7 +184,7 @@ class PartBuilder:
     ) -> list[System | None]:
         """*keep_raw* is what holds where a section says nothing of it, *cache* the folder for answers."""
         self.unlike([section.name if section else None for section in sections], "systems")
-        answers = None if cache is None else DiskCache(self.folder / cache.expanduser() / ANSWERS)
+        answers = kept_in(cache, self.folder)
         return [
             None if section is None else self._system(section, f"systems[{index}]", keep_raw, answers)
             for index, section in enumerate(sections)
@@ -189,17 +202,8 @@ class PartBuilder:
             limit=politeness(section.limit),
             keep_raw=keep_raw if section.keep_raw is None else section.keep_raw,
             prices=section.prices or self.prices.prices_of(section.settings.get("model")),
-            answers=None
-            if answers is None or section.cache is False
-            else AnswerCache(disk=answers, identity=self._identity(section)),
+            answers=answer_cache(section, answers, self.folder),
         )
-
-    def _identity(self, section: SystemSection) -> tuple[str, ...]:
-        """What tells a system from others in a cache of answers; its name too, as it may be there twice."""
-        entry = available("adapters").get(section.adapter)
-        package = entry.dist.version if entry and entry.dist else ""
-        whole = identity(section.adapter, section.settings, self.folder, whole=True)
-        return section.name, whole, package
 
     def adapter(self, name: str, settings: Mapping[str, Any], at: str) -> Adapter | None:
         """The adapter of the entry *at*."""

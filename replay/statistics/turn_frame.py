@@ -37,6 +37,7 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "error": "text",
     "attempts": "whole",
     "cached": "flag",
+    "history_cut": "text",
     "prompt_tokens": "whole",
     "completion_tokens": "whole",
     "cached_prompt_tokens": "whole",

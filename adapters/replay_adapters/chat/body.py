@@ -109,6 +109,8 @@ class ChatBodies:
     def encoded_exchange(self, exchange: Exchange) -> bytes:
         """Its messages with a comma after each; only instructions of an exchange without an answer."""
         asked_with, steps = exchange.asked_with, exchange.steps
+        if exchange.question_only:  # OpenAI takes several questions in a row, and Anthropic makes one of them
+            return self.encoded(question_messages(exchange.question, asked_with))
         # Several servers refuse an empty message, and two questions in a row.
         if not exchange.answer or exchange.answer.isspace():
             return self.encoded(instructions(asked_with)) if asked_with else b""

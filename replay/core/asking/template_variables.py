@@ -42,12 +42,13 @@ def template_variables(
     """
     What a template may use to put *request*; without one, to open or close a session.
 
-    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``), ``messages`` (all of it,
-    as Chat Completions have it, with recorded instructions and calls of tools), ``system_prompt`` (the
-    instructions up to the question, separated by blank lines), ``conversation`` (``id``, ``title``,
-    ``section``, ``background``), ``passage`` (all passages, separated by blank lines), ``passages`` (objects
-    with ``id``, ``title``, ``text``), ``session_id`` and ``seed`` (None unless the scenario says
-    ``play.seed_per_repeat``). Gold answers and standalone questions are not among them.
+    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``, which is empty where it is
+    not shown), ``messages`` (all of it, as Chat Completions have it, with recorded instructions and calls of
+    tools), ``system_prompt`` (the instructions up to the question, separated by blank lines),
+    ``conversation`` (``id``, ``title``, ``section``, ``background``), ``passage`` (all passages, separated by
+    blank lines), ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id`` and ``seed`` (None
+    unless the scenario says ``play.seed_per_repeat``). Gold answers and standalone questions are not among
+    them.
     """
     asked = ChatRequest(question="", history=(), depth=1) if request is None else request
     return _Variables(

@@ -40,22 +40,30 @@ class Choice(Section):
         """
         How it is called in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
 
-        Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``.
+        Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``; of other mappings what
+        stands in them: ``pred(history=last:4)``.
         """
         if self.called is not None:
             return self.called
         if not self.settings:
             return self.name
-        shown = {
-            key: next(iter(value)) if isinstance(value, Mapping) and len(value) == 1 else value
-            for key, value in self.settings.items()
-        }
+        shown = {key: _in_short(value) for key, value in self.settings.items()}
         return f"{self.name}({','.join(f'{key}={value}' for key, value in shown.items())})"
 
     @property
     def settings_key(self) -> str:
         """Under which key of its entry the settings stand."""
         return self.name if self.called is None else "settings"
+
+
+def _in_short(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    names_alone = (True, None)
+    return "+".join(
+        str(key) if isinstance(item, Mapping) or item in names_alone else f"{key}:{item}"
+        for key, item in value.items()
+    )
 
 
 FORMS = "a name, or {name: {setting: value}}, or {own_name: name, settings: {setting: value}}"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Turn
+from replay.core.record import TurnRecord
 from replay.report.pages import figures
 from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.figures import Style
@@ -26,7 +27,7 @@ class Column:
     label: str
     style: Style
     history: str
-    """``gold`` or ``own``: whose answers the system was shown."""
+    """``gold`` or ``own``: whose answers the system was shown; ``no``: none."""
 
 
 class Row(NamedTuple):
@@ -128,7 +129,7 @@ def conversation_view(
             Column(
                 label=figures.group_label(group, groups),
                 style=looks[group],
-                history=histories.get(group.system, {}).get(group.policy, "own"),
+                history=_shown(group, histories, records),
             )
             for group in groups
         ),
@@ -150,6 +151,13 @@ def conversation_view(
         room=room,
         plays=plays_view(browser, id, conversation.id, kinds.units, room, address),
     )
+
+
+def _shown(group: Group, histories: Mapping[str, Mapping[str, str]], records: Iterable[TurnRecord]) -> str:
+    """Whose answers the system was shown: ``gold``, ``own`` or ``no``."""
+    cuts = [record.history_cut or "" for record in records if group_of(record) == group]
+    without = any(cut.endswith("answers") for cut in cuts)
+    return "no" if without else histories.get(group.system, {}).get(group.policy, "own")
 
 
 def _by_turn(rows: Iterable[Any]) -> dict[tuple[str, str, int], list[Any]]:

@@ -171,6 +171,8 @@ def _timings(record: TurnRecord) -> Iterable[tuple[str, str]]:
             yield "first token", duration(timing.ttft_s)
         if timing.lateness_s >= 0.001:
             yield "sent late by", duration(timing.lateness_s)
+    if record.history_cut:
+        yield "not shown of the history", record.history_cut
     if record.cached:
         yield "answer", "from the cache, not asked for"
     if record.asks > 1:

@@ -15,6 +15,7 @@ from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange, Played, gold_history, own_history
+from replay.core.history_view import shown_again
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE, Unscored
 
@@ -51,8 +52,10 @@ class Case:
     def history(self) -> tuple[Exchange, ...]:
         """What the system was shown before the judged turn."""
         if self.history_shown == "gold":
-            return gold_history(self.conversation, self.record.depth)
-        return self.exchanges(self.records[:-1])
+            history = gold_history(self.conversation, self.record.depth)
+        else:
+            history = self.exchanges(self.records[:-1])
+        return shown_again(history, self.record.history_cut)
 
     def exchanges(self, records: Sequence[TurnRecord]) -> tuple[Exchange, ...]:
         """*records* as a dialogue, with gold answers where they stood in for a failed ask."""

@@ -51,3 +51,12 @@ def test_a_long_clause_is_cut_in_the_question():
 
 def test_a_span_outside_the_question_or_an_empty_one_of_another_kind_is_no_mark():
     assert marked(mention(14, 14, "she", "Ann"), mention(99, 99, "ellipsis", "Ann")) == []
+
+
+def test_a_cached_answer_and_a_cut_history_are_named():
+    record = turn(cached=True, history_cut="exchanges 1 to 3", timing=None, cost_usd=0.0)
+
+    assert list(turn_shown(record, (), (), {}, Room()).timings) == [
+        ("not shown of the history", "exchanges 1 to 3"),
+        ("answer", "from the cache, not asked for"),
+    ]

@@ -1,0 +1,53 @@
+"""
+How much of a history a system is shown: all of it, the last exchanges, or the user's questions alone.
+
+What a system is not shown it can't lean on, which is the point: would a shorter context do, and is it its own
+answers that lead a system astray? Instructions are no exchanges and are never cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from replay.core.history import Exchange
+
+_CUT = re.compile(r"(?:exchanges? (?:1 to )?(\d+)(?:, |\Z))?(answers)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryView:
+    """A cut of any history."""
+
+    last: int | None = None
+    """Exchanges at most, the newest ones; None for all."""
+    user_only: bool = False
+    """Questions without answers, and without what stood between the two."""
+
+    def __str__(self) -> str:
+        parts = [f"last:{self.last}"] if self.last is not None else []
+        return "+".join([*parts, *(["user-only"] if self.user_only else [])])
+
+    def shown(self, history: Sequence[Exchange]) -> tuple[tuple[Exchange, ...], str | None]:
+        """What is left of *history*, and what was cut (``exchanges 1 to 3, answers``); None for nothing."""
+        cut = 0 if self.last is None else max(0, len(history) - self.last)
+        said = [f"exchanges 1 to {cut}" if cut > 1 else "exchange 1"] if cut else []
+        said += ["answers"] if self.user_only and cut < len(history) else []
+        return _cut(history, cut, answers=self.user_only), ", ".join(said) or None
+
+
+def shown_again(history: Sequence[Exchange], cut: str | None) -> tuple[Exchange, ...]:
+    """*history* as it was shown by a view that said *cut* of it; all of it where that is in other words."""
+    found = _CUT.fullmatch(cut or "")
+    return _cut(history, int(found[1] or 0), answers=bool(found[2])) if found else tuple(history)
+
+
+def _cut(history: Sequence[Exchange], exchanges: int, *, answers: bool) -> tuple[Exchange, ...]:
+    return tuple(_question_of(one) if answers else one for one in history[exchanges:])
+
+
+@lru_cache(maxsize=32_768)
+def _question_of(exchange: Exchange) -> Exchange:
+    return Exchange(question=exchange.question, answer="", question_only=True)

@@ -1,0 +1,81 @@
+"""``play.cache``: where the answers of systems are kept, and where they can't be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from replay.core.disk_cache import DiskCache
+from replay.core.settings.identity import identity
+from replay.core.settings.in_memory import PLACE
+from replay.core.settings.plugins import available
+from replay.play.answer_cache import FILE, AnswerCache
+from replay.play.player import System
+from replay.scenario.sections import Scenario, SystemSection
+
+
+def kept_in(cache: Path | None, folder: Path) -> DiskCache | None:
+    """What keeps answers in the folder *cache*, relative to the scenario's *folder*; None for nothing."""
+    return None if cache is None else DiskCache(folder / cache.expanduser() / FILE)
+
+
+def answer_cache(section: SystemSection, disk: DiskCache | None, folder: Path) -> AnswerCache | None:
+    """
+    The answers of *section*'s system among those on *disk*; None where it is to be asked every time.
+
+    Found by its name as well, so that a system that is there twice can be compared with itself.
+    """
+    if disk is None or section.cache is False:
+        return None
+    entry = available("adapters").get(section.adapter)
+    package = entry.dist.version if entry and entry.dist else ""
+    whole = identity(section.adapter, section.settings, folder, whole=True)
+    return AnswerCache(disk=disk, identity=(section.name, whole, package))
+
+
+def check_answer_cache(
+    scenario: Scenario, systems: Sequence[System | None], fault: Callable[[str, str], None], *, is_begun: bool
+) -> None:
+    """Where answers can't be kept, or would not be what they seem. A run that *is_begun* goes on without."""
+    cache = scenario.play.cache
+    for index, section in enumerate(scenario.systems):
+        if cache is None and section.cache:
+            fault(f"systems[{index}].cache", "needs play.cache, the folder where answers are kept")
+    if cache is None:
+        return
+    if scenario.load:
+        fault("play.cache", "a load of kept answers measures nothing; leave it out (--no-cache)")
+    if scenario.repeats > 1:
+        fault(
+            "repeats",
+            "with play.cache every run after the first is the first once more; play.repeats, whose "
+            "answers are kept apart, plays conversations several times in one run",
+        )
+    for index, (section, system) in enumerate(zip(scenario.systems, systems, strict=True)):
+        if system is None or system.answers is None:
+            continue
+        if system.adapter.history == "server":
+            fault(
+                f"systems[{index}]",
+                f'"{system.name}" keeps its own history, so its answers depend on a session and can\'t '
+                "be kept by play.cache; give it cache: false",
+            )
+        elif f"{PLACE}:" in f"{section.adapter} {section.settings}":
+            fault(
+                f"systems[{index}]",
+                f'"{system.name}" is an object of this process, which the next run can\'t tell from '
+                "another of its name, so its answers can't be kept by play.cache; give it cache: false",
+            )
+        elif not is_begun and (problem := _unusable(system.answers.disk)):
+            fault("play.cache", problem)
+            return
+
+
+def _unusable(disk: DiskCache) -> str | None:
+    """Why nothing could be found in *disk*, where all would be asked without a word."""
+    assert disk.path is not None
+    folder = disk.path.parent
+    if folder.exists() and not folder.is_dir():
+        return f'"{folder}" is no folder; name one, which is made where there is none'
+    disk.get(())
+    return disk.problem and f"{disk.problem}; delete that file, or name another folder"

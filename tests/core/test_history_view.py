@@ -1,0 +1,65 @@
+"""Cutting a history: laws that hold for any, and the words for what was cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.core.history import Exchange
+from replay.core.history_view import HistoryView, shown_again
+from replay.core.message import Message
+
+EXCHANGES = st.builds(
+    Exchange,
+    question=st.text(max_size=5),
+    answer=st.text(max_size=5),
+    steps=st.sampled_from([(), (Message(role="tool", text="found"),)]),
+)
+HISTORIES = st.lists(EXCHANGES, max_size=6).map(tuple)
+VIEWS = st.builds(HistoryView, last=st.none() | st.integers(0, 7), user_only=st.booleans())
+
+
+@given(HISTORIES, st.integers(0, 7))
+def test_the_last_n_are_n_at_most_and_the_newest(history, n):
+    shown, cut = HistoryView(last=n).shown(history)
+
+    assert len(shown) == min(n, len(history))
+    assert history[len(history) - len(shown) :] == shown
+    assert (cut is None) == (shown == history)
+
+
+@given(HISTORIES, st.none() | st.integers(0, 7))
+def test_of_the_user_alone_no_answer_and_no_step_is_shown(history, n):
+    shown, _ = HistoryView(last=n, user_only=True).shown(history)
+
+    assert [one.question for one in shown] == [one.question for one in history[len(history) - len(shown) :]]
+    assert all(one == Exchange(question=one.question, answer="", question_only=True) for one in shown)
+
+
+@given(HISTORIES, VIEWS)
+def test_what_was_cut_tells_what_was_shown(history, view):
+    shown, cut = view.shown(history)
+    assert shown_again(history, cut) == shown
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (HistoryView(last=5), None),
+        (HistoryView(last=4), "exchange 1"),
+        (HistoryView(last=2), "exchanges 1 to 3"),
+        (HistoryView(last=0), "exchanges 1 to 5"),
+        (HistoryView(user_only=True), "answers"),
+        (HistoryView(last=2, user_only=True), "exchanges 1 to 3, answers"),
+        (HistoryView(last=0, user_only=True), "exchanges 1 to 5"),
+    ],
+)
+def test_what_was_cut_is_named(view, said):
+    history = tuple(Exchange(question=f"q{n}", answer=f"a{n}") for n in range(5))
+    assert view.shown(history)[1] == said
+
+
+def test_a_cut_in_other_words_is_not_ours_to_read():
+    history = (Exchange(question="q", answer="a"),)
+    for said in (None, "whatever bores", "exchanges 2 to 3", "exchange 1 and 2"):
+        assert shown_again(history, said) == history
