@@ -151,13 +151,13 @@ async def test_drift_is_judged_on_all_that_was_said() -> None:
 
 @pytest.mark.usefixtures("code_runs")
 def test_label_and_signature_name_the_view_and_all_else_is_the_policys(tmp_path: Path) -> None:
-    rewrite = {"rewrite": {"history": {"last": 4, "user-only": True}}}
+    rewrite = {"rewrite": {"history": {"last": 1, "user-only": True}}}
     assembly = assemble(load_scenario(scenario(tmp_path, rewrite)))
 
     ((label, policy),) = assembly.policies.items()
 
-    assert label == "rewrite(history=last:4+user-only)"
-    assert policy.signature.startswith("rewrite+history:last:4+user-only|rewriter:")
+    assert label == "rewrite(history=last:1+user-only)"
+    assert policy.signature.startswith("rewrite+history:last:1+user-only|rewriter:")
     assert assembly.detector is not None
     assert getattr(policy, "rewriter", None) is not None
 

@@ -59,9 +59,8 @@ class Choice(Section):
 def _in_short(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
-    names_alone = (True, None)
     return "+".join(
-        str(key) if isinstance(item, Mapping) or item in names_alone else f"{key}:{item}"
+        str(key) if isinstance(item, Mapping) or item is None or item is True else f"{key}:{item}"
         for key, item in value.items()
     )
 
