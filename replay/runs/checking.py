@@ -23,6 +23,7 @@ from replay.scorers.checks.kinds import check_of, columns_of
 from replay.scorers.reference_score import why_unanswered
 from replay.scorers.scorer import SHARE, Unscored
 from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.score_column import in_parts
 from replay.store.store import RunStore
 from replay.store.stored import StoredCheck
 
@@ -51,39 +52,45 @@ def check_into(store: RunStore) -> None:
     if not expecting and not earlier:
         return
     columns = list(dict.fromkeys(name for one in expecting.values() for name in _columns(one)))
-    verdicts = StoredVerdicts(store)
+    verdicts, under_load = StoredVerdicts(store), store.fact("load") is not None
     store.begin_anew()
-    for _, played in groupby(store.records(), lambda r: (r.conversation, r.system, r.policy)):
-        records = list(played)
-        conversation = expecting.get(records[0].recorded_conversation)
-        checks = [] if conversation is None else list(play_checks(conversation, records, verdicts))
-        store.add_checks(checks, anew=True)
-        for column in columns:
-            counted = [one for one in checks if column in _columns_of(one)]
-            scores = [stored_score(record, _value(record, counted)) for record in records]
-            store.add_scores(column, scores, anew=True)
+    for part in in_parts(store.records()):
+        for _, played in groupby(part, lambda r: (r.conversation, r.system, r.policy)):
+            records = list(played)
+            conversation = expecting.get(records[0].recorded_conversation)
+            checks = list(play_checks(conversation, records, verdicts, under_load)) if conversation else []
+            store.add_checks(checks, anew=True)
+            for column in columns:
+                counted = [one for one in checks if column in _columns_of(one)]
+                scores = [stored_score(record, _value(record, counted)) for record in records]
+                store.add_scores(column, scores, anew=True)
+        store.settle()  # or they would pile up where they are made faster than written
     store.switch([*earlier, *columns], checks=True, facts={CHECKS: columns}, event=("checked", columns))
 
 
 def play_checks(
-    conversation: Conversation, records: Sequence[TurnRecord], verdicts: Verdicts
+    conversation: Conversation, records: Sequence[TurnRecord], verdicts: Verdicts, under_load: bool
 ) -> Iterator[StoredCheck]:
     """What became of every check of *conversation* in one play of it, whose *records* are by depth."""
     by_depth = {record.depth: record for record in records}
     for depth in conversation.asked_depths:
         expected = conversation.turns[depth - 1].expect
         seen = [by_depth[depth]] if depth in by_depth else []
-        yield from _looked_at(expected, seen, _why_not(records, seen), depth, records[0], verdicts)
+        yield from _looked_at(
+            expected, seen, _why_not(records, seen, under_load), depth, records[0], verdicts
+        )
     depth = len(conversation.turns)
     ended = records if depth in by_depth else []
-    why = _why_not(records, ended)
+    why = _why_not(records, ended, under_load)
     yield from _looked_at(conversation.expect, ended, why, depth, records[0], verdicts, at_end=True)
 
 
-def _why_not(records: Sequence[TurnRecord], seen: Sequence[TurnRecord]) -> str | None:
+def _why_not(records: Sequence[TurnRecord], seen: Sequence[TurnRecord], under_load: bool) -> str | None:
     """Why a check of the turns *seen*, all of one play or a single one, can't be made; None if it can."""
     if not seen:
         last = records[-1]
+        if under_load and not last.failed:
+            return "not asked, or only counted under load"
         return f"not reached: {last.outcome if last.failed else 'the play ended'} before"
     reasons = [why.reason for record in seen if (why := why_unanswered(record))]
     if len(reasons) == len(seen):

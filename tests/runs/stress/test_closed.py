@@ -139,3 +139,19 @@ async def test_recorded_think_times_that_are_missing_stop_a_run_before_anything_
                 talks=talks,
             )
     assert server.asked == []
+
+
+async def test_checks_are_made_of_the_turns_that_are_kept_one_by_one(tmp_path):
+    """What was only counted has no answer to look at, and is not passed."""
+    talks = [talk("a", 2, expect={"contains": "a said 2"})]
+    talks[0]["turns"][0]["expect"] = {"contains": "said 1"}
+    run = await play(tmp_path, {"concurrency": 1, "conversations": 2, "keep_turns": 3}, talks=talks)
+
+    found = [(c.conversation, c.depth, c.at_end, c.passed, c.reason) for c in run.checks()]
+    assert found == [
+        ("a", 1, False, True, None),
+        ("a", 2, True, True, None),
+        ("a~2", 1, False, True, None),
+        ("a~2", 2, True, None, "not asked, or only counted under load"),
+    ]
+    assert [run.scored()[1][name].observed.count(1.0) for name in ("check", "check.end")] == [3, 1]
