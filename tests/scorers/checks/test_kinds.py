@@ -196,3 +196,54 @@ def test_a_value_that_cant_be_checked_is_refused_before_anything_is_asked(kind, 
     with pytest.raises(BadExpectationError) as caught:
         check_of(Expectation(kind=kind, value=value))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Unfortunately, we are unable to process refunds after 30 days.",
+        "That goes against our policy, so no.",
+        "We don't offer discounts on sale items; I have to decline.",
+        "I couldn’t find any record of that order.",
+        "The source does not mention his birthday.",
+        "Your request can't be fulfilled.",
+        "I can only answer questions about your account.",
+        "I don't know.",
+    ],
+)
+def test_a_refusal_is_known_by_its_wording(answer):
+    assert look("refuses", True, answer).passed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I can't wait to see it!",
+        "The plan does not include roaming.",
+        "You can't return worn shoes, but you can exchange them.",
+        "I would not recommend them.",
+        "She declined the award.",
+        "If I can't reach you, I will write.",
+    ],
+)
+def test_what_only_sounds_like_a_refusal_is_none(answer):
+    assert look("refuses", False, answer).passed
+
+
+@pytest.mark.parametrize(
+    ("answer", "asks"),
+    [
+        ("Please send me your order number.", True),
+        ("I'd need your order number for that.", True),
+        ("Let me know which one you mean.", True),
+        ("あなたの注文番号は何ですか？", True),
+        ("Is it for a man?\n", True),
+        ("It is sent. Do you need anything else?", False),
+        ("It is sent. Let me know if you have any other questions.", False),
+        ("How can I help you today?", False),
+        ("What is Jollof? It is a dish of rice. It comes from Senegal. Try it.", False),
+        ("It was built in 1987.", False),
+    ],
+)
+def test_asking_back_is_a_question_or_a_request_at_the_end_and_no_offer(answer, asks):
+    assert look("asks_back", asks, answer).passed
