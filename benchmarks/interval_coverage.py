@@ -1,7 +1,7 @@
 """
 How often a 95 % interval holds the truth: each kind of interval, by number of conversations.
 
-    python benchmarks/interval_coverage.py [DATA_SETS]
+    python benchmarks/interval_coverage.py [DATA_SETS [PART_OF_A_NAME]]
 
 The truth of each population below is known, or the number of a million conversations. 8,000 data sets each,
 1,000 resamples. A data set without an interval doesn't count; its share is shown where it is above 1 %.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.interval import METHOD_NAMES, Interval, interval
+from replay.statistics.repeats import pass_all, pass_any
 from replay.statistics.t_interval import Scale
 
 DATA_SETS = 8000
@@ -26,6 +27,7 @@ SIZES = (5, 10, 25, 100)
 
 Matrix = NDArray[np.float64]
 Rng = np.random.Generator
+Estimated = Callable[[int, int, int], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,12 @@ def _changed(rng: Rng, conversations: int) -> Matrix:
     return np.where(before == 1, -(chance < 0.2).astype(float), (chance < 0.05).astype(float))
 
 
+def _plays(rng: Rng, conversations: int, estimate: Estimated, plays: int, k: int, *beta: float) -> Matrix:
+    """pass^k or pass@k of a turn in each conversation, whose chance to pass is drawn from a *beta*."""
+    values = np.array([estimate(passed, plays, k) for passed in range(plays + 1)])
+    return values[rng.binomial(plays, rng.beta(*beta, size=conversations))][:, None]
+
+
 POPULATIONS = {
     "a skewed amount of one turn (exponential)": Population(
         scale="amount", draw=lambda rng, n: _turns(rng.exponential(size=(n, 1)))
@@ -92,6 +100,18 @@ POPULATIONS = {
     "unequal numbers of turns": Population(scale="share", draw=_unequal),
     "a depth that one in four reaches, 80 % right": Population(
         scale="share", draw=lambda rng, n: _turns(_right(rng, n, 0.8)[:, :1]), reached=0.25
+    ),
+    "pass^3 of 3 plays, chances of Beta(4, 1)": Population(
+        scale="share", draw=lambda rng, n: _turns(_plays(rng, n, pass_all, 3, 3, 4, 1))
+    ),
+    "pass^3 of 8 plays, chances of Beta(4, 1)": Population(
+        scale="share", draw=lambda rng, n: _turns(_plays(rng, n, pass_all, 8, 3, 4, 1))
+    ),
+    "pass^8 of 8 plays, most conversations certain (Beta(1, 0.2))": Population(
+        scale="share", draw=lambda rng, n: _turns(_plays(rng, n, pass_all, 8, 8, 1, 0.2))
+    ),
+    "pass@3 of 5 plays, chances of Beta(1, 2)": Population(
+        scale="share", draw=lambda rng, n: _turns(_plays(rng, n, pass_any, 5, 3, 1, 2))
     ),
     "difference of two shares, paired": Population(
         scale="signed share", draw=lambda rng, n: _turns(_changed(rng, n))
@@ -150,8 +170,9 @@ def coverage(population: Population, conversations: int, data_sets: int) -> dict
 def main() -> None:
     data_sets = int(sys.argv[1]) if len(sys.argv) > 1 else DATA_SETS
     print("| population | conversations |", " | ".join(METHOD_NAMES), "|\n|---|---:|---:|---:|---:|")
+    part = sys.argv[2] if len(sys.argv) > 2 else ""
     for name, population in POPULATIONS.items():
-        for conversations in SIZES:
+        for conversations in SIZES if part in name else ():
             found = coverage(population, conversations, data_sets)
             print(f"| {name} | {conversations} |", " | ".join(found.values()), "|", flush=True)
 

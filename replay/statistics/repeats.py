@@ -260,6 +260,8 @@ def _spread(
         if column.is_scored(index):
             cells[records[index].depth, records[index].repeat].append(index)
             cells[None, records[index].repeat].append(index)
+    if not cells:
+        return []
     depths = [*sorted({depth for depth, _ in cells if depth is not None}), None]
     return [
         SpreadRow(

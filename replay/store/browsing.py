@@ -158,8 +158,11 @@ class RunBrowser:
         ]
 
     def recorded_turns(self) -> int:
-        """Questions that were reached, each counted once however many systems and policies asked it."""
-        sql = "SELECT count(DISTINCT depth) AS turns FROM turn GROUP BY conversation"
+        """Questions that were reached, each counted once whatever systems, policies and repeats asked it."""
+        repeats = (self.fact("repeats") or {}).get("times", 1) > 1
+        # Without an index to follow, so only where it makes a difference.
+        one = "coalesce(source, conversation)" if repeats else "conversation"
+        sql = f"SELECT count(DISTINCT depth) AS turns FROM turn GROUP BY {one}"
         return int(self._rows(f"SELECT coalesce(sum(turns), 0) FROM ({sql})")[0][0])
 
     def played(self, *, after: int, until: int) -> list[PlaySummary]:

@@ -169,6 +169,12 @@ def test_a_play_of_which_nothing_is_there_has_no_number():
     assert repeat_numbers(records, scores, 2).spread[-1].values == (0.75, None)
 
 
+def test_a_score_that_no_turn_has_is_left_out():
+    records, scores = played([[FAILED], [FAILED]])
+    found = repeat_numbers(records, scores, 2)
+    assert (found.curves, found.spread) == ((), ())
+
+
 def test_cases_are_by_recorded_conversation():
     records, scores = played([[1], [0]])
     assert outcomes(records, scores["check"], range(2)) == {

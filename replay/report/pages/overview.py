@@ -153,6 +153,8 @@ def _how(file: ScenarioFile) -> Iterable[Fact]:
     context = {True: "with title and background", False: "without background", "alone": "background alone"}
     rule = "" if drift.resolver == "llm" else f", {drift.mode}"  # a model gives the verdict itself
     yield Fact("Resolver", f"{drift.resolver}{rule}, window {drift.window}, {context[drift.background]}")
+    if scenario.play.repeats > 1:
+        yield Fact("Repeats", f"each conversation played {scenario.play.repeats} times")
     judges = [str(one.settings.get("name", one.name)) for one in scenario.judges]
     yield Fact("Judges", ", ".join(judges) or "none")
     yield Fact("Scenario", file.source, is_code=True)

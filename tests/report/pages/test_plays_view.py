@@ -118,6 +118,11 @@ def test_the_charts_of_pass_k_and_of_each_play(watched):
     assert spread.traces[0]["y"] == [100, 50, 0]
 
 
+def test_questions_are_counted_once_however_often_they_were_asked(watched):
+    counted = {fact.name: fact.value for fact in watched.facts().counted}
+    assert (counted["conversations"], counted["turns"], counted["asks"]) == ("2", "3", "7")
+
+
 def test_in_the_file_the_links_lead_to_places_of_the_file(tmp_path):
     run = a_run(tmp_path, repeats=REPEATS)
     write_report(run, tmp_path / "page.html", resamples=0)
