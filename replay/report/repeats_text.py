@@ -12,7 +12,8 @@ from replay.report.printing import heading, put_lines, put_table
 from replay.report.spread_text import spread_columns
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group
-from replay.statistics.repeats import PassCurve, RepeatNumbers
+from replay.statistics.pass_curves import PassCurve
+from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.run_spread import SpreadRow
 
 MANY_ROWS = 24

@@ -1,101 +1,31 @@
 """
 What several plays of each conversation say: how often a turn passes each time, how far the plays lie apart.
 
-**pass^k** is the chance that k plays of a case all pass (Yao et al., *tau-bench*, 2024, section 3.4),
-**pass@k** that at least one of them does (Chen et al., *Evaluating Large Language Models Trained on Code*,
-2021, section 2.1). Of a case that passed c of n times, their unbiased estimates are
-
-    pass^k = C(c, k) / C(n, k)        pass@k = 1 - C(n - c, k) / C(n, k)
-
-and over cases their mean. A case is a turn, that is a depth of a recorded conversation; or a whole recorded
-conversation, which passes where all its turns do.
-
-n counts the plays in which the turn has a score: one that failed or was never reached says nothing of the
-answer, and is no pass and no miss. A play counts for the whole conversation if every turn that has a score
-in any of its plays has one there; otherwise those with a miss would count and those without would not. Where
-fewer than k plays count, the case is left out for that k, and counted.
-
 Intervals resample recorded conversations with all their turns and plays, the same as the depth table's: k
 plays of ten conversations are ten witnesses. The standard deviation between plays says what the same
-conversations would give if they were asked again.
+conversations would give if they were asked again. For pass^k and pass@k see ``pass_curves.py``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import comb
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from replay.core.record import TurnRecord
-from replay.scorers.scorer import SHARE, Unscored
-from replay.scorers.stored_scorer import StoredScorer
-from replay.statistics.estimate import Estimate, Resampling, estimate_cells, resampling
+from replay.scorers.scorer import SHARE
+from replay.statistics.estimate import Estimate, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.interval import IntervalMethod
+from replay.statistics.pass_curves import PassCurve, of_cases, outcomes, pass_curves, says_yes_or_no
 from replay.statistics.run_spread import SameAnswers, SpreadRow
 from replay.statistics.score_column import ScoreColumn
 
-PassKind = Literal["^", "@"]
-"""``^``: all of k plays pass; ``@``: one of them at least."""
-Case = tuple[str, int | None]
-"""A recorded conversation and a depth; without one the whole conversation."""
-
-
-def pass_all(passed: int, plays: int, k: int) -> float:
-    """The unbiased estimate of pass^k from *passed* of *plays*, of which there are *k* or more."""
-    return comb(passed, k) / comb(plays, k)
-
-
-def pass_any(passed: int, plays: int, k: int) -> float:
-    """The unbiased estimate of pass@k; otherwise as ``pass_all``."""
-    return 1 - comb(plays - passed, k) / comb(plays, k)
-
-
-_ESTIMATES = {"^": pass_all, "@": pass_any}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassCurve:
-    """pass^k and pass@k of one score, by k."""
-
-    group: Group
-    score: str
-    depth: int | None
-    """None for all depths together, and for whole conversations."""
-    whole: bool
-    """Of whole conversations."""
-    cases: int
-    """Turns, or conversations, that have a score in one play at least."""
-    incomplete: int
-    """Those of them whose score is missing in another play."""
-    passes_all: tuple[Estimate, ...]
-    """pass^k for k = 1, 2, ... up to the number of plays."""
-    passes_any: tuple[Estimate, ...]
-    """pass@k, likewise."""
-
-    @property
-    def label(self) -> str:
-        """What it is about, in a word or two."""
-        if self.whole:
-            return "conversations"
-        return "all turns" if self.depth is None else f"depth {self.depth}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **msgspec.to_builtins(self.group),
-            "score": self.score,
-            "depth": self.depth,
-            "whole_conversation": self.whole,
-            "cases": self.cases,
-            "incomplete": self.incomplete,
-            "pass_all": [{"k": k, **one.to_json()} for k, one in enumerate(self.passes_all, 1)],
-            "pass_any": [{"k": k, **one.to_json()} for k, one in enumerate(self.passes_any, 1)],
-        }
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +52,39 @@ class RepeatNumbers:
             "spread": [row.to_json() for row in self.spread],
             "same_answers": [one.to_json() for one in self.same],
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """
+        One row for each system, policy, score, depth and k, with ``pass_all`` and ``pass_any`` as shares.
+
+        The depth is missing for all turns together and, where ``whole_conversation`` is true, for whole
+        conversations. ``cases`` counts those with k plays or more; intervals are ``pass_all_low`` and so on.
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                **msgspec.to_builtins(curve.group),
+                "score": curve.score,
+                "depth": curve.depth,
+                "whole_conversation": curve.whole,
+                "k": k,
+                "cases": every.scored,
+                **_named("pass_all", every),
+                **_named("pass_any", some),
+            }
+            for curve in self.curves
+            for k, (every, some) in enumerate(zip(curve.passes_all, curve.passes_any, strict=True), 1)
+        ]
+        parts = [f"{name}{end}" for name in ("pass_all", "pass_any") for end in ("", "_low", "_high")]
+        names = ("system", "policy", "score", "depth", "whole_conversation", "k", "cases")
+        frame = pd.DataFrame(rows, columns=[*names, *parts])
+        kinds = {"depth": "Int64", "k": "Int64", "cases": "Int64", "whole_conversation": "bool"}
+        return frame.astype({**kinds, **dict.fromkeys(parts, "float64")})
+
+
+def _named(name: str, one: Estimate) -> dict[str, float | None]:
+    return {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
 
 
 def repeat_numbers(
@@ -156,7 +119,7 @@ def repeat_numbers(
     for group in groups:
         for name in zero_or_one:
             found = outcomes(records, scores[name], places[group])
-            curves += _curves(group, name, found, times, of_cases(drawn, records, list(found)))
+            curves += pass_curves(group, name, found, times, of_cases(drawn, records, list(found)))
     spread = [
         row
         for group in groups
@@ -164,87 +127,6 @@ def repeat_numbers(
         for row in _spread(group, name, column, records, places[group], times)
     ]
     return RepeatNumbers(times=times, curves=tuple(curves), spread=tuple(spread))
-
-
-def says_yes_or_no(column: ScoreColumn) -> bool:
-    """Whether *column* is the share of what passes: all it has observed is 0 or 1, and 1 is better."""
-    known = [column.observed[index] for index in range(len(column.observed)) if column.is_scored(index)]
-    share = column.is_mean and column.unit == SHARE and not column.lower_is_better
-    return share and bool(known) and all(value in (0, 1) for value in known)
-
-
-def outcomes(
-    records: Sequence[TurnRecord], column: ScoreColumn, places: Sequence[int]
-) -> dict[Case, list[bool]]:
-    """
-    Of each case, whether it passed, one value for each play that counts.
-
-    *places* are those of one system's and policy's records. By conversation, whole ones last.
-    """
-    turns: dict[Case, dict[int, bool]] = defaultdict(dict)
-    plays: dict[str, dict[int, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
-    for index in places:
-        if column.is_scored(index):
-            one, passed = records[index], column.observed[index] == 1
-            turns[one.recorded_conversation, one.depth][one.repeat] = passed
-            plays[one.recorded_conversation][one.repeat][one.depth] = passed
-    found: dict[Case, list[bool]] = {case: list(turns[case].values()) for case in sorted(turns, key=str)}
-    for conversation in sorted(plays):
-        depths = {depth for play in plays[conversation].values() for depth in play}
-        whole = [all(play.values()) for play in plays[conversation].values() if play.keys() == depths]
-        found[conversation, None] = whole
-    return found
-
-
-def pass_column(cases: Sequence[Sequence[bool]], kind: PassKind, k: int) -> ScoreColumn:
-    """pass^k or pass@k as a score of *cases*, each what its plays that count came to."""
-    few = Unscored(reason=f"fewer than {k} plays have a score" if k > 1 else "no play has all scores")
-    estimate = _ESTIMATES[kind]
-    return ScoreColumn(
-        scorer=StoredScorer(signature=f"pass{kind}{k}", unit=SHARE, lower_is_better=False),
-        observed=[few if len(one) < k else estimate(sum(one), len(one), k) for one in cases],
-    )
-
-
-def of_cases(drawn: Resampling, records: Sequence[TurnRecord], cases: Sequence[Case]) -> Resampling:
-    """*drawn*, the resampled conversations of *records*, for *cases* in the place of records."""
-    place = {record.recorded_conversation: at for record, at in zip(records, drawn.clusters, strict=True)}
-    return replace(drawn, clusters=[place[conversation] for conversation, _ in cases])
-
-
-def _curves(
-    group: Group,
-    score: str,
-    found: Mapping[Case, list[bool]],
-    times: int,
-    drawn: Resampling,
-) -> list[PassCurve]:
-    cases, plays = list(found), list(found.values())
-    depths = sorted({depth for _, depth in cases if depth is not None})
-    cells = [
-        *([place for place, case in enumerate(cases) if case[1] == depth] for depth in depths),
-        [place for place, case in enumerate(cases) if case[1] is not None],
-        [place for place, case in enumerate(cases) if case[1] is None],
-    ]
-    by_kind: dict[PassKind, list[list[Estimate]]] = {
-        kind: [
-            estimate_cells(pass_column(plays, kind, k), cells, drawn)[0] for k in range(1, times + 1)
-        ]
-        for kind in ("^", "@")
-    }  # fmt: skip
-    return [
-        PassCurve(
-            group=group,
-            score=score,
-            depth=depth,
-            whole=at == len(cells) - 1,
-            cases=len(cells[at]),
-            incomplete=sum(len(plays[place]) < times for place in cells[at]),
-            passes_all=tuple(estimates[at] for estimates in by_kind["^"]),
-            passes_any=tuple(estimates[at] for estimates in by_kind["@"]),
-        )
-        for at, depth in enumerate([*depths, None, None])
-    ]
 
 
 def _spread(

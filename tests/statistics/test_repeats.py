@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.statistics.depth_table import depth_table
-from replay.statistics.repeats import outcomes, pass_all, pass_any, repeat_numbers, says_yes_or_no
+from replay.statistics.pass_curves import outcomes, pass_all, pass_any, says_yes_or_no
+from replay.statistics.repeats import repeat_numbers
 from tests.statistics.repeated import FAILED, column, played
 
 
@@ -173,6 +174,20 @@ def test_a_score_that_no_turn_has_is_left_out():
     records, scores = played([[FAILED], [FAILED]])
     found = repeat_numbers(records, scores, 2)
     assert (found.curves, found.spread) == ((), ())
+
+
+def test_a_frame_has_a_row_for_each_k():
+    records, scores = played([[1, 1], [1, 0]], [[1, 1], [0, FAILED]])
+    frame = repeat_numbers(records, scores, 2, resamples=50).to_frame()
+    assert len(frame) == 4 * 2
+    whole = frame[frame["whole_conversation"]].set_index("k")
+    assert whole["depth"].isna().all()
+    assert list(whole["pass_all"]) == [0.75, 0]
+    assert list(whole["cases"]) == [2, 1]
+    first = frame[(frame["depth"] == 1) & (frame["k"] == 2)].iloc[0]
+    assert (first["pass_all"], first["pass_any"]) == (0.5, 1)
+    assert first["pass_all_low"] < 0.5 < first["pass_all_high"]
+    assert repeat_numbers([], {}, 2).to_frame().empty
 
 
 def test_cases_are_by_recorded_conversation():

@@ -19,7 +19,8 @@ from replay.report.pages.figures import Trace, banded, group_label, hover, layou
 from replay.report.pages.numbers import number, with_unit
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, groups_in_order
-from replay.statistics.repeats import PassCurve, RepeatNumbers
+from replay.statistics.pass_curves import PassCurve
+from replay.statistics.repeats import RepeatNumbers
 
 DRAWN_DEPTHS = 6
 """More curves than that for each system and policy can't be told apart; the table has all."""

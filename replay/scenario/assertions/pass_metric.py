@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from replay.core.record import TurnRecord
 from replay.scenario.assertions.findings import NotEvaluatedError
 from replay.statistics.estimate import Estimate, Resampling, estimate_cells
-from replay.statistics.repeats import PassKind, of_cases, outcomes, pass_column, says_yes_or_no
+from replay.statistics.pass_curves import PassKind, of_cases, outcomes, pass_column, says_yes_or_no
 from replay.statistics.score_column import ScoreColumn
 
 _FORM = re.compile(r"pass([\^@])([0-9]{1,3})\((.*?)(, conversations)?\)")
