@@ -175,7 +175,7 @@ def _repeats(repeats: RepeatNumbers) -> list[str]:
     lines = []
     for group in dict.fromkeys(row.group for row in repeats.spread):
         tables = [
-            table(columns)
+            markdown_table(columns)
             for columns in (
                 pass_columns(repeats, group, LAYOUTS[1]),
                 repeat_spread_columns(repeats, group, LAYOUTS[1]),
@@ -220,7 +220,7 @@ def markdown_table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str
 def _head(name: str) -> str:
     counts = ("turns", "invalid %", "edited %", "failed", "unreached", "passed", "not looked at")
     compared = ("score", "A", "B", "B - A", "p", "p Holm")
-    ours = ("depth", "system", "policy", "checks", *counts, *compared)
+    ours = ("depth", "system", "policy", "checks", "cases", "incomplete", *counts, *compared)
     return name if name in ours else code(name, cell=True)
 
 

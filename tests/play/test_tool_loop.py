@@ -243,7 +243,10 @@ async def test_a_turn_goes_on_after_the_steps_that_an_earlier_session_kept():
 
 async def test_steps_of_an_interrupted_turn_are_of_use_to_no_other_turn_and_to_no_system_with_a_memory():
     step = Step(
-        message=Message(role="assistant", tool_calls=(call(order=1),)), times_s=(0.0, 1.0), attempts=1
+        message=Message(role="assistant", tool_calls=(call(order=1),)),
+        times_s=(0.0, 1.0),
+        is_reply=True,
+        attempts=1,
     )
     twice = conversation(("Where is it?", "Here."), ("Where is it?", "Here."))
     for history, steps in (("client", 2), ("server", 0)):

@@ -86,9 +86,7 @@ def test_of_many_depths_the_totals_are_shown():
 def test_markdown_holds_the_same_folded():
     lines = markdown_report(report(), title="a run").splitlines()
     at = lines.index("<details><summary>3 plays of each conversation: <code>s, pred</code></summary>")
-    assert lines[at + 2] == (
-        "| `score` | `cases` | `pass^1` | `pass^2` | `pass^3` | `pass@3` | `incomplete` |"
-    )
+    assert lines[at + 2] == "| score | cases | `pass^1` | `pass^2` | `pass^3` | `pass@3` | incomplete |"
     assert "| check, conversations | 3 | 38.9 | 11.1 | 0.0 | 50.0 | 1 |" in lines
 
 
