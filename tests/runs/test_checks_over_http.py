@@ -7,9 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 
-from replay.runs.launch import run_async
+from replay.core.errors import RunStoppedError
+from replay.runs.launch import resume_async, run_async
+from replay.runs.rerun import rerun_async
 from replay.runs.run import Run
 from tests.adapters.servers import answering, completion, delta, streamed
 
@@ -129,3 +132,45 @@ async def test_the_same_checks_hold_under_every_policy_and_a_skipped_turn_is_nev
     skipped = [(False, None, "skipped"), (True, True, None)]
     assert found == {**dict.fromkeys(policies[:4], both), "filter": skipped}
     assert Counter(one.reason for one in run.checks() if one.passed is None) == {"skipped": 1}
+
+
+async def test_a_run_that_stopped_is_checked_once_it_is_resumed_and_anew_where_turns_are_asked_again(
+    tmp_path,
+):
+    asked: list[str] = []
+
+    async def mended(request: web.Request) -> web.StreamResponse:
+        asked.append((await request.json())["messages"][-1]["content"])
+        return web.Response(status=500) if len(asked) == 1 else web.json_response(completion("Hello."))
+
+    expect = {"contains": "hello"}
+    lines = [{"id": n, "turns": [{"question": n, "expect": expect}], "expect": expect} for n in "ab"]
+    async with answering(mended) as address:
+        plain = scenario(tmp_path, address, lines[0], judges=[])
+        (tmp_path / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        plain["systems"] = plain["systems"][:1]
+        plain["play"] = {"attempts": 1, "stop_after": 1, "concurrency": 1}
+        with pytest.raises(RunStoppedError):
+            await run_async(plain, runs=tmp_path / "runs")
+        (folder,) = (tmp_path / "runs").iterdir()
+        assert Run(folder).checks() == []
+
+        await resume_async(folder)
+        found = [(one.conversation, one.at_end, one.passed, one.reason) for one in Run(folder).checks()]
+        failed = "not answered: refused"
+        assert found == [
+            ("a", False, None, failed),
+            ("a", True, None, failed),
+            ("b", False, True, None),
+            ("b", True, True, None),
+        ]
+
+        await rerun_async(folder)
+    assert asked == ["a", "b", "a"]
+    assert [(one.conversation, one.passed) for one in Run(folder).checks()] == [
+        ("a", True),
+        ("a", True),
+        ("b", True),
+        ("b", True),
+    ]
+    assert Run(folder).scored()[1]["check"].observed == [1.0, 1.0]
