@@ -8,12 +8,11 @@ from typing import Any, Literal
 import msgspec
 
 from replay.core.drift_evidence import Drift
+from replay.core.expectation import check_columns
 
 Verdict = Literal["passed", "failed", "not looked at"]
 NO_CHECK = "no check here"
 """Why a turn without a check has no value in such a column."""
-ALL_CHECKS = "check"
-"""The column of all checks; one kind's is ``check.contains``, and one that the data names ``check.NAME``."""
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,10 +50,9 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         return "not looked at" if self.passed is None else "passed" if self.passed else "failed"
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> list[str]:
         """The columns that it counts in: of all checks, of its kind, its own, and of conversations' ends."""
-        names = self.kind, self.called, "end" if self.at_end else None
-        return (ALL_CHECKS, *(f"{ALL_CHECKS}.{name}" for name in names if name))
+        return check_columns(self.kind, self.called, at_end=self.at_end)
 
     @property
     def rule(self) -> str:

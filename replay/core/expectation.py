@@ -6,6 +6,17 @@ from typing import Any
 
 import msgspec
 
+ALL_CHECKS = "check"
+"""The column of all checks; one kind's is ``check.contains``, and one that the data names ``check.NAME``."""
+END = "end"
+"""What the column of the checks for a conversation's end is called behind ``check.``."""
+
+
+def check_columns(kind: str, called: str | None, *, at_end: bool) -> list[str]:
+    """The columns in which a check counts."""
+    names = kind, called, END if at_end else None
+    return [ALL_CHECKS, *(f"{ALL_CHECKS}.{name}" for name in names if name)]
+
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One check to be made."""

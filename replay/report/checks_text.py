@@ -6,14 +6,15 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from replay.core.check_result import ALL_CHECKS, CheckResult
+from replay.core.check_result import CheckResult
+from replay.core.expectation import ALL_CHECKS
 from replay.report.columns import TextColumn, column
 from replay.report.printing import heading, put_items, put_lines, put_table, shortened
-from replay.statistics.checks import CheckRow, Checks
+from replay.statistics.checks import CheckRow, Checks, reasons_text
 from replay.statistics.group import Group
 
 MOST = 10
@@ -67,11 +68,6 @@ def unchecked_lines(rows: Sequence[CheckRow]) -> Iterator[str]:
     for row in rows:
         if row.name == ALL_CHECKS and row.counts.unchecked:
             yield f"not looked at: {reasons_text(row.counts.unchecked)}"
-
-
-def reasons_text(unchecked: Mapping[str, int]) -> str:
-    """``2 never reached, 1 skipped``, most first."""
-    return ", ".join(f"{n:,} {why}" for why, n in sorted(unchecked.items(), key=lambda one: -one[1]))
 
 
 def check_title(check: CheckResult, *, names_group: bool) -> str:

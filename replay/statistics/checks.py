@@ -102,6 +102,11 @@ class Checks:
         }
 
 
+def reasons_text(unchecked: Counter[str]) -> str:
+    """``2 never reached, 1 skipped``, most first."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in unchecked.most_common())
+
+
 def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[str, Any]]:
     """A row for each of *checks*; ``json`` cells are as they are if *nested*, else JSON text."""
     for one in checks:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 from replay.core.check_result import CheckResult, Verdict
-from replay.report.checks_text import reasons_text
 from replay.report.pages.broken_rules import BrokenRule, checks_id
-from replay.statistics.checks import CheckRow, Checks
+from replay.statistics.checks import CheckRow, Checks, reasons_text
 from replay.statistics.group import Group
 
 

@@ -9,13 +9,13 @@ says of how large a share that may hold (``max_unchecked``): of questions that t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from replay.core.check_result import CheckResult
 from replay.scenario.assertions.findings import Finding
 from replay.scenario.assertions.section import Assertion
+from replay.statistics.checks import CheckCounts, reasons_text
 from replay.statistics.group import Group
 
 
@@ -34,13 +34,14 @@ def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult])
         for check in held
         if check.passed is False and (check.conversation, check.depth) in against
     )
-    reasons = Counter(check.reason or "no reason given" for check in held if check.passed is None)
-    if not reasons:
+    counts = CheckCounts()
+    for check in held:
+        counts.add(check)
+    unchecked = counts.unchecked.total()
+    if not unchecked:
         return replace(finding, failed_checks=failed)
-    unchecked = reasons.total()
-    too_many = unchecked / len(held) > one.max_unchecked
-    why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
-    said = f"{unchecked:,} of {len(held):,} checks could not be looked at ({why})"
+    too_many = unchecked / counts.all > one.max_unchecked
+    said = f"{unchecked:,} of {counts.all:,} checks could not be looked at ({reasons_text(counts.unchecked)})"
     if too_many:
         said += f", more than max_unchecked allows ({one.max_unchecked:g})"
     return replace(

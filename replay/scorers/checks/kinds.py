@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from replay.core.expectation import Expectation
+from replay.core.expectation import ALL_CHECKS, END, Expectation, check_columns
 from replay.core.settings.faults import MISSING, faults_of, nearest
 from replay.scorers.checks import calls, english, json_schema, judged, similar, structured, texts, timing
 from replay.scorers.checks.check import Check
@@ -52,16 +52,12 @@ KINDS: Mapping[str, Kind] = {
     "ttft_below_s": Kind(timing.ttft_below_s, "limit_s"),
 }
 
-COLUMN = "check"
-"""The column of all checks; those of a kind and of a name begin with it."""
-END = "end"
-"""What the column of the checks for a conversation's end is called behind ``check.``."""
+COLUMN = ALL_CHECKS
 
 
 def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
     """The columns in which *expectation* counts."""
-    names = [expectation.kind, expectation.called, END if at_end else None]
-    return [COLUMN, *(f"{COLUMN}.{name}" for name in names if name)]
+    return check_columns(expectation.kind, expectation.called, at_end=at_end)
 
 
 def is_column(name: str) -> bool:

@@ -43,16 +43,17 @@ def test_only_turns_due_in_the_measured_window_count(tmp_path):
     measured_from_s = level.played.measured_from_s
     warm_up, *_, measured = sorted(run.records(), key=lambda record: record.timing.scheduled_s)
     assert warm_up.timing.scheduled_s < measured_from_s
-    for record, holds in ((warm_up, True), (measured, False)):
-        unlook(run, record)
-        assert check_assertions(run)[2].holds == holds
+    # The second turn is one that the play was never taken to.
+    for record, depth, unchecked in ((warm_up, 1, 0), (warm_up, 2, 0), (measured, 1, 1), (measured, 2, 2)):
+        unlook(run, record, depth)
+        assert check_assertions(run)[2].findings[0].unchecked == unchecked
 
 
-def unlook(run, record):
-    """As if the check of *record* could not be looked at."""
-    (check,) = [one for one in run.checks() if one.conversation == record.conversation]
+def unlook(run, record, depth):
+    """As if the check of the turn at *depth* of the same play could not be looked at."""
+    check = next(one for one in run.checks() if one.conversation == record.conversation)
     store = RunStore(run.folder, write=True)
-    store.add_checks([check._replace(passed=None, reason="not judged")])
+    store.add_checks([check._replace(depth=depth, passed=None, reason="not judged")])
     store.settle()
     store.close()
 
