@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,22 +117,21 @@ def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[
 
 def count_checks(checks: Iterable[CheckResult]) -> Checks:
     """*checks*, which come in the order of the data, counted."""
-    found: dict[Group, dict[str, dict[int | None, CheckCounts]]] = {}
+    found: dict[tuple[Group, str, int | None], CheckCounts] = defaultdict(CheckCounts)
     failed = []
     for one in checks:
-        by_name = found.setdefault(Group(one.system, one.policy), {})
+        group = Group(one.system, one.policy)
         for name in one.columns:
-            by_depth = by_name.setdefault(name, {})
-            for depth in (one.depth, None):
-                by_depth.setdefault(depth, CheckCounts()).add(one)
+            found[group, name, one.depth].add(one)
+            found[group, name, None].add(one)
         if one.passed is False:
             failed.append(one)
+    groups = groups_in_order(group for group, *_ in found)
+    keys = sorted(found, key=lambda key: (groups.index(key[0]), key[1], key[2] is None, key[2] or 0))
     return Checks(
         rows=tuple(
-            CheckRow(group=group, name=name, depth=depth, counts=counts)
-            for group in groups_in_order(found)
-            for name, by_depth in sorted(found[group].items())
-            for depth, counts in sorted(by_depth.items(), key=lambda one: (one[0] is None, one[0] or 0))
+            CheckRow(group=group, name=name, depth=depth, counts=found[group, name, depth])
+            for group, name, depth in keys
         ),
         failed=tuple(sorted(failed, key=lambda check: check.depth)),
     )

@@ -96,7 +96,7 @@ def test_what_could_not_be_looked_at_is_told_with_its_reason(page):
 
     assert said["check"] == ["1", "3", "2 never reached "]
     assert said["check.end"] == ["0", "0", "1 never reached "]
-    assert "<small>2 never reached</small>" in page, "by depth"
+    assert "<small>not looked at: 2 never reached</small>" in page, "by depth"
 
 
 def test_columns_can_be_chosen_and_what_a_number_led_to_is_said(checked):
