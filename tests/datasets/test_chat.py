@@ -167,6 +167,10 @@ STEPS_AS_FOUND = {
             returned("c"),
         ],
     ),
+    "calls in messages with texts of their own": (
+        [CALL, CALL | {"content": "And again.", "tool_calls": [function(id="d")]}, RESULT],
+        [called("c"), called("d", "And again."), returned("c")],
+    ),
     "calls before they were listed": (
         [
             assistant(None, function_call={"name": "f", "arguments": "{}"}),
@@ -580,6 +584,14 @@ def test_times_are_those_of_a_questions_and_an_answers_last_message(tmp_path):
         "timestamps": [3, None],
         "answer_timestamps": ["2024-05-01T12:00:00Z", None],
     }
+
+
+def test_what_was_said_on_the_way_is_no_time_of_the_answer(tmp_path):
+    found = read(
+        tmp_path, user("Who?"), assistant("I look.", timestamp=5), CALL, RESULT, assistant("Okafor.")
+    )
+
+    assert found.metadata == {}
 
 
 def test_a_log_without_times_says_nothing_of_them_and_odd_ones_spoil_nothing(tmp_path):

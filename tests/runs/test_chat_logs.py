@@ -173,6 +173,16 @@ def test_validate_counts_the_calls(tmp_path):
     assert "3 calls of tools recorded" in done.stdout, done.stdout
 
 
+def test_a_greeting_and_several_messages_are_no_system_prompts(tmp_path):
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(scenario(tmp_path, "openai", **CHAT)))
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": WITH_TOOLS[1:4]}) + "\n", "utf-8")
+    done = replay_cli("validate", "s.yaml", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "system prompts" not in done.stdout
+    assert "calls of tools" not in done.stdout
+
+
 async def test_an_edit_of_the_last_of_several_messages_leaves_the_others(tmp_path):
     said = [{"role": "user", "text": "Hi."}, {"role": "user", "text": "And hers?"}]
     turn = {"question": "Hi.\nAnd hers?", "asked_with": said, "standalone": "Hi.\nAnd Mira's?"}

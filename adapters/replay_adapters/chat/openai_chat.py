@@ -93,7 +93,7 @@ class ChatCompletions:
             refused=isinstance(message.get("refusal"), str),
             logprobs=_logprobs(choice),
         )
-        _take_calls(message.get("tool_calls"), message.get("function_call"), found, whole=True)
+        _take_calls(message.get("tool_calls"), message.get("function_call"), found)
         found.take_usage(usage_of(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
@@ -129,11 +129,11 @@ class ChatCompletions:
         return streamed
 
 
-def _take_calls(calls: Any, function: Any, found: Streamed, *, whole: bool = False) -> None:
-    """Take *calls*, of a *whole* reply or of an event, and the *function*, which is what they were before."""
-    listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    for position, call in enumerate(listed):
-        _take_call(position if whole else call.get("index"), call.get("id"), call.get("function"), found)
+def _take_calls(calls: Any, function: Any, found: Streamed) -> None:
+    """Take *calls*, of a whole reply or of an event, and the *function*, which is what they were before."""
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict):
+            _take_call(call.get("index"), call.get("id"), call.get("function"), found)
     if isinstance(function, dict):
         _take_call(FUNCTION, None, function, found)
 

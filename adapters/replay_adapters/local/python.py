@@ -11,7 +11,7 @@ import contextvars
 import functools
 import inspect
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -26,7 +26,11 @@ from replay import (
     ChatRequest,
     Conversation,
     HistoryKeeper,
+    Message,
+    ToolCall,
     load_object,
+    matched,
+    tool_call_in,
 )
 from replay_adapters.passages import passages_of
 from replay_adapters.setting_checks import check_count
@@ -162,7 +166,7 @@ class PythonSession:
             "request": request,
         }
         returned = await self._adapter.call(self._target, {name: given[name] for name in self._names})
-        return _reply(returned, self._adapter.target)
+        return _reply(returned, self._adapter.target, request.steps)
 
 
 def _outcome(
@@ -213,8 +217,10 @@ def _accepted(function: Callable[..., Any], offered: tuple[str, ...], target: st
     return tuple(name for name in offered if name in by_name)
 
 
-def _reply(returned: Any, target: str) -> ChatReply:
+def _reply(returned: Any, target: str, steps: Sequence[Message]) -> ChatReply:
     """
+    What *returned* says; calls without ids count on after those of the *steps* so far.
+
     Raises:
         AdapterReplyError: *returned* is no answer.
     """
@@ -223,7 +229,8 @@ def _reply(returned: Any, target: str) -> ChatReply:
     elif isinstance(returned, str):
         reply = ChatReply(text=returned)
     elif isinstance(returned, Mapping):
-        text = returned.get("text", returned.get("answer"))
+        calls = _tool_calls(returned.get("tool_calls") or (), target, steps)
+        text = returned.get("text", returned.get("answer", "" if calls else None))
         if not isinstance(text, str):
             keys = ", ".join(map(str, returned)) or "none"
             raise AdapterReplyError(f'"{target}" returned a dict without "text" or "answer" (keys: {keys})')
@@ -234,12 +241,12 @@ def _reply(returned: Any, target: str) -> ChatReply:
                 f'"{target}" returned passages that are not a list of texts or dicts with id, text or title'
             )
         given = returned.get("steps") or ()
-        steps = steps_of(given) if isinstance(given, list | tuple) else None
-        if steps is None:
+        made = steps_of(given) if isinstance(given, list | tuple) else None
+        if made is None:
             raise AdapterReplyError(
                 f'"{target}" returned steps that are not a list of calls of tools, by name, and their results'
             )
-        reply = ChatReply(text=text, passages=passages, steps=steps)
+        reply = ChatReply(text=text, tool_calls=calls, passages=passages, steps=made)
     else:
         raise AdapterReplyError(
             f'"{target}" returned {type(returned).__name__}, not a str, a dict with "text" or a ChatReply'
@@ -247,3 +254,15 @@ def _reply(returned: Any, target: str) -> ChatReply:
     if not reply.text.strip() and not reply.tool_calls:
         raise AdapterReplyError(f'"{target}" returned an empty answer')
     return reply
+
+
+def _tool_calls(listed: Any, target: str, steps: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """
+    Raises:
+        AdapterReplyError: *listed* is no list of calls.
+    """
+    found = [tool_call_in(one) for one in listed] if isinstance(listed, list | tuple) else [None]
+    calls = tuple(call for call in found if call is not None)
+    if len(calls) < len(found):
+        raise AdapterReplyError(f'"{target}" returned tool_calls that are not a list of calls, by name')
+    return matched((*steps, Message(role="assistant", tool_calls=calls)))[-1].tool_calls

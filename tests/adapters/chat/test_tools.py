@@ -260,6 +260,7 @@ def _said(role: str, text: str) -> Message:
     return Message(role=role, text=text)  # type: ignore[arg-type]
 
 
+UNANSWERED = ToolCall(id="t3", name="hang_up", arguments="{}")
 WORDED = ChatRequest(
     question="And\nnow?",
     history=(
@@ -270,7 +271,10 @@ WORDED = ChatRequest(
                 *(_said("assistant", "Hello!"), _said("user", "Hi.")),
                 *(_said("developer", "Brief."), _said("user", "Where?")),
             ),
-            steps=(_said("assistant", "I look."), *STEPS, _said("system", "Kind.")),
+            steps=(
+                *(_said("assistant", "I look."), *STEPS, _said("system", "Kind.")),
+                Message(role="assistant", tool_calls=(UNANSWERED,)),
+            ),
         ),
     ),
     asked_with=(_said("user", "And"), _said("user", "now?"), _said("system", "Quick.")),

@@ -18,7 +18,9 @@ from replay import (
     ChatRequest,
     Conversation,
     Exchange,
+    Message,
     Passage,
+    ToolCall,
     Turn,
 )
 from replay.core.errors import PluginError, PluginNotFoundError
@@ -171,6 +173,24 @@ async def test_passages_come_in_a_dict_or_a_reply(returned: Any) -> None:
     assert (reply.text, reply.passages) == ("Yes.", (Passage(id="1", text="One."),))
 
 
+CALL = ToolCall(id="call_2", name="find", arguments='{"n":1}')
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        {"tool_calls": [{"name": "find", "arguments": {"n": 1}}]},
+        {"text": "", "tool_calls": [{"id": "call_2", "function": {"name": "find", "arguments": '{"n":1}'}}]},
+        ChatReply(text="", tool_calls=(CALL,)),
+    ],
+)
+async def test_calls_of_tools_need_no_text(returned: Any) -> None:
+    before = Message(role="assistant", tool_calls=(ToolCall(id="a", name="find", arguments="{}"),))
+    async with _adapter(lambda: returned) as adapter, adapter.session(TALK) as session:
+        asked = ChatRequest(question="Q?", history=(), depth=1, steps=(before,))
+        assert (await session.ask(asked)).tool_calls == (CALL,)
+
+
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
@@ -182,6 +202,8 @@ async def test_passages_come_in_a_dict_or_a_reply(returned: Any) -> None:
         ({"text": 5}, "without"),
         ({"text": "Yes.", "passages": "One."}, "passages that are not a list"),
         ({"text": "Yes.", "passages": [5]}, "passages that are not a list"),
+        ({"text": "Yes.", "tool_calls": [{}]}, "tool_calls that are not a list of calls"),
+        ({"text": "Yes.", "tool_calls": "f"}, "tool_calls that are not a list of calls"),
     ],
 )
 async def test_anything_else_is_a_bad_reply(returned: Any, said: str) -> None:
