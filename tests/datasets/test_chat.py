@@ -586,10 +586,8 @@ def test_times_are_those_of_a_questions_and_an_answers_last_message(tmp_path):
     }
 
 
-def test_what_was_said_on_the_way_is_no_time_of_the_answer(tmp_path):
-    found = read(
-        tmp_path, user("Who?"), assistant("I look.", timestamp=5), CALL, RESULT, assistant("Okafor.")
-    )
+def test_what_was_said_on_the_way_is_no_time_of_an_answer(tmp_path):
+    found = read(tmp_path, user("Who?"), assistant("I look.", timestamp=5), CALL, RESULT, user("Hello?"))
 
     assert found.metadata == {}
 
