@@ -87,13 +87,19 @@ def as_recorded(
     """
     shown = list(history)
     pending: tuple[Message, ...] = ()
-    position = 0
-    for p in played:
-        if position < len(shown) and shown[position].question in (p.asked, p.turn.question):
-            if asked_with := pending + p.turn.asked_with:
-                shown[position] = msgspec.structs.replace(shown[position], asked_with=asked_with)
-            pending = ()
-            position += 1
-        else:
+    # From the end, since a history may begin later than the conversation, and "Yes." is asked more than once.
+    position = len(shown) - 1
+    places: dict[int, int] = {}
+    for number in range(len(played) - 1, -1, -1):
+        p = played[number]
+        if position >= 0 and shown[position].question in (p.asked, p.turn.question):
+            places[number] = position
+            position -= 1
+    for number, p in enumerate(played):
+        if number not in places:
             pending += instructions(p.turn.asked_with)
+        elif asked_with := pending + p.turn.asked_with:
+            exchange = shown[places[number]]
+            shown[places[number]] = msgspec.structs.replace(exchange, asked_with=asked_with)
+            pending = ()
     return tuple(shown), pending + turn.asked_with
