@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from replay.core.message import Message, ToolCall
+from replay.core.errors import DatasetError
+from replay.core.message import Message, ToolCall, paired, question_messages
 from replay.datasets.chat import ChatReader
 from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract
@@ -596,3 +598,36 @@ def test_a_log_without_times_says_nothing_of_them_and_odd_ones_spoil_nothing(tmp
     assert read(tmp_path, user("Who?")).metadata == {}
     odd = {"$date": "yesterday"}
     assert read(tmp_path, user("Who?") | {"timestamp": odd}).metadata == {"timestamps": [odd]}
+
+
+NAMES = ("type", "text", "id", "name", "input", "function", "output", "tool_use_id")
+ODD = st.recursive(
+    st.none() | st.integers(0, 2) | st.sampled_from(["", "a", "text", "tool_use", "function_call_output"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner),
+    max_leaves=6,
+)
+BESIDE = ("tool_calls", "function_call", "type", "call_id", "name", "output", "arguments")
+ODD_MESSAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["system", "developer", "user", "assistant", "tool", "function", "bot"]),
+        "content": st.sampled_from(["Hi.", "", None]) | st.lists(ODD, max_size=2),
+        **dict.fromkeys(BESIDE, ODD),
+    },
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(ODD_MESSAGE, max_size=6))
+def test_an_odd_log_is_a_conversation_that_can_be_sent_or_a_fault(tmp_path_factory, messages):
+    path = tmp_path_factory.getbasetemp() / "odd.jsonl"
+    (found,) = ChatReader().read(json_lines_file(path, [{"messages": messages}]))
+    if isinstance(found, DatasetError):
+        return
+    write_native([found], path)
+    assert list(NativeReader().read(path)) == [found]
+    for turn in found.turns:
+        sent = paired(turn.steps)
+        calls = [call.id for step in sent for call in step.tool_calls]
+        assert sorted(calls) == sorted(step.tool_call_id for step in sent if step.role == "tool")
+        assert question_messages(turn.question, turn.asked_with)[-1].role != "assistant"
