@@ -23,10 +23,12 @@ def export(
     run: RunArgument = None,
     runs: RunsOption = RUNS,
     table: Annotated[
-        Literal["turns", "checks", "conversations", "evalconvqa", "raw"],
+        Literal["turns", "steps", "checks", "conversations", "evalconvqa", "raw"],
         typer.Option(
             "--table",
-            help="turns: one row each; checks: one row for each check that the data makes, with its turn; "
+            help="turns: one row each; "
+            "steps: one row for each message between a question and its answer, calls of tools and results; "
+            "checks: one row for each check that the data makes, with its turn; "
             "conversations: as the native data format; "
             "evalconvqa: the published program's two files per system and policy, into a folder; "
             "raw: replies as they came, where the scenario kept them (play: keep_raw).",
@@ -42,7 +44,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write a run's turns, its checks, or the conversations it replayed, for other programs."""
+    """Write a run's turns, their steps, its checks, or the conversations it replayed, for other programs."""
     from replay.core.errors import InputError, writing
     from replay.report.export import export_turns
     from replay.runs.run import Run
@@ -65,11 +67,21 @@ def export(
             _export_raw(found, out)
         elif table == "conversations":
             _export_conversations(found.conversations(), out)
+        elif table == "steps":
+            _export_steps(found, out or binary_output(text=chosen != "parquet"), chosen)
         elif table == "checks":
             _export_checks(found, out or binary_output(text=chosen != "parquet"), chosen)
         else:
             with found.scored_one_by_one() as (records, scores):
                 export_turns(records, scores, out or binary_output(text=chosen != "parquet"), chosen)
+
+
+def _export_steps(run: Run, target: Path | IO[bytes], format: Format) -> None:
+    from replay.report.export import export_steps
+
+    with run.scored_one_by_one() as (records, _):
+        if not export_steps(records, target, format):
+            echo("no tool was called in this run, as far as its systems say", err=True)
 
 
 def _export_checks(run: Run, target: Path | IO[bytes], format: Format) -> None:

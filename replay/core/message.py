@@ -30,7 +30,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         """The arguments as a JSON value; the text itself where it is no JSON."""
         try:
             return msgspec.json.decode(self.arguments)
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return self.arguments
 
 

@@ -1,5 +1,5 @@
 """
-Turns, or checks, as a file for other programs: CSV, JSON lines or Parquet.
+Turns, their steps, or checks, as a file for other programs: CSV, JSON lines or Parquet.
 
 Texts are written exactly as they were asked and answered. In particular an answer that starts with
 ``=``, ``+``, ``-`` or ``@`` stays as it is in CSV, where a spreadsheet may take it for a formula: open
@@ -24,6 +24,7 @@ from replay.core.errors import PluginError
 from replay.core.record import TurnRecord
 from replay.statistics.checks import CHECK_COLUMNS, check_rows
 from replay.statistics.score_column import ScoreColumn
+from replay.statistics.steps import STEP_COLUMNS, step_rows
 from replay.statistics.turn_frame import CellType, encodable, turn_columns, turn_rows
 
 Format = Literal["csv", "jsonl", "parquet"]
@@ -68,6 +69,17 @@ def export_checks(checks: Iterable[CheckResult], target: Path | IO[bytes], kind:
         As ``export_turns``.
     """
     return _export(CHECK_COLUMNS, partial(check_rows, checks), target, kind)
+
+
+def export_steps(records: Iterable[TurnRecord], target: Path | IO[bytes], kind: Format) -> int:
+    """
+    Write one row per step between a question and its answer and return their number; the columns are
+    ``STEP_COLUMNS``.
+
+    Raises:
+        As ``export_turns``.
+    """
+    return _export(STEP_COLUMNS, partial(step_rows, records), target, kind)
 
 
 def _export(columns: Columns, rows: Rows, target: Path | IO[bytes], kind: Format) -> int:

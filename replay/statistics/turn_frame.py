@@ -38,6 +38,8 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "attempts": "whole",
     "cached": "flag",
     "history_cut": "text",
+    "asks": "whole",
+    "steps": "whole",
     "prompt_tokens": "whole",
     "completion_tokens": "whole",
     "cached_prompt_tokens": "whole",
@@ -53,8 +55,11 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "passages": "json",
     "drift": "json",
 }
-"""A record's columns, in order. ``recorded_conversation`` is the conversation's id in the data, where a play
-has another; ``valid`` is the drift verdict; a ``json`` cell holds a list or an object."""
+"""
+A record's columns, in order. ``recorded_conversation`` is the conversation's id in the data, where a play
+has another; ``valid`` is the drift verdict, ``steps`` their number (``steps.step_rows`` has each); a ``json``
+cell holds a list or an object.
+"""
 
 
 def turn_columns(scores: Mapping[str, ScoreColumn]) -> dict[str, CellType]:
@@ -84,6 +89,7 @@ def turn_rows(
         row = {name: parts.get(name) for name in TURN_COLUMNS}
         row["recorded_conversation"] = record.recorded_conversation
         row["valid"] = None if record.drift is None else record.drift.valid
+        row["steps"] = len(record.steps)
         row["latency_s"] = None if record.timing is None else record.timing.latency_s
         reasons = {}
         for name, column in scores.items():

@@ -14,7 +14,9 @@ from replay.report.pages import figures
 from replay.report.pages.broken_rules import BrokenRule
 from replay.report.pages.figures import Style
 from replay.report.pages.plays_view import Address, PlaysView, address_in_viewer, plays_view
-from replay.report.pages.turn_view import Room, TurnShown, turn_shown
+from replay.report.pages.room import Room
+from replay.report.pages.steps_view import StepsShown, steps_shown
+from replay.report.pages.turn_view import TurnShown, turn_shown
 from replay.runs.checking import CHECKS
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.store.browsing import RunBrowser
@@ -37,6 +39,8 @@ class Row(NamedTuple):
     plays: Sequence[TurnShown | None]
     checks: Sequence[Sequence[CheckResult]]
     """What became of the turn's checks, also where it was not asked, in each column."""
+    steps: StepsShown | None
+    """What was recorded before the gold answer."""
 
     @property
     def said(self) -> str:
@@ -138,6 +142,7 @@ def conversation_view(
                 turn,
                 [shown(group, depth) for group in groups],
                 [checks.get((group, depth, False), []) for group in groups],
+                steps_shown(turn.steps, (), room),
             )
             for depth, turn in enumerate(conversation.turns, 1)
         ),

@@ -29,15 +29,15 @@ from replay.report.pages.numbers import headline
 from replay.report.pages.overview import overview
 from replay.report.pages.pages import render
 from replay.report.pages.people_view import people_view
+from replay.report.pages.room import Room
 from replay.report.pages.run_numbers import run_numbers
-from replay.report.pages.turn_view import Room
 from replay.report.pages.watched_run import WatchedRun
 from replay.scorers.scorer import SHARE
 
 LIMIT_BYTES = 5_000_000
 ROW_BYTES = 900
 """About what a conversation takes in the list, beside its own page."""
-ROOM = Room(first=600, most=3000, passages=3)
+ROOM = Room(first=600, most=3000, passages=3, steps=20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

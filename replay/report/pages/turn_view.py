@@ -11,25 +11,11 @@ from replay.core.record import TurnRecord
 from replay.report.drift_text import MentionShown, mentions_shown, short, why_invalid
 from replay.report.pages import word_diff
 from replay.report.pages.numbers import NONE, duration, number, usd
-from replay.report.pages.safe_text import Clipped, clipped
+from replay.report.pages.room import Room
+from replay.report.pages.steps_view import StepsShown, steps_shown
 from replay.report.pages.word_diff import Piece
 from replay.store.browsing import TurnScore
 from replay.store.stored import StoredVerdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How much of a long text is shown."""
-
-    first: int = 1200
-    most: int = 20_000
-    passages: int = 5
-
-    def clip(self, text: str) -> Clipped:
-        return clipped(text, first=self.first, most=self.most)
-
-    def clip_passage(self, text: str) -> Clipped:
-        return clipped(text, first=min(400, self.first), most=min(self.most, 4000))
 
 
 class Marked(NamedTuple):
@@ -62,6 +48,8 @@ class TurnShown:
     why_invalid: str
     """Empty for a question that is valid, or was not judged."""
     drift_note: str
+    steps: StepsShown | None
+    """What the system did before it answered."""
     answer_diff: Sequence[Piece]
     gold_diff: Sequence[Piece]
     scores: Sequence[ScoreShown]
@@ -93,6 +81,7 @@ def turn_shown(
         mentions=mentions_shown(record.drift) if record.drift else (),
         why_invalid=why_invalid(record.drift) if record.drift else "",
         drift_note=_drift_note(record.drift) if record.drift else "",
+        steps=steps_shown(record.steps, record.step_times_s, room),
         answer_diff=answer_diff,
         gold_diff=gold_diff,
         scores=[_score(one, units.get(one.scorer, "")) for one in scores],

@@ -9,7 +9,7 @@ from typing import Any
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
-from replay.core.message import Message
+from replay.core.message import Message, ToolCall
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.runs.people_columns import keep_people
 from replay.scorers.stored_scorer import StoredScorer
@@ -132,6 +132,10 @@ EVIL = (
     "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
     "\"'><svg onload=window.hacked=3> {{ 7 * 7 }} <!-- \u202ereversed\u202c \x00 \udc80 \u2028 &amp;"
 )
+EVIL_STEPS = (
+    Message(role="assistant", text=EVIL, tool_calls=(ToolCall(id=EVIL, name=EVIL, arguments=EVIL),)),
+    Message(role="tool", text=EVIL, name=EVIL, tool_call_id=EVIL, left_out=(EVIL,)),
+)
 SQL_EVIL = EVIL.replace("\udc80", "")
 """For what is kept as SQL text: reasons and names are ours, or a scenario's, which is UTF-8."""
 
@@ -213,6 +217,7 @@ def hostile_run(folder: Path) -> Path:
             asked_with=(Message(role="system", text=f"You are terse. {EVIL}"),),
             gold_passages=("p",),
             fact=EVIL,
+            steps=EVIL_STEPS,
         ),
         Turn(id="2", question="she " + EVIL, gold_answers=("x",)),
         Turn(id="3", question="Long?", gold_answers=("y",)),
@@ -232,6 +237,7 @@ def hostile_run(folder: Path) -> Path:
                 gold_answers=(EVIL,),
                 gold_passages=("p",),
                 passages=(Passage(id="p", title=EVIL, text=EVIL),),
+                steps=EVIL_STEPS,
                 **shared,
             ),
             record(

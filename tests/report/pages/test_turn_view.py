@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
-from replay.report.pages.turn_view import Marked, Room, turn_shown
+from replay.report.pages.room import Room
+from replay.report.pages.turn_view import Marked, turn_shown
 from tests.scorers.turns import turn
 
 QUESTION = "What else did she do?"
