@@ -14,14 +14,16 @@ import yaml
 from aiohttp import web
 
 from replay.core.errors import InputError, ScenarioError
-from replay.runs.launch import resume_async, run_async
+from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.runs.repeats import Repeats, planned_repeats
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.runs.run import Run
+from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from replay.store.store import RunStore
 from replay.testing import chat_server
 from tests.adapters.servers import answering, completion
+from tests.cli.command import replay_cli
 from tests.waiting import until_async
 
 TURNS = 2
@@ -206,6 +208,7 @@ async def test_the_depth_table_knows_how_many_turns_there_should_be(folder):
 
 
 async def test_each_repeat_sends_its_seed_and_the_same_one_each_time(folder):
+    write(folder, "a")
     seeds: dict[str, list[int]] = {}
 
     async def answer(request: web.Request) -> web.Response:
@@ -218,15 +221,15 @@ async def test_each_repeat_sends_its_seed_and_the_same_one_each_time(folder):
         body = {"q": "{{question}}", "seed": "{{ seed }}"}
         plain = {"name": "plain", "adapter": "http"}
         plain["settings"] = {"url": f"{url}/plain", "body": body, "answer": "answer"}
-        play = {"concurrency": 1, "seed_per_repeat": True}
+        play = {"concurrency": 1, "seed_per_repeat": True, "repeats": 2}
         given = scenario(folder, chat, "gold", play=play, systems=[chat, plain], seed=5)
         run = await run_async(given, runs=folder / "runs")
         await run_async(given, runs=folder / "runs")
         await run_async({**given, "seed": 6}, runs=folder / "runs")
     assert seeds["chat"] == seeds["plain"]
-    first, again, other = (seeds["chat"][n : n + 12] for n in (0, 12, 24))
+    first, again, other = (seeds["chat"][n : n + 4] for n in (0, 4, 8))
     assert first == again != other
-    assert [len(set(first[n : n + 4])) for n in (0, 4, 8)] == [1, 1, 1]
+    assert first[0] == first[1] != first[2] == first[3], "one for all turns of a repeat"
     store = RunStore(run.folder)
     kept = store.fact("repeats")["seeds"]
     store.close()
@@ -245,6 +248,33 @@ async def test_without_them_no_seed_is_sent(folder):
         system = {"name": "s", "adapter": "openai", "settings": {"base_url": url, "model": "m"}}
         await run_async(scenario(folder, system), runs=folder / "runs")
     assert not any("seed" in body for body in bodies)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "settings", "takes"),
+    [
+        ("openai", {"base_url": "http://127.0.0.1:1/v1", "model": "m"}, True),
+        ("openai", {"base_url": "http://127.0.0.1:1/v1", "model": "m", "api": "responses"}, False),
+        ("anthropic", {"base_url": "http://127.0.0.1:1", "model": "m"}, False),
+        ("http", {"url": "http://127.0.0.1:1", "answer": "a", "body": {"q": "{{question}}"}}, False),
+        ("http", {"url": "http://127.0.0.1:1/{{seed}}", "answer": "a", "body": {"q": "{{question}}"}}, True),
+        ("websocket", {"url": "ws://127.0.0.1:1", "send": ["{{question}}", "{{seed}}"], "answer": "a"}, True),
+        ("command", {"command": [sys.executable], "send": {"q": "{{question}}", "s": "{{seed}}"}}, True),
+        ("command", {"command": [sys.executable]}, False),
+    ],
+)
+def test_which_systems_take_a_seed(folder, adapter, settings, takes):
+    """One that takes none must not be sent any: several APIs refuse fields that they don't know."""
+    content = scenario(folder, {"name": "s", "adapter": adapter, "settings": settings})
+    (system,) = assemble(load_scenario(content)).systems
+    assert system.takes_seed is takes
+
+
+def test_a_dry_run_counts_every_play(folder):
+    content = scenario(folder, {"name": "s", "adapter": "scripted", "settings": {"answers": "gold"}})
+    (folder / "s.yaml").write_text(yaml.safe_dump(content))
+    done = replay_cli("run", "s.yaml", "--dry-run", cwd=folder)
+    assert done.stdout == "each system: 12 questions at most (12 turns, policies: 1)\n"
 
 
 def test_more_repeats_keep_the_seeds_of_the_first_ones(tmp_path):

@@ -148,6 +148,23 @@ async def test_records_come_in_the_order_of_the_data(folder):
     ]
 
 
+async def test_repeats_come_in_the_order_of_their_numbers(folder):
+    plays = [record("a", 1), *(record(f"a~{n}", 1, source="a", repeat=n) for n in (10, 2, 9))]
+    store = RunStore.create(folder, {})
+    store.add_conversation(0, Conversation(id="a", turns=(Turn(id="a#1", question="Who?"),)))
+    for play in plays:
+        await store.write(play)
+        store.add_verdict(StoredVerdict("j", play.conversation, "s", "pred", 1, 1, 0, None, {}))
+    store.settle()
+    order = ["a", "a~2", "a~9", "a~10"]
+    assert [(r.conversation, r.repeat) for r in store.records()] == list(
+        zip(order, (1, 2, 9, 10), strict=True)
+    )
+    assert [r.repeat for r in store.outlines()] == [1, 2, 9, 10]
+    assert [one.conversation for one in store.verdicts("j")] == order
+    store.close()
+
+
 async def test_the_same_turn_twice_is_an_error_and_not_a_second_row(folder):
     store = RunStore.create(folder, {})
     await store.write(record())
