@@ -68,6 +68,7 @@ from .runs.launch import (
     run as run,
     run_async as run_async,
 )
+from .runs.logged_drift import LoggedDrift as LoggedDrift, drift as drift
 from .runs.own_loop import OwnLoop as OwnLoop, OwnPlay as OwnPlay, own_loop as own_loop
 from .runs.run import Run as Run, score as score
 from .scorers.reference_score import why_unanswered as why_unanswered, why_unscored as why_unscored

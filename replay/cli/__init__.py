@@ -21,6 +21,7 @@ import replay
 from replay.clash import SENTENCE, is_ours
 from replay.cli.agree import agree
 from replay.cli.compare import compare
+from replay.cli.drift import drift
 from replay.cli.export import export
 from replay.cli.init import init
 from replay.cli.judge_file import judge_file
@@ -69,6 +70,7 @@ for verb in (
     score_file,
     judge_file,
     export,
+    drift,
     rewrite,
     serve,
     plugins,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replay.cli.output import binary_output, echo
+from replay.cli.output import echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
     from replay.coreference.resolver import Resolver
-    from replay.datasets.reader import Reader
 
 
 def rewrite(
@@ -72,6 +69,8 @@ def rewrite(
     One JSON line for each question: how it was recorded, how it is rewritten, and what each of its
     mentions refers to. No system is asked anything.
     """
+    from replay.cli.json_lines import json_line, write_lines
+    from replay.cli.settings import chosen_reader
     from replay.coreference.rewriting import MIN_PROBABILITY
     from replay.coreference.standalone import evidence, standalone_questions, with_standalone
     from replay.datasets.loading import expand, read_conversations
@@ -83,7 +82,7 @@ def rewrite(
     skipped: list[Exception] = []
     conversations = read_conversations(
         expand(files, folder),
-        reader=_reader(format, setting or []),
+        reader=chosen_reader(format, setting or []),
         on_bad=skipped.append if skip_bad else None,
         limit=limit,
     )
@@ -105,9 +104,9 @@ def rewrite(
                 yield _native(with_standalone(conversation, found))
             else:
                 for one in found:
-                    yield _line(evidence(conversation, one))
+                    yield json_line(evidence(conversation, one))
 
-    _write(lines(), out)
+    write_lines(lines(), out)
     for error in skipped:
         echo(f"skipped: {error}", err=True)
     echo(f"{questions} questions, {rewritten} rewritten with {made.signature}", err=True)
@@ -123,18 +122,6 @@ def _resolver(text: str, folder: Path) -> Resolver:
     return ResolverChoice(name=choice.name, settings=choice.settings, folder=folder).build()
 
 
-def _reader(name: str | None, settings: list[str]) -> Reader | None:
-    from replay.cli.settings import made_plugin
-    from replay.core.errors import InputError
-    from replay.datasets.reader import Reader
-
-    if name is None:
-        if settings:
-            raise InputError("--set needs --format, since settings belong to one reader")
-        return None
-    return made_plugin("readers", name, settings, Reader)  # type: ignore[type-abstract]
-
-
 def _native(conversation: Conversation) -> bytes:
     from replay.core.errors import InputError
     from replay.datasets.native import native_line
@@ -145,29 +132,3 @@ def _native(conversation: Conversation) -> bytes:
         raise InputError(
             f'conversation "{conversation.id}" can\'t be written in the native format: {error}'
         ) from error
-
-
-def _line(fields: dict[str, Any]) -> bytes:
-    # Half of a surrogate pair, which UTF-8 can't hold, becomes the escape that means the same in JSON.
-    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _write(lines: Iterable[bytes], out: Path | None) -> None:
-    """A file appears only once it is complete."""
-    from replay.core.errors import writing
-
-    if out is None:
-        stream = binary_output()
-        for line in lines:
-            stream.write(line)
-        stream.flush()
-        return
-    unfinished = out.with_name(out.name + ".part")
-    try:
-        with writing(out):
-            with unfinished.open("wb") as stream:
-                stream.writelines(lines)
-            unfinished.replace(out)
-    finally:
-        with suppress(OSError):  # where it can't be removed it could not be made either
-            unfinished.unlink()

@@ -10,6 +10,7 @@ from replay.core.errors import InputError
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.plugins import Kind, make
 from replay.core.settings.yaml_lines import parse
+from replay.datasets.reader import Reader
 
 T = TypeVar("T")
 
@@ -32,3 +33,17 @@ def made_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) 
         if faults:
             raise InputError(f"--set {key}: {faults[0].message}")
     return make(kind, name, settings, protocol, folder=Path.cwd(), key_path="--set")
+
+
+def chosen_reader(name: str | None, given: Sequence[str]) -> Reader | None:
+    """
+    The reader *name* with the settings *given*; None where the format is to be found out.
+
+    Raises:
+        InputError, PluginError: as for ``made_plugin``, or settings are given and no reader.
+    """
+    if name is None:
+        if given:
+            raise InputError("--set needs --format, since settings belong to one reader")
+        return None
+    return made_plugin("readers", name, given, Reader)  # type: ignore[type-abstract]

@@ -11,9 +11,10 @@ together and is an error.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
@@ -23,6 +24,9 @@ from replay.datasets.data_file import BYTE_ORDER_MARK
 from replay.datasets.expected import COLUMN, of_end, read_cells, unfit_column
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _REQUIRED = ("conversation", "question")
 _OF_TURN = ("turn", "answer", "standalone", "fact", "passage")
@@ -86,15 +90,30 @@ class CsvReader:
             DatasetError: the file can't be opened, has no usable header, or from some row on is no
                 UTF-8 or no CSV, after which no row can be trusted.
         """
-        yield from conversations(_runs(self._rows(path)), _build)
+        yield from conversations(_runs(self._rows(csv_rows(path, self._delimiter(path)), path)), _build)
+
+    def read_frame(self, frame: pd.DataFrame, name: str) -> Iterator[Conversation | DatasetError]:
+        """
+        The same of a table in memory, which *name* stands for in messages; rows count from 1.
+
+        Raises:
+            DatasetError: a column is missing.
+        """
+        cells = frame.astype(object).where(frame.notna(), "").map(str)
+        table = [list(map(str, frame.columns)), *cells.itertuples(index=False, name=None)]
+        path = Path(name)
+        rows = ((Place(path=path, line=number), list(row)) for number, row in enumerate(table))
+        yield from conversations(_runs(self._rows(rows, path)), _build)
 
     def _delimiter(self, path: Path) -> str:
         return self.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
 
-    def _rows(self, path: Path) -> Iterator[tuple[Place, _Row | DatasetError]]:
+    def _rows(
+        self, lines: Iterable[tuple[Place, Sequence[str]]], path: Path
+    ) -> Iterator[tuple[Place, _Row | DatasetError]]:
         header: list[str] = []
         indices: Mapping[str, Sequence[int]] = {}
-        for place, cells in csv_rows(path, self._delimiter(path)):
+        for place, cells in lines:
             if not header:
                 header = [cell.strip() for cell in cells]
                 indices = self._indices(header, place)

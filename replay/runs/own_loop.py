@@ -134,6 +134,11 @@ class OwnLoop:
         self._begun[conversation.id] = conversation
         return OwnPlay(self, conversation)
 
+    @property
+    def signature(self) -> str:
+        """The policy's."""
+        return self._policy.signature
+
     async def plan(self, play: OwnPlay, depth: int) -> PlannedTurn:
         """The policy's plan for the turn at *depth* of *play*."""
         return await self._policy.plan(play.conversation, depth, tuple(play.played))

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from replay.core.record import TurnRecord
 from replay.report.pages.numbers import number
+from replay.report.pages.room import Room
 from replay.report.pages.safe_text import Clipped
-from replay.report.pages.turn_view import Room
 from replay.runs.repeats import repeats_of
 from replay.scorers.scorer import SHARE
 from replay.store.browsing import RunBrowser, TurnScore

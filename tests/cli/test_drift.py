@@ -1,0 +1,54 @@
+"""``replay drift``, as a user gets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import replay_cli
+
+ROWS = """\
+conversation,title,question,gold,own
+talk,Stone Garden (album),Who sang Stone Garden?,Alice Okafor sang it.,It is a song.
+talk,Stone Garden (album),Where was she born?,She was born in Port Ellis.,I don't know.
+"""
+BOTH = ("t.csv", "--format", "csv", "--set", "columns={answer: own}")
+GOLD = ("--gold", "t.csv", "--gold-format", "csv", "--gold-set", "columns={answer: gold}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text(ROWS, "utf-8")
+    return tmp_path
+
+
+def test_one_table_with_two_columns_of_answers(folder: Path) -> None:
+    done = replay_cli("drift", *BOTH, *GOLD, cwd=folder)
+
+    assert done.returncode == 0, done.stderr
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["valid"], first["rewritten"]) == (True, "Who sang Stone Garden?")
+    assert (second["valid"], second["rewritten"]) == (False, "Where was Alice Okafor born?")
+    assert (second["gold_answer"], second["answer"]) == ("She was born in Port Ellis.", "I don't know.")
+    assert second["mentions"][0]["gold"]["antecedent"] == "Alice Okafor"
+    *_, total, signature = done.stderr.splitlines()
+    assert total.split() == ["all", "2", "2", "1", "50.0"]
+    assert signature.startswith("rewrite|")
+
+
+def test_lines_go_to_a_file(folder: Path) -> None:
+    done = replay_cli("drift", *BOTH, *GOLD, "-o", "out.jsonl", "--drift", "{window: 0}", cwd=folder)
+
+    assert done.stdout == ""
+    assert len((folder / "out.jsonl").read_text("utf-8").splitlines()) == 2
+    assert "window:0" in done.stderr
+
+
+@pytest.mark.parametrize("section", ["[window]", "window", "{"])
+def test_a_section_that_is_none_is_refused(folder: Path, section: str) -> None:
+    done = replay_cli("drift", *BOTH, *GOLD, "--drift", section, cwd=folder)
+
+    assert done.returncode == 2
+    assert "--drift" in done.stderr
