@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from replay.cli.arguments import RUNS, FullOption, JsonOption, JunitOption, RunsOption, ScenarioArgument
+from replay.cli.output import echo
 
 if TYPE_CHECKING:
     from replay.scenario.reading import ScenarioFile
@@ -144,6 +145,9 @@ def stress(
     bounded = any(bound in changes for bound in bounds) or changes.get("profile") in TIMED
     if file.scenario.load is None and not bounded:
         changes["duration_s"] = DURATION_S
+    if file.scenario.play.cache is not None:
+        echo("play.cache is left aside: under load every question is asked", err=True)
+        file = with_section(file, "play", {"cache": None})
     file = with_section(file, "load", changes)
     play_and_report(
         lambda progress: run_async(file, runs=runs, observer=progress, may_load=yes_i_may_load or ()),

@@ -70,8 +70,7 @@ def validate(
             echo(f"            tools: {system.tools.description}")
         if found.prompted:
             echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
-    kept_in = {str(system.answers.disk.path) for system in assembly.systems if system.answers}
-    for path in kept_in:
+    for path in dict.fromkeys(system.answers.disk.path for system in assembly.systems if system.answers):
         echo(f"  cache     {path}: answers are kept there and taken from there")
     for label, policy in assembly.policies.items():
         # Without its resolver a policy can't say which it is.

@@ -44,7 +44,7 @@ def check_answer_cache(
     if cache is None:
         return
     if scenario.load:
-        fault("play.cache", "a load of kept answers measures nothing; leave it out (--no-cache)")
+        fault("play.cache", "a load of kept answers measures nothing; leave one of them out")
     if scenario.repeats > 1:
         fault(
             "repeats",

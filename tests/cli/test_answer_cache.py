@@ -76,3 +76,11 @@ def test_validate_names_the_file(folder: Path) -> None:
 
     path = folder / "scenes" / "answers" / "answers.db"
     assert f"cache {path}: answers are kept there" in " ".join(done.stdout.split())
+
+
+def test_stress_asks_every_question(folder: Path) -> None:
+    done = replay_cli("stress", "scenes/kept.yaml", "--conversations", "1", cwd=folder)
+
+    assert done.returncode == 0, done.stderr
+    assert "play.cache is left aside" in done.stderr
+    assert not (folder / "scenes" / "answers").exists()

@@ -1,0 +1,39 @@
+"""What docs/history.md and docs/logs.md show is what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+import replay
+from replay.runs.launch import load_scenario
+from replay.scenario.assembly import assemble
+from tests.samples import SINGER
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_policies_are_called_as_the_page_says(tmp_path: Path) -> None:
+    page = (DOCS / "history.md").read_text("utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "t.jsonl").write_text('{"id": "c", "turns": [{"question": "Who?"}]}\n', "utf-8")
+    scenario = {
+        "name": "page",
+        "data": {"path": str(tmp_path / "t.jsonl")},
+        "systems": [{"name": "bot", "adapter": "extractive"}],
+        **yaml.safe_load(block),
+    }
+
+    (said,) = re.findall(r"In tables these are (.*?)\. `last", page, re.DOTALL)
+    assert list(assemble(load_scenario(scenario)).policies) == re.findall(r"`(.*?)`", said)
+
+
+def test_the_page_on_logs_lists_every_key() -> None:
+    page = (DOCS / "logs.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    listed = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
+
+    (row,) = replay.drift([SINGER], [replay.Conversation(id=SINGER.id, turns=SINGER.turns[:1])]).rows()
+    assert listed | {"not_judged"} == set(row)
