@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from replay.scenario.assembly import look_at
 from replay.scenario.reading import parse_scenario
+from replay.scenario.shipped import find_scenario
 from tests.cli.command import replay_cli
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -85,6 +87,19 @@ def test_the_snippets_for_ci_services_are_yaml():
 
     assert any("--junit junit.xml" in step.get("run", "") for step in steps)
     assert gitlab["chat-quality"]["artifacts"]["reports"] == {"junit": "junit.xml"}
+
+
+def test_the_bounds_for_bots_that_vary_are_sound_for_the_example():
+    (snippet,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(play:\n.*?)```", CI, re.DOTALL))
+    path = find_scenario("support")
+    content = {**yaml.safe_load(path.read_text("utf-8")), **snippet}
+    file = parse_scenario(yaml.safe_dump(content), source="ci.md", folder=path.parent)
+
+    assert [one.metric for one in file.scenario.assertions] == [
+        "pass^3(check)",
+        "pass@3(check, conversations)",
+    ]
+    assert look_at(file)[1] == []
 
 
 def test_every_picture_shown_is_there():

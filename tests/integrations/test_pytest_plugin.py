@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,12 +13,11 @@ import pytest
 
 from replay.testing.local_server import ChatServer
 from replay.testing.threaded_server import mock_system
+from tests.integrations.in_pytest import PLUGIN
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 
-INSTALLED = any(point.name == "replay" for point in entry_points(group="pytest11"))
 QUESTIONS = "Who sang it?", "When did she sing it?"
-Ran = Callable[..., pytest.RunResult]
 
 FIXTURES = """
 import pytest
@@ -46,12 +44,6 @@ def test_own_system(mock_system, replay_scenario):
     assert replay_scenario(content).folder == replay_scenario(content).folder
     assert mock_system.asked["Why?"] == 1
 """
-
-
-@pytest.fixture(autouse=True)
-def _modules_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pytester forgets what a test run imports, and a compiled module can be imported only once."""
-    monkeypatch.setattr("_pytest.pytester.SysModulesSnapshot.restore", lambda self: None)
 
 
 @pytest.fixture
@@ -81,17 +73,6 @@ def scenario(pytester: pytest.Pytester, server: ChatServer) -> Path:
     path = pytester.path / "songs.yaml"
     path.write_text(json.dumps(content, indent=1))
     return path
-
-
-@pytest.fixture
-def ran(pytester: pytest.Pytester) -> Ran:
-    (pytester.path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope=function\n")
-
-    def run(*arguments: object) -> pytest.RunResult:
-        plugin = () if INSTALLED else ("-p", "replay.integrations.pytest_plugin")
-        return pytester.runpytest_inprocess(*plugin, "-p", "no:cacheprovider", *map(str, arguments))
-
-    return run
 
 
 def test_each_assertion_is_a_test_and_the_scenario_is_played_once(scenario, server, ran):
@@ -190,8 +171,7 @@ def test_junit_has_the_run_and_the_numbers_as_properties(scenario, ran):
 
 @pytest.mark.long
 def test_workers_of_xdist_share_one_run(scenario, server, pytester):
-    plugin = () if INSTALLED else ("-p", "replay.integrations.pytest_plugin")
-    done = pytester.runpytest_subprocess(*plugin, scenario, "-n", "2")
+    done = pytester.runpytest_subprocess(*PLUGIN, scenario, "-n", "2")
 
     done.assert_outcomes(passed=1, failed=1)
     assert server.asked == {QUESTIONS[0]: 2, QUESTIONS[1]: 1}

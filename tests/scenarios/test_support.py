@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import NamedTuple
@@ -19,7 +15,9 @@ import pytest
 from replay.runs.run import Run, newest_run
 from replay.scenario.shipped import example_scenario, find_scenario
 from tests.cli.command import replay_cli
+from tests.scenarios.support_bots import listening
 
+CI = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
 FORGETS = {
     "where-is-it": [4, 5],
     "two-machines": [4, 5],
@@ -45,19 +43,6 @@ class Played(NamedTuple):
     done: CompletedProcess[str]
     run: Run
     junit: ElementTree.Element
-
-
-@contextmanager
-def listening(folder: Path, bot: str) -> Iterator[str]:
-    """*bot* in *folder*, started as the scenario says; its port."""
-    command = [sys.executable, "-B", str(folder / f"{bot}_bot.py"), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip().rpartition(":")[2]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def play(folder: Path, bot: str, **replaced: str) -> Played:
@@ -110,7 +95,10 @@ def test_the_worse_bot_fails_where_its_faults_show(worse: Played) -> None:
 @pytest.mark.long
 def test_both_do_so_under_every_policy_of_the_scenario(tmp_path: Path) -> None:
     assert failing(play(tmp_path / "good", "good").run) == {}
-    assert failing(play(tmp_path / "worse", "worse").run) == WORSE
+    worse = play(tmp_path / "worse", "worse")
+    assert failing(worse.run) == WORSE
+    (shown,) = re.findall(r"```text\n(FAIL  check .*?)```", CI, re.DOTALL)
+    assert shown in worse.done.stdout
 
 
 def test_tools_are_asked_in_two_rounds_where_one_needs_the_other(good: Played) -> None:
