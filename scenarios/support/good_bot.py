@@ -42,7 +42,7 @@ class GoodBot:
         read = [i for i, message in enumerate(messages) if message["role"] == "user"][-self.remembers :]
         now = self.now = read[-1]
         self.question = messages[now]["content"]
-        said = [m for m in messages[read[0] : now] if m["role"] in ("user", "assistant") and m["content"]]
+        said = [m for m in messages[read[0] : now] if m["role"] in ("user", "assistant") and m.get("content")]
         self.earlier = [(message["role"], message["content"]) for message in said]
         calls = {call["id"]: call["function"] for m in messages[now:] for call in m.get("tool_calls") or ()}
         self.results = {}
