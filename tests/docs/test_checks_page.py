@@ -23,6 +23,7 @@ ROWS = [
     if len(cells := re.findall(r"\| ?(?:`([^`]*)`)? ?(?=\|)", line)) == 4 and cells[1].startswith("{")
 ]
 CALLS = re.findall(r"^\| `([\"{\[].*[\"}\]])` \| (?:no tool|`refund`|with|one that|both)", PAGE, re.MULTILINE)
+MODELS = {"rubric", "judge", "similar"}
 REFUND = '{"order_id": "40172", "amount": 39.0}'
 
 
@@ -47,8 +48,16 @@ def test_each_kind_passes_and_fails_on_what_the_table_says(_, written, passes, f
 
 
 def test_every_kind_is_on_the_page():
-    assert not [kind for kind in KINDS if f"`{kind}`" not in PAGE]
+    assert not [kind for kind in KINDS if f'{{"{kind}":' not in PAGE]
     assert {row[0] for row in ROWS} - {""} <= KINDS.keys()
+
+
+def test_checks_by_a_model_can_be_written_as_shown():
+    shown = [json.loads(one) for one in re.findall(r"^\| `({.*})` \| ", PAGE, re.MULTILINE)]
+    by_model = [(kind, value) for one in shown for kind, value in one.items() if kind in MODELS]
+    for kind, value in by_model:
+        check_of(Expectation(kind=kind, value=value))
+    assert {kind for kind, _ in by_model} == MODELS
 
 
 def test_calls_hold_as_the_table_says():

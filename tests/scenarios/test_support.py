@@ -97,7 +97,7 @@ def test_both_do_so_under_every_policy_of_the_scenario(tmp_path: Path) -> None:
     assert failing(play(tmp_path / "good", "good").run) == {}
     worse = play(tmp_path / "worse", "worse")
     assert failing(worse.run) == WORSE
-    (shown,) = re.findall(r"```text\n(FAIL  check .*?)```", CI, re.DOTALL)
+    (shown,) = re.findall(r"ends with 100:\n\n```text\n(.*?)```", CI, re.DOTALL)
     assert shown in worse.done.stdout
 
 
