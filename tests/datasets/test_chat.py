@@ -617,7 +617,8 @@ ODD_MESSAGE = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25)
+@pytest.mark.long
+@settings(max_examples=300)
 @given(st.lists(ODD_MESSAGE, max_size=6))
 def test_an_odd_log_is_a_conversation_that_can_be_sent_or_a_fault(tmp_path_factory, messages):
     path = tmp_path_factory.getbasetemp() / "odd.jsonl"
