@@ -1,4 +1,4 @@
-"""Chats as they were recorded, over every chat API: how instructions, questions and calls of tools are sent."""
+"""Chats as they were recorded, over every chat API: how instructions, questions and calls are sent."""
 
 from __future__ import annotations
 
