@@ -12,6 +12,7 @@ from replay import (
     Conversation,
     GoldPolicy,
     Message,
+    ToolCall,
     Turn,
     Usage,
     own_loop,
@@ -179,3 +180,21 @@ async def test_a_policy_may_be_an_object_and_a_scorer_as_well():
     assert {record.policy for record in loop.records} == {"GoldPolicy"}
     with pytest.raises(ScenarioError, match='"f2" is not a known scorer'):
         loop.turns(["f2"])
+
+
+async def test_a_reply_may_say_what_tools_were_called_and_is_none_while_it_calls_some():
+    call = ToolCall(id="1", name="find", arguments="{}")
+    steps = (
+        Message(role="assistant", tool_calls=(call,)),
+        Message(role="tool", text="found", tool_call_id="1"),
+    )
+    async with own_loop("pred", system="s") as loop:
+        play = loop.begin(ALBUM)
+        await play.next_turn()
+        with pytest.raises(ValueError, match="calls find and is no answer yet"):
+            play.answered(ChatReply(text="", tool_calls=(call,)))
+        play.answered(ChatReply(text="Ann.", steps=steps, usage=Usage(prompt_tokens=3)))
+        request = await play.next_turn()
+
+    assert request.history[0].steps == loop.records[0].steps == steps
+    assert loop.records[0].usage == Usage(prompt_tokens=3)
