@@ -35,6 +35,7 @@ from replay.report.depth_cells import (
 )
 from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
+from replay.report.passed_checks import without_passed_checks
 from replay.report.printing import shortened
 from replay.report.repeats_text import pass_columns, repeat_spread_columns
 from replay.scenario.assertions.findings import AssertionResult
@@ -50,6 +51,7 @@ MANY_ROWS = 12
 
 def markdown_report(report: Report, *, title: str, results: Sequence[AssertionResult] = ()) -> str:
     """*report* under a heading that names *title*; what became of assertions comes first."""
+    report = without_passed_checks(report)
     lines = [f"### {code(title)}", "", *_assertions(results)]
     if not report.table.groups:
         said = [f"- {escaped(sentence)}" for sentence in report.remarks]

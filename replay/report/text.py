@@ -24,6 +24,7 @@ from replay.report.depth_cells import (
 )
 from replay.report.failure_text import failure_lines
 from replay.report.notes import notes
+from replay.report.passed_checks import without_passed_checks
 from replay.report.people_text import print_people
 from replay.report.printing import heading, put_lines, put_signatures, put_table, section
 from replay.report.repeats_text import print_repeats
@@ -34,6 +35,7 @@ from replay.statistics.run_numbers import Report
 
 def print_report(report: Report, console: Console) -> None:
     """Print *report*, as compactly as the console's width asks for."""
+    report = without_passed_checks(report)
     table, gaps = report.table, report.gaps
     if not table.groups:
         console.print("No turn has been asked yet.")

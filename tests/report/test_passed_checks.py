@@ -1,0 +1,60 @@
+"""Columns of checks that all passed are left out where people read, and named."""
+
+from __future__ import annotations
+
+from replay.report.json import report_json
+from replay.report.markdown import markdown_report
+from replay.scorers.scorer import SHARE, Unscored
+from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.depth_table import depth_table
+from replay.statistics.paired import policy_gaps
+from replay.statistics.run_numbers import Report
+from replay.statistics.score_column import ScoreColumn
+from tests.scorers.turns import turn
+
+
+def report(**passed: list[float | None]) -> Report:
+    """One column of checks for each of *passed*, over gold's and pred's turns in turn."""
+    count = len(next(iter(passed.values())))
+    turns = [
+        turn("a", conversation=f"c{n // 2}", policy=("gold", "pred")[n % 2], depth=1) for n in range(count)
+    ]
+    columns = {
+        name.replace("_of_", "."): ScoreColumn(
+            scorer=StoredScorer(signature="all-hold", unit=SHARE, lower_is_better=False),
+            observed=[Unscored(reason="no check here") if one is None else one for one in values],
+        )
+        for name, values in passed.items()
+    }
+    lengths = {one.conversation: 1 for one in turns}
+    return Report(table=depth_table(turns, columns, lengths), gaps=tuple(policy_gaps(turns, columns)))
+
+
+MIXED = report(
+    check=[1.0, 0.0] * 4,
+    check_of_contains=[1.0, 1.0] * 4,
+    check_of_calls=[1.0, 0.0] * 4,
+    check_of_regex=[None, 1.0] * 4,
+)
+
+
+def test_what_passed_everywhere_is_named_in_a_note_and_has_no_column():
+    shown = markdown_report(MIXED, title="a run")
+    table, notes = shown.split("**Notes**")
+    assert "check.calls" in table
+    assert "check.contains" not in table
+    assert "check.regex" not in table
+    assert "so in no column here: check.contains, check.regex." in notes
+
+
+def test_where_all_passed_the_column_of_all_checks_stays():
+    assert "`check`" in markdown_report(report(check=[1.0] * 4, check_of_calls=[1.0] * 4), title="a run")
+
+
+def test_programs_get_every_column():
+    assert set(report_json(MIXED)["depth_table"]["columns"]) == {
+        "check",
+        "check.contains",
+        "check.calls",
+        "check.regex",
+    }
