@@ -218,3 +218,32 @@ async def test_under_load_a_loop_is_one_turn_and_no_retry(tmp_path):
     assert summary.levels[0].lateness is not None, "whose sending is known"
     assert summary.levels[0].tokens_from == "pieces", "what is told of all asks is not of the answer"
     assert no_steps_left(run)
+
+
+async def test_each_ask_of_a_loop_is_answered_from_the_cache(tmp_path):
+    agent = Agent("chat")
+    async with agent.system() as system:
+        kept = {"play": {"cache": str(tmp_path / "kept")}}
+        first, second = [
+            await run_async(scenario(tmp_path, system, **kept), runs=tmp_path / "runs") for _ in "12"
+        ]
+    (asked,), (cached,) = first.records(), second.records()
+
+    assert len(agent.asked) == asked.asks == 4
+    assert (cached.cached, cached.attempts, cached.timing, cached.step_times_s) == (True, 0, None, ())
+    assert (cached.answer, cached.steps) == (asked.answer, asked.steps)
+
+
+async def test_a_turn_that_came_in_part_from_the_cache_has_no_times(tmp_path):
+    """What of a latency is left is no latency."""
+    agent = Agent("chat")
+    async with agent.system() as system:
+        kept = scenario(tmp_path, system, play={"cache": str(tmp_path / "kept")})
+        await run_async({**kept, "tools": {"results": RESULTS, "max_steps": 2}}, runs=tmp_path / "runs")
+        assert len(agent.asked) == 2
+        run = await run_async(kept, runs=tmp_path / "runs")
+    (record,) = run.records()
+
+    assert len(agent.asked) == 4
+    assert (record.outcome, record.asks, record.attempts) == ("answered", 4, 2)
+    assert (record.cached, record.timing) == (True, None)
