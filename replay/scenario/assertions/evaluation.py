@@ -101,8 +101,9 @@ class _Held:
         )
 
     def finding(self, one: Assertion, group: Group) -> Finding:
-        found = self.of_number(one, group)
-        return with_checks(found, one, self.run.checks) if is_column(one.metric) else found
+        found, asked = self.of_number(one, group), pass_metric(one.metric)
+        column = asked.score if asked else one.metric
+        return with_checks(found, one, column, self.run.checks) if is_column(column) else found
 
     def of_number(self, one: Assertion, group: Group) -> Finding:
         try:

@@ -57,6 +57,9 @@ def assertion_faults(
             of_checks = key == "metric" and name is not None and is_column(name)
             if name is not None and names is not None and name not in names and not of_checks:
                 faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
+        if one.max_unchecked and not is_column(metric):
+            message = f"{metric} is no column of checks (check, check.NAME), so nothing of it is unchecked"
+            faults.append(Fault(path=f"{at}.max_unchecked", message=message))
         if known is not None and (is_column(metric) or known.get(metric) == SHARE):
             faults += _beyond_a_share(one, at)
         if one.compare is not None and not (folder / one.compare / DATABASE).is_file():

@@ -9,7 +9,6 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
-from replay.scorers.checks.kinds import is_column
 
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Change = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -42,8 +41,6 @@ class Assertion(BaseModel):
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
-        if self.max_unchecked and not is_column(self.metric):
-            raise ValueError(f"max_unchecked is for columns of checks (check, check.NAME), not {self.metric}")
         bounded = self.min is not None or self.max is not None
         changes = (self.max_drop is not None) + (self.max_rise is not None)
         if self.compare is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
-from pydantic import ValidationError
+from msgspec.structs import replace
 
 from replay.report.assertions_text import MOST, assertion_lines
 from replay.report.markdown import markdown_report
-from replay.scenario.assertions.section import Assertion
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.run_numbers import Report
@@ -97,6 +98,14 @@ def test_nothing_is_named_where_the_assertion_holds():
     assert len(assertion_lines([found])) == 3
 
 
-def test_a_bound_on_what_was_not_looked_at_is_for_checks_alone():
-    with pytest.raises(ValidationError, match="max_unchecked is for columns of checks"):
-        Assertion(metric="f1", min=0.5, max_unchecked=0.1)
+def test_of_several_plays_what_was_not_looked_at_fails_too():
+    plays = [(check("a", 1, "+"), "a", 1), (check("a~2", 1, "+"), "a", 2), (unreached("a~2", 2), "a", 2)]
+    run = run_of([one for one, *_ in plays])
+    of = {one.conversation: (source, repeat) for one, source, repeat in plays}
+    records = [replace(r, source=of[r.conversation][0], repeat=of[r.conversation][1]) for r in run.records]
+    run = dataclasses.replace(run, records=records)
+    found = judge(run, metric="pass^2(check)", min=1)
+
+    assert (found.findings[0].value, found.holds) == (1, False)
+    assert "1 of 3 checks could not be looked at" in found.findings[0].said
+    assert judge(run, metric="pass^2(check)", min=1, max_unchecked=0.4).holds

@@ -86,6 +86,8 @@ def test_names_are_checked_with_their_lines_and_nearest_matches(folder):
         ("{metric: f1, compare: old, min: 0.1, max_drop: 0.1}", "", "make two entries"),
         ("{metric: f1, compare: old, max_drop: -0.1}", ".max_drop", "greater than or equal to 0"),
         ("{metric: f1, compare: new, max_drop: 0.1}", ".compare", "there is no run in"),
+        ("{metric: f1, min: 0.1, max_unchecked: 0.1}", ".max_unchecked", "f1 is no column of checks"),
+        ("{metric: check, min: 0.1, max_unchecked: 10}", ".max_unchecked", "less than or equal to 1"),
         ("{metric: f1, min: 0.1, depth: deep}", ".depth", 'write 3, ">=3"'),
         ("{metric: f1, min: 0.1, dept: 3}", ".dept", 'did you mean "depth"?'),
         ("{min: 0.1}", ".metric", "missing"),
