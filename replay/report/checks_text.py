@@ -25,12 +25,11 @@ def print_checks(checks: Checks, console: Console) -> None:
     """Print the counts of each group and the first of the failed checks, as wide as *console* is."""
     groups = by_group(checks)
     for group, rows in groups.items():
-        if all_passed(rows):
-            heading(console, f"Checks: {group}: all {rows[0].counts.passed:,} passed")
-        else:
-            heading(console, f"Checks: {group}")
+        alike = said_of_all(rows)
+        heading(console, f"Checks: {group}{f': {alike}' if alike else ''}")
+        if not alike:
             put_table(console, count_columns(rows), below=())
-            put_items(console, unchecked_lines(rows))
+        put_items(console, unchecked_lines(rows))
         put_lines(console, [""])
     if checks.failed:
         heading(console, "Failed checks")
@@ -47,9 +46,12 @@ def by_group(checks: Checks) -> dict[Group, list[CheckRow]]:
     return found
 
 
-def all_passed(rows: Sequence[CheckRow]) -> bool:
-    """Whether all of one group's checks did, which takes no table to say."""
-    return all(row.counts.passed == row.counts.all for row in rows)
+def said_of_all(rows: Sequence[CheckRow]) -> str:
+    """What became of one group's checks where that is the same for all and takes no table; else empty."""
+    counts = rows[0].counts
+    if counts.passed == counts.all:
+        return f"all {counts.all:,} passed"
+    return f"none of {counts.all:,} could be looked at" if counts.unchecked.total() == counts.all else ""
 
 
 def count_columns(rows: Sequence[CheckRow]) -> list[TextColumn]:

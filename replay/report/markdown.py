@@ -16,11 +16,11 @@ from replay.core.terminal import on_one_line
 from replay.report.assertions_text import assertion_count, failed_check_lines
 from replay.report.checks_text import (
     MOST,
-    all_passed,
     by_group,
     check_title,
     count_columns,
     more_lines,
+    said_of_all,
     turn_texts,
     unchecked_lines,
 )
@@ -117,7 +117,7 @@ def _assertions(results: Sequence[AssertionResult]) -> list[str]:
 
 def _checks(checks: Checks) -> list[str]:
     groups = by_group(checks)
-    rows = [row for found in groups.values() for row in (found[:1] if all_passed(found) else found)]
+    rows = [row for found in groups.values() for row in (found[:1] if said_of_all(found) else found)]
     cells = ((row.group.system, row.group.policy, row.name) for row in rows)
     named = [
         column(head, (code(cell, cell=True) for cell in column_of), left=True)

@@ -80,6 +80,15 @@ def test_where_all_passed_a_line_says_so():
     assert "check.contains" not in comment
 
 
+def test_where_nothing_could_be_looked_at_a_line_and_the_reasons_say_so():
+    found = printed([check("a", 1, "never reached", asked=None), check("b", 1, "skipped")])
+
+    assert found.splitlines()[:2] == [
+        "Checks: made, pred: none of 2 could be looked at",
+        "- not looked at: 1 never reached, 1 skipped",
+    ]
+
+
 def test_very_many_failures_are_counted_and_the_way_to_them_is_shown():
     found = printed([check(f"c{n:02}", 1, "-") for n in range(MOST + 3)])
 
