@@ -96,10 +96,10 @@ class ExpectedChecks:
             more = f" and {count - 1} more" if count > 1 else ""
             faults.append(Fault(path=path, message=f"{message}; met at {first}{more}"))
         for index, one in enumerate(file.scenario.assertions):
-            if is_column(one.metric) and one.metric not in self._found:
+            if is_column(one.score) and one.score not in self._found:
                 known = ", ".join(self._found) or "it expects nothing"
-                hint = nearest(one.metric, self._found)
-                message = f'the data has no checks for "{one.metric}"{hint} (known: {known})'
+                hint = nearest(one.score, self._found)
+                message = f'the data has no checks for "{one.score}"{hint} (known: {known})'
                 faults.append(Fault(path=f"assert[{index}].metric", message=message))
         if faults:
             raise ScenarioError(file.source, located(faults, file.lines))

@@ -127,8 +127,9 @@ def test_an_assertion_gates_on_checks(tmp_path):
     assert [one.holds for one in results] == [False, True]
 
 
-def test_an_assertion_on_checks_that_the_data_lacks_is_refused_before_anything_is_asked(tmp_path):
-    asserted = [{"metric": "check.dyas", "min": 1}]
+@pytest.mark.parametrize("metric", ["check.dyas", "pass^1(check.dyas)"])
+def test_an_assertion_on_checks_that_the_data_lacks_is_refused_before_anything_is_asked(tmp_path, metric):
+    asserted = [{"metric": metric, "min": 1}]
     with pytest.raises(ScenarioError, match=r'no checks for "check.dyas"; did you mean "check.days"\?'):
         played(tmp_path, REFUND, **{"assert": asserted})
 

@@ -19,12 +19,12 @@ from replay.statistics.checks import CheckCounts, reasons_text
 from replay.statistics.group import Group
 
 
-def with_checks(finding: Finding, one: Assertion, column: str, checks: Iterable[CheckResult]) -> Finding:
-    """*finding*, which *one* came to, with what *checks* of *column*, its group and its depths add to it."""
+def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult]) -> Finding:
+    """*finding*, which *one* came to, with what *checks* of its column, group and depths add to it."""
     held = [
         check
         for check in checks
-        if column in check.columns
+        if one.score in check.columns
         and check.depth in one.depth
         and Group(check.system, check.policy) == finding.group
     ]

@@ -21,7 +21,8 @@ from replay.scenario.assertions.checks_found import with_checks
 from replay.scenario.assertions.depth_range import DepthRange
 from replay.scenario.assertions.findings import AssertionResult, Finding, NotEvaluatedError
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
-from replay.scenario.assertions.pass_metric import pass_estimate, pass_metric
+from replay.scenario.assertions.pass_estimate import pass_estimate
+from replay.scenario.assertions.pass_metric import pass_metric
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.checks.kinds import is_column
 from replay.statistics.comparison import ComparisonSettings, Side, compare_sides
@@ -101,9 +102,8 @@ class _Held:
         )
 
     def finding(self, one: Assertion, group: Group) -> Finding:
-        found, asked = self.of_number(one, group), pass_metric(one.metric)
-        column = asked.score if asked else one.metric
-        return with_checks(found, one, column, self.run.checks) if is_column(column) else found
+        found = self.of_number(one, group)
+        return with_checks(found, one, self.run.checks) if is_column(one.score) else found
 
     def of_number(self, one: Assertion, group: Group) -> Finding:
         try:
@@ -115,7 +115,7 @@ class _Held:
 
     def bounded(self, one: Assertion, group: Group) -> Finding:
         asked = pass_metric(one.metric)
-        column = _column(self.run, asked.score if asked else one.metric)
+        column = _column(self.run, one.score)
         cell = _cell(self.run, column, one.depth, group)
         remark = None
         if asked:

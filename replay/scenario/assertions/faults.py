@@ -43,24 +43,23 @@ def assertion_faults(
         known = (
             None if metrics is None else {**metrics, **{n: u for n, u in UNITS.items() if n not in metrics}}
         )
-        metric, asked = one.metric, pass_metric(one.metric)
         names_of_metric: Mapping[str, str] | None = known
         if is_pass_metric(one.metric):
+            asked = pass_metric(one.metric)
             faults += _pass_faults(one, asked, at, repeats)
-            metric = asked.score if asked else metric
             names_of_metric = metrics if asked else None
         for key, name, names in (
-            ("metric", metric, names_of_metric),
+            ("metric", one.score, names_of_metric),
             ("policy", one.policy, policies),
             ("system", one.system, systems),
         ):
             of_checks = key == "metric" and name is not None and is_column(name)
             if name is not None and names is not None and name not in names and not of_checks:
                 faults.append(Fault(path=f"{at}.{key}", message=_unknown(key, name, names)))
-        if one.max_unchecked and not is_column(metric):
-            message = f"{metric} is no column of checks (check, check.NAME), so nothing of it is unchecked"
+        if one.max_unchecked and not is_column(one.score):
+            message = f"{one.score} is no column of checks (check, check.NAME), so nothing of it is unchecked"
             faults.append(Fault(path=f"{at}.max_unchecked", message=message))
-        if known is not None and (is_column(metric) or known.get(metric) == SHARE):
+        if known is not None and (is_column(one.score) or known.get(one.score) == SHARE):
             faults += _beyond_a_share(one, at)
         if one.compare is not None and not (folder / one.compare / DATABASE).is_file():
             message = (

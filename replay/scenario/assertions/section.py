@@ -9,6 +9,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
+from replay.scenario.assertions.pass_metric import pass_metric
 
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Change = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -56,6 +57,12 @@ class Assertion(BaseModel):
         elif changes != 1:
             raise ValueError("compare goes with either max_drop or max_rise")
         return self
+
+    @property
+    def score(self) -> str:
+        """The score that it is about: ``check``, of ``pass^3(check)`` too."""
+        asked = pass_metric(self.metric)
+        return asked.score if asked else self.metric
 
     @property
     def title(self) -> str:

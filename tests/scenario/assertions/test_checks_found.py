@@ -51,6 +51,15 @@ def test_all_of_the_few_that_were_looked_at_is_no_success():
     assert found.to_json()["findings"][0]["unchecked"] == 2
 
 
+def test_nor_is_it_where_plays_are_counted():
+    run = run_of([check("a", 1, "+"), unreached("a", 2)])
+    found = judge(run, metric="pass^1(check)", min=1)
+
+    assert (found.findings[0].value, found.holds) == (1, False)
+    assert "1 of 2 checks could not be looked at (1 never reached)" in found.findings[0].said
+    assert judge(run, metric="pass^1(check)", min=1, max_unchecked=0.5).holds
+
+
 @pytest.mark.parametrize(("allowed", "holds"), [(0.66, False), (2 / 3, True), (1, True)])
 def test_as_many_as_the_scenario_says_may_have_been_impossible_to_look_at(allowed, holds):
     run = run_of([check("a", 1, "+"), unreached("a", 2), unreached("a", 3)])
