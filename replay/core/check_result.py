@@ -15,6 +15,10 @@ NO_CHECK = "no check here"
 """Why a turn without a check has no value in such a column."""
 
 
+NO_TIMES = "answered from a cache, which has no times"
+"""Why a time could not be looked at where the user wanted kept answers (``play.cache``)."""
+
+
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """One check of a turn, or of a conversation's end."""
 

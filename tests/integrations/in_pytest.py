@@ -7,14 +7,18 @@ from importlib.metadata import distributions
 
 import pytest
 
-POINTS = {(one.group, one.name) for found in distributions() for one in found.entry_points}
-PLUGIN = () if ("pytest11", "replay") in POINTS else ("-p", "replay.integrations.pytest_plugin")
-"""Names the plug-in where the environment was made before the package had it."""
 Ran = Callable[..., pytest.RunResult]
 
 
+@pytest.fixture(scope="session")
+def plugin() -> tuple[str, ...]:
+    """Names the plug-in, where the environment was made before the package had it."""
+    points = {(one.group, one.name) for found in distributions() for one in found.entry_points}
+    return () if ("pytest11", "replay") in points else ("-p", "replay.integrations.pytest_plugin")
+
+
 @pytest.fixture
-def ran(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Ran:
+def ran(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, plugin: tuple[str, ...]) -> Ran:
     """Runs pytest with some arguments."""
     # pytester forgets what a test run imports, and a compiled module can be imported only once.
     monkeypatch.setattr("_pytest.pytester.SysModulesSnapshot.restore", lambda self: None)
@@ -22,7 +26,7 @@ def ran(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Ran:
 
     def run(*arguments: object) -> pytest.RunResult:
         return pytester.runpytest_inprocess(
-            *PLUGIN, "-p", "no:cacheprovider", "--import-mode=importlib", *map(str, arguments)
+            *plugin, "-p", "no:cacheprovider", "--import-mode=importlib", *map(str, arguments)
         )
 
     return run

@@ -13,7 +13,6 @@ import pytest
 
 from replay.testing.local_server import ChatServer
 from replay.testing.threaded_server import mock_system
-from tests.integrations.in_pytest import PLUGIN
 
 pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 
@@ -170,8 +169,8 @@ def test_junit_has_the_run_and_the_numbers_as_properties(scenario, ran):
 
 
 @pytest.mark.long
-def test_workers_of_xdist_share_one_run(scenario, server, pytester):
-    done = pytester.runpytest_subprocess(*PLUGIN, scenario, "-n", "2")
+def test_workers_of_xdist_share_one_run(scenario, server, pytester, plugin):
+    done = pytester.runpytest_subprocess(*plugin, scenario, "-n", "2")
 
     done.assert_outcomes(passed=1, failed=1)
     assert server.asked == {QUESTIONS[0]: 2, QUESTIONS[1]: 1}

@@ -45,7 +45,7 @@ class Played(NamedTuple):
     junit: ElementTree.Element
 
 
-def play(folder: Path, bot: str, **replaced: str) -> Played:
+def play(folder: Path, bot: str, *options: str, **replaced: str) -> Played:
     """The scenario on *bot*, with other words *replaced* in it."""
     scenario, *_ = example_scenario("support", folder)
     with listening(folder, bot) as port:
@@ -54,7 +54,7 @@ def play(folder: Path, bot: str, **replaced: str) -> Played:
             assert old in text
             text = text.replace(old, new)
         scenario.write_text(text, "utf-8")
-        done = replay_cli("run", scenario.name, "--junit", "junit.xml", cwd=folder)
+        done = replay_cli("run", scenario.name, "--junit", "junit.xml", *options, cwd=folder)
     assert done.returncode in (0, 100), done.stderr
     return Played(done, Run(newest_run(folder / "runs")), ElementTree.parse(folder / "junit.xml").getroot())
 
@@ -99,6 +99,15 @@ def test_both_do_so_under_every_policy_of_the_scenario(tmp_path: Path) -> None:
     assert failing(worse.run) == WORSE
     (shown,) = re.findall(r"ends with 100:\n\n```text\n(.*?)```", CI, re.DOTALL)
     assert shown in worse.done.stdout
+
+
+@pytest.mark.long
+def test_what_was_answered_once_passes_again_without_anybody_there(tmp_path: Path) -> None:
+    first = play(tmp_path, "good", "--cache", "answers", **PRED)
+    again = replay_cli("run", "scenario.yaml", "--cache", "answers", cwd=tmp_path)
+
+    assert (first.done.returncode, again.returncode) == (0, 0), again.stdout
+    assert "60 of 60 answers came from the cache" in again.stdout
 
 
 def test_tools_are_asked_in_two_rounds_where_one_needs_the_other(good: Played) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from replay.core.check_result import NO_TIMES
 from replay.core.settings.bounds import PositiveSeconds
 from replay.scorers.checks.check import Found, Seen
 from replay.scorers.operational import Operational
@@ -20,7 +21,7 @@ class Below:
 
     def look(self, seen: Seen) -> Found:
         if any(record.cached for record in seen.records):
-            return Found(passed=None, reason="answered from a cache, which has no times")
+            return Found(passed=None, reason=NO_TIMES)
         values = Operational(measure=self.measure).observe(seen.records)
         taken: list[tuple[float, int]] = []
         for record, value in zip(seen.records, values, strict=True):

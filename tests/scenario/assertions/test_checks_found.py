@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from msgspec.structs import replace
 
+from replay.core.check_result import NO_TIMES
 from replay.report.assertions_text import MOST, assertion_lines
 from replay.report.markdown import markdown_report
 from replay.scorers.stored_scorer import StoredScorer
@@ -76,6 +77,17 @@ def test_only_checks_of_the_column_the_depths_and_the_group_count():
     assert judge(run, metric="check.contains", depth="<=2", min=1).holds
     assert not judge(run, metric="check.contains", min=1).holds
     assert not judge(run, metric="check.polite", depth=2, min=1).holds
+
+
+def test_times_of_answers_that_were_kept_break_nothing_and_are_no_success_by_themselves():
+    """`replay run --cache` twice: the second time nothing was asked, so nothing took any time."""
+    kept = [check("a", 1, "+"), check("b", 2, NO_TIMES), check("c", 2, NO_TIMES)]
+    found = judge(run_of(kept), metric="check", min=1)
+
+    assert found.holds
+    assert f"2 of 3 checks could not be looked at (2 {NO_TIMES})" in found.findings[0].said
+    assert not judge(run_of([*kept, unreached("a", 2)]), metric="check", min=1).holds
+    assert not judge(run_of(kept[1:]), metric="check", min=1).holds
 
 
 def test_a_change_is_no_success_either_where_checks_were_not_looked_at():
