@@ -10,7 +10,7 @@ from replay.policies.policy import Policy
 from replay.policies.viewed import ViewedPolicy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
-from replay.scorers.checks.kinds import COLUMN, is_column
+from replay.scorers.checks.kinds import COLUMN
 from replay.scorers.judges.panel import Panel
 
 
@@ -42,9 +42,9 @@ def check_judge_names(
     builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
 ) -> None:
     """Results are kept by name, those of scorers, judges and checks side by side."""
-    for index, label in enumerate(scorers):
-        if is_column(label):
-            builder.fault(f"scorers[{index}]", f'"{label}" is a column of checks; call the scorer otherwise')
+    if COLUMN in scorers:
+        index = list(scorers).index(COLUMN)
+        builder.fault(f"scorers[{index}]", f'"{COLUMN}" is the column of checks; call the scorer otherwise')
     taken = {**dict.fromkeys(scorers, "a scorer"), COLUMN: "the column of checks"}
     for index, panel in enumerate(judges):
         for column in panel.columns if panel else ():

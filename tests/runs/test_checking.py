@@ -161,6 +161,23 @@ def test_checks_that_are_made_anew_take_the_place_of_all_earlier_ones_at_once(tm
     assert run.scored()[1]["check"].observed == [0.0, 0.0, 0.0]
 
 
+def test_checks_of_what_the_run_no_longer_has_go_with_the_next_ones(tmp_path):
+    run = played(tmp_path, REFUND)
+    found = run.checks()
+    store = RunStore(run.folder, write=True)
+    store.add_checks([found[0]._replace(position=7)])
+    store.close()
+    assert len(run.checks()) == len(found) + 1
+
+    score(run.folder)
+    assert run.checks() == found
+
+
+def test_a_scorer_cant_be_called_as_the_column_of_checks(tmp_path):
+    with pytest.raises(ScenarioError, match='"check" is the column of checks; call the scorer otherwise'):
+        played(tmp_path, REFUND, scorers=["em", {"check": "latency"}])
+
+
 def test_a_turn_that_is_asked_again_loses_its_checks_and_those_after_it(tmp_path):
     run = played(tmp_path, REFUND)
     store = RunStore(run.folder, write=True)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from replay.core.errors import InputError
+from replay.core.errors import InputError, ScenarioError
 from tests.runs.stress.scenes import Body, Server, latencies, level_events, play, reply, talk
 from tests.waiting import takes
 
@@ -155,3 +155,9 @@ async def test_checks_are_made_of_the_turns_that_are_kept_one_by_one(tmp_path):
         ("a~2", 2, True, None, "not asked, or only counted under load"),
     ]
     assert [run.scored()[1][name].observed.count(1.0) for name in ("check", "check.end")] == [3, 1]
+
+
+async def test_checks_that_nothing_could_look_at_are_refused_before_any_load(tmp_path):
+    talks = [talk("a", 1, expect={"rubric": "Is polite."})]
+    with pytest.raises(ScenarioError, match="no judge of the type rubric"):
+        await play(tmp_path, {"concurrency": 1, "conversations": 1}, talks=talks)

@@ -225,3 +225,47 @@ async def test_a_check_that_no_judge_answers_is_refused_before_anything_is_asked
         await run_async(scenario(tmp_path, *named, talk=talk), runs=tmp_path / "runs")
     assert message in str(caught.value)
     assert 'met at turn 2 of "t" and 1 more' in str(caught.value)
+
+
+async def test_voters_decide_by_majority_and_repeats_that_are_split_decide_nothing(tmp_path):
+    talk = {"id": "t", "turns": [{"question": "Hm?", "expect": {"rubric": "Is polite."}}]}
+    async with judge_server(lambda prompt, number: "No." if number % 3 == 1 else "Yes.") as server:
+        voters = [{**server.settings(), "name": name} for name in "abc"]
+        judge = {"rubric": {"voters": voters, "cache": False, "concurrency": 1}}
+        run = await run_async(scenario(tmp_path, judge, talk=talk), runs=tmp_path / "voters")
+    assert became(run) == [(1, False, "rubric", True, 'judged (2 of 3 votes): "Yes."')]
+
+    async with judge_server(lambda prompt, number: "No." if number % 2 else "Yes.") as server:
+        judge = {"rubric": {**server.settings(), "repeats": 2, "cache": False}}
+        run = await run_async(scenario(tmp_path, judge, talk=talk), runs=tmp_path / "split")
+    assert became(run) == [(1, False, "rubric", None, "the repeats are evenly split")]
+
+
+async def test_a_judge_is_asked_about_its_own_rubrics_alone(tmp_path):
+    expect = [{"rubric": {"text": text, "judge": name}} for text, name in (("A.", "one"), ("B.", "two"))]
+    talk = {"id": "t", "turns": [{"question": "Hm?", "expect": expect}]}
+    async with judge_server(lambda prompt, number: "Yes." if "A." in prompt else "No.") as server:
+        judges = [{"rubric": {**server.settings(), "name": n, "cache": False}} for n in ("one", "two")]
+        run = await run_async(scenario(tmp_path, *judges, talk=talk), runs=tmp_path / "runs")
+
+    assert [one.passed for one in run.checks()] == [True, False]
+    assert len(server.bodies) == 2
+
+
+async def test_a_judge_of_whole_conversations_is_held_against_bounds_at_the_end(tmp_path):
+    bound = {"judge": {"name": "geval", "column": "coherence", "at_least": 4}}
+    talk = {"id": "t", "turns": [{"question": "Q1?"}, {"question": "Q2?", "expect": bound}], "expect": bound}
+    async with judge_server("Coherence: 3") as server:
+        settings = {"level": "dialogue", "mode": "single", "criteria": ["coherence"]}
+        judge = {"geval": {**server.settings(), **settings}}
+        run = await run_async(scenario(tmp_path, judge, talk=talk), runs=tmp_path / "runs")
+
+    said = "geval.coherence 3; expected at least 4"
+    assert became(run) == [(2, False, "judge", False, said), (2, True, "judge", False, said)]
+
+
+async def test_a_judge_cant_be_called_as_the_columns_of_checks(tmp_path):
+    with pytest.raises(ScenarioError, match='"check" is what the column of checks is called as well'):
+        await run_async(
+            scenario(tmp_path, {"rubric": {"adapter": "scripted", "name": "check"}}), runs=tmp_path
+        )
