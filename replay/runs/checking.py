@@ -9,7 +9,7 @@ value: it is never passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from replay.core.check_result import NO_CHECK
@@ -19,7 +19,7 @@ from replay.core.record import TurnRecord
 from replay.runs.check_verdicts import StoredVerdicts
 from replay.runs.scoring import stored_score
 from replay.scorers.checks.check import Found, Seen, Verdicts
-from replay.scorers.checks.kinds import check_of, columns_of
+from replay.scorers.checks.kinds import KINDS, check_of, columns_of
 from replay.scorers.reference_score import why_unanswered
 from replay.scorers.scorer import SHARE, Unscored
 from replay.scorers.stored_scorer import StoredScorer
@@ -28,15 +28,15 @@ from replay.store.store import RunStore
 from replay.store.stored import StoredCheck
 
 CHECKS = "checks"
-"""The fact of a run that holds the columns of its checks, in order."""
+"""The fact of a run that holds the signature of each column of its checks, by name and in order."""
 NOTHING_TO_CHECK = Unscored(reason=NO_CHECK)
 
 
 def check_scores(store: RunStore) -> dict[str, StoredScorer]:
     """The columns of checks as scorers, by name."""
     return {
-        column: StoredScorer(signature=f"{column}:all-hold", unit=SHARE, lower_is_better=False)
-        for column in store.fact(CHECKS) or ()
+        column: StoredScorer(signature=signature, unit=SHARE, lower_is_better=False)
+        for column, signature in (store.fact(CHECKS) or {}).items()
     }
 
 
@@ -48,10 +48,10 @@ def check_into(store: RunStore) -> None:
     """
     store.settle()
     expecting = {one.id: one for one in store.expecting()}
-    earlier = store.fact(CHECKS) or []
+    earlier = store.fact(CHECKS) or {}
     if not expecting and not earlier:
         return
-    columns = list(dict.fromkeys(name for one in expecting.values() for name in _columns(one)))
+    columns = _signatures(expecting.values())
     verdicts, under_load = StoredVerdicts(store), store.fact("load") is not None
     store.begin_anew()
     for part in in_parts(store.records()):
@@ -131,12 +131,17 @@ def _looked_at(
         )
 
 
-def _columns(conversation: Conversation) -> Iterator[str]:
-    for turn in conversation.turns[conversation.asked_from - 1 :]:
-        for one in turn.expect:
-            yield from columns_of(one, at_end=False)
-    for one in conversation.expect:
-        yield from columns_of(one, at_end=True)
+def _signatures(expecting: Iterable[Conversation]) -> dict[str, str]:
+    """The columns of all checks, each with the rules of the kinds that count in it."""
+    rules: dict[str, dict[str, None]] = {}
+    for conversation in expecting:
+        asked = conversation.turns[conversation.asked_from - 1 :]
+        expected = [(one, False) for turn in asked for one in turn.expect]
+        for one, at_end in [*expected, *((one, True) for one in conversation.expect)]:
+            named = KINDS[one.kind].rules
+            for column in columns_of(one, at_end=at_end):
+                rules.setdefault(column, {}).update({f"|{one.kind}:{named}": None} if named else {})
+    return {column: f"{column}:all-hold{''.join(sorted(found))}" for column, found in rules.items()}
 
 
 def _columns_of(check: StoredCheck) -> list[str]:

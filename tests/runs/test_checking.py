@@ -94,6 +94,18 @@ def test_checks_are_columns_by_depth_that_reports_and_comparisons_know(tmp_path)
     }
 
 
+def test_the_signature_says_what_can_move_a_columns_number_beside_the_data(tmp_path):
+    run = played(
+        tmp_path, {"id": "a", "turns": [{"question": "Hm?", "expect": {"refuses": False, "regex": "H"}}]}
+    )
+
+    assert {name: one.signature for name, one in run.scorers().items() if name != "latency"} == {
+        "check": "check:all-hold|refuses:english-1",
+        "check.refuses": "check.refuses:all-hold|refuses:english-1",
+        "check.regex": "check.regex:all-hold",
+    }
+
+
 def test_a_run_whose_data_expects_nothing_has_no_such_columns(tmp_path):
     run = played(tmp_path, {"id": "a", "turns": [{"question": "Hello?"}]})
 

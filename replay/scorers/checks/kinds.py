@@ -31,6 +31,8 @@ class Kind(NamedTuple):
     """The parameter that a value without keys stands for."""
     always: bool = False
     """Whether a value with keys does so too."""
+    rules: str = ""
+    """What can move its verdicts beside the value, for signatures."""
 
 
 KINDS: Mapping[str, Kind] = {
@@ -42,9 +44,9 @@ KINDS: Mapping[str, Kind] = {
     "equals": Kind(texts.equals, "text"),
     "json_schema": Kind(json_schema.json_schema, "fits", always=True),
     "jmespath": Kind(structured.jmes_path, "expression"),
-    "similar": Kind(similar.similar, "at_least"),
-    "refuses": Kind(english.refuses, "wanted"),
-    "asks_back": Kind(english.asks_back, "wanted"),
+    "similar": Kind(similar.similar, "at_least", rules="all-MiniLM-L6-v2"),
+    "refuses": Kind(english.refuses, "wanted", rules="english-1"),
+    "asks_back": Kind(english.asks_back, "wanted", rules="english-1"),
     "rubric": Kind(judged.rubric, "text"),
     "judge": Kind(judged.judge, "name"),
     "calls": Kind(calls.calls, "calls", always=True),
