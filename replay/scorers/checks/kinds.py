@@ -29,29 +29,39 @@ class Kind(NamedTuple):
     make: Callable[..., Check]
     main: str
     """The parameter that a value without keys stands for."""
+    takes: str
+    """What such a value is, at the end of a sentence."""
     always: bool = False
     """Whether a value with keys does so too."""
     rules: str = ""
     """What can move its verdicts beside the value, for signatures."""
 
 
+_TEXTS = "a text, or a list of texts"
+_PATTERNS = "a pattern, or a list of patterns"
+_TRUTH = "true or false"
 KINDS: Mapping[str, Kind] = {
-    "contains": Kind(texts.contains, "text"),
-    "not_contains": Kind(texts.not_contains, "text"),
-    "contains_any": Kind(texts.contains_any, "text"),
-    "regex": Kind(texts.regex, "pattern"),
-    "not_regex": Kind(texts.not_regex, "pattern"),
-    "equals": Kind(texts.equals, "text"),
-    "json_schema": Kind(json_schema.json_schema, "fits", always=True),
-    "jmespath": Kind(structured.jmes_path, "expression"),
-    "similar": Kind(similar.similar, "at_least", rules="all-MiniLM-L6-v2"),
-    "refuses": Kind(english.refuses, "wanted", rules="english-1"),
-    "asks_back": Kind(english.asks_back, "wanted", rules="english-1"),
-    "rubric": Kind(judged.rubric, "text"),
-    "judge": Kind(judged.judge, "name"),
-    "calls": Kind(calls.calls, "calls", always=True),
-    "latency_below_s": Kind(timing.latency_below_s, "limit_s"),
-    "ttft_below_s": Kind(timing.ttft_below_s, "limit_s"),
+    "contains": Kind(texts.contains, "text", _TEXTS),
+    "not_contains": Kind(texts.not_contains, "text", _TEXTS),
+    "contains_any": Kind(texts.contains_any, "text", _TEXTS),
+    "regex": Kind(texts.regex, "pattern", _PATTERNS),
+    "not_regex": Kind(texts.not_regex, "pattern", _PATTERNS),
+    "equals": Kind(texts.equals, "text", _TEXTS),
+    "json_schema": Kind(json_schema.json_schema, "fits", "a JSON schema", always=True),
+    "jmespath": Kind(structured.jmes_path, "expression", "an expression"),
+    "similar": Kind(similar.similar, "at_least", "a number from -1 to 1", rules="all-MiniLM-L6-v2"),
+    "refuses": Kind(english.refuses, "wanted", _TRUTH, rules="english-1"),
+    "asks_back": Kind(english.asks_back, "wanted", _TRUTH, rules="english-1"),
+    "rubric": Kind(judged.rubric, "text", "a text"),
+    "judge": Kind(judged.judge, "name", "an object with name, and at_least or at_most"),
+    "calls": Kind(
+        calls.calls,
+        "calls",
+        f"a tool's name, an object with name, a list of those, or {calls.NONE}",
+        always=True,
+    ),
+    "latency_below_s": Kind(timing.latency_below_s, "limit_s", "a number of seconds"),
+    "ttft_below_s": Kind(timing.ttft_below_s, "limit_s", "a number of seconds"),
 }
 
 COLUMN = ALL_CHECKS
@@ -115,6 +125,8 @@ def _made(name: str, value: bytes) -> Check:
         faults = faults_of(error, model, settings, "")
         fault = min(faults, key=lambda one: one.message == MISSING)  # which may be what is misspelt
         path = fault.path if keyed else fault.path.removeprefix(kind.main).removeprefix(".")
+        if not isinstance(found, dict) and " is not a valid " in fault.message:  # of Python's types
+            raise BadExpectationError(f"{value.decode():.60} is not {kind.takes}") from error
         raise BadExpectationError(fault.message, path) from error
     except ValueError as error:
         raise BadExpectationError(str(error)) from error
