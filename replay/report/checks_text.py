@@ -7,6 +7,7 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 
@@ -18,7 +19,7 @@ from replay.statistics.checks import CheckRow, Checks, reasons_text
 from replay.statistics.group import Group
 
 MOST = 10
-"""Failed checks that are shown to people; JSON and the export have all."""
+"""Turns with failed checks that are shown to people; JSON and the export have all."""
 
 
 def print_checks(checks: Checks, console: Console) -> None:
@@ -31,11 +32,13 @@ def print_checks(checks: Checks, console: Console) -> None:
             put_table(console, count_columns(rows), below=())
         put_items(console, unchecked_lines(rows))
         put_lines(console, [""])
-    if checks.failed:
+    if turns := failed_turns(checks.failed):
         heading(console, "Failed checks")
-        for one in checks.failed[:MOST]:
-            put_lines(console, _lines(one, console.width, names_group=len(groups) > 1))
-        put_lines(console, [*more_lines(checks.failed), ""])
+        for one in turns[:MOST]:
+            title = one.title(names_groups=len(groups) > 1)
+            lines = [f"  {name:6}  {shortened(text, console.width - 10)}" for name, text in one.texts]
+            put_lines(console, [shortened(title, console.width), *lines])
+        put_lines(console, [*more_lines(turns), ""])
 
 
 def by_group(checks: Checks) -> dict[Group, list[CheckRow]]:
@@ -82,13 +85,44 @@ def turn_texts(check: CheckResult) -> dict[str, str | None]:
     return {"asked": check.asked, "answer": check.answer, "found": check.evidence}
 
 
-def more_lines(failed: Sequence[CheckResult]) -> list[str]:
-    """Where those of *failed* are that were not shown."""
-    rest = len(failed) - MOST
-    return [f"and {rest:,} more: replay export RUN --table checks"] if rest > 0 else []
+class FailedTurn(NamedTuple):
+    """A turn, or a conversation's end, with the checks that failed there."""
+
+    groups: Sequence[Group]
+    """Where the same was asked, answered and failed."""
+    checks: Sequence[CheckResult]
+
+    def title(self, *, names_groups: bool) -> str:
+        """``depth 2 of talk3 (bot, gold; bot, pred)``, on a line."""
+        first = self.checks[0]
+        who = f" ({'; '.join(map(str, self.groups))})" if names_groups else ""
+        return f"{first.where} of {first.conversation}{who}"
+
+    @property
+    def texts(self) -> Iterator[tuple[str, str | None]]:
+        """What was asked and answered, and each check with what was found, by what it is."""
+        yield "asked", self.checks[0].asked
+        yield "answer", self.checks[0].answer
+        for one in self.checks:
+            yield "failed", f"{one.rule}: {one.evidence}" if one.evidence else one.rule
 
 
-def _lines(check: CheckResult, width: int, *, names_group: bool) -> list[str]:
-    texts = turn_texts(check).items()
-    title = shortened(check_title(check, names_group=names_group), width)
-    return [title, *(f"  {name:6}  {shortened(text, width - 10)}" for name, text in texts)]
+def failed_turns(failed: Sequence[CheckResult]) -> list[FailedTurn]:
+    """The turns of the *failed* checks in their order; what several policies have in common stands once."""
+    turns: dict[tuple[str, int, bool, Group], list[CheckResult]] = {}
+    for one in failed:
+        key = one.conversation, one.depth, one.at_end, Group(one.system, one.policy)
+        turns.setdefault(key, []).append(one)
+    alike: dict[tuple[object, ...], FailedTurn] = {}
+    for (*turn, group), checks in turns.items():
+        rules = tuple((one.rule, one.evidence) for one in checks)
+        same = *turn, checks[0].asked, checks[0].answer, rules
+        before = alike[same].groups if same in alike else ()
+        alike[same] = FailedTurn([*before, group], checks)
+    return list(alike.values())
+
+
+def more_lines(turns: Sequence[FailedTurn]) -> list[str]:
+    """Where those of the failed *turns* are that were not shown."""
+    rest = len(turns) - MOST
+    return [f"and {rest:,} more turns: replay export RUN --table checks"] if rest > 0 else []

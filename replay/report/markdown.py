@@ -17,11 +17,10 @@ from replay.report.assertions_text import assertion_count, failed_check_lines
 from replay.report.checks_text import (
     MOST,
     by_group,
-    check_title,
     count_columns,
+    failed_turns,
     more_lines,
     said_of_all,
-    turn_texts,
     unchecked_lines,
 )
 from replay.report.columns import LAYOUTS, TextColumn, column, score_cells
@@ -127,13 +126,13 @@ def _checks(checks: Checks) -> list[str]:
     for group, found in groups.items():
         lines += [f"- {escaped(f'{group}: {line}')}" for line in unchecked_lines(found)]
     lines.append("")
-    if checks.failed:
+    turns = failed_turns(checks.failed)
+    if turns:
         lines += ["**Failed checks**", ""]
-    for one in checks.failed[:MOST]:
-        lines.append(f"- {escaped(shortened(check_title(one, names_group=len(groups) > 1), LONGEST))}")
-        texts = turn_texts(one).items()
-        lines += [f"  - {name}: {escaped(shortened(text, LONGEST))}" for name, text in texts]
-    return [*lines, *(f"- {escaped(line)}" for line in more_lines(checks.failed)), ""]
+    for one in turns[:MOST]:
+        lines.append(f"- {escaped(shortened(one.title(names_groups=len(groups) > 1), LONGEST))}")
+        lines += [f"  - {name}: {escaped(shortened(text, LONGEST))}" for name, text in one.texts]
+    return [*lines, *(f"- {escaped(line)}" for line in more_lines(turns)), ""]
 
 
 def _totals(report: Report) -> list[str]:

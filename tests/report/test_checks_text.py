@@ -16,7 +16,7 @@ from replay.report.printing import VisibleConsole
 from replay.report.text import print_report
 from replay.statistics.checks import count_checks
 from tests.report.pages.runs import EVIL
-from tests.report.sample_checks import SAMPLE, check
+from tests.report.sample_checks import SAMPLE, check, polite
 from tests.report.sample_report import report
 
 WHO = {"system": "made", "policy": "pred"}
@@ -43,18 +43,18 @@ def test_counts_come_by_kind_and_name_and_the_first_failures_first():
         "- not looked at: 2 never reached",
         "",
         "Failed checks",
-        'depth 1 of a: polite: rubric "Is it polite?"',
+        "depth 1 of a",
         "  asked   Question 1?",
         "  answer  No.",
-        "  found   it is curt",
-        'depth 1 of b: contains "refund"',
+        '  failed  polite: rubric "Is it polite?": it is curt',
+        "depth 1 of b",
         "  asked   Question 1?",
         "  answer  No.",
-        '  found   no "refund" in the answer',
-        'depth 2 of a: contains "refund"',
+        '  failed  contains "refund": no "refund" in the answer',
+        "depth 2 of a",
         "  asked   Question 2?",
         "  answer  No.",
-        '  found   no "refund" in the answer',
+        '  failed  contains "refund": no "refund" in the answer',
         "",
     ]
 
@@ -67,7 +67,8 @@ def test_groups_stand_apart_and_failures_say_whose_they_are():
         "Checks: made, pred",
         "Checks: made, rewrite",
     ]
-    assert 'made, pred: depth 1 of b: contains "refund"' in found
+    assert "\ndepth 1 of b (made, pred)\n" in found
+    assert "\ndepth 1 of a (made, gold; made, rewrite)\n" in found, "what they have in common stands once"
 
 
 def test_where_all_passed_a_line_says_so():
@@ -89,11 +90,24 @@ def test_where_nothing_could_be_looked_at_a_line_and_the_reasons_say_so():
     ]
 
 
+def test_the_checks_of_a_turn_stand_together_below_its_answer():
+    found = printed([check("a", 1, "-"), check("b", 1, "-"), polite("a", 1, "-", evidence="it is curt")])
+
+    assert found.count("of a\n") == 1
+    assert found.splitlines()[-10:-5] == [
+        "depth 1 of a",
+        "  asked   Question 1?",
+        "  answer  No.",
+        '  failed  contains "refund": no "refund" in the answer',
+        '  failed  polite: rubric "Is it polite?": it is curt',
+    ]
+
+
 def test_very_many_failures_are_counted_and_the_way_to_them_is_shown():
     found = printed([check(f"c{n:02}", 1, "-") for n in range(MOST + 3)])
 
-    assert found.count('contains "refund"\n') == MOST
-    assert "and 3 more: replay export RUN --table checks" in found
+    assert found.count('contains "refund": no') == MOST
+    assert "and 3 more turns: replay export RUN --table checks" in found
     assert "more" not in printed([check(f"c{n:02}", 1, "-") for n in range(MOST)])
 
 
@@ -140,4 +154,4 @@ def test_markdown_has_a_table_and_the_failures():
 
     assert "| `made` | `pred` | `check.contains` | 1 | 2 | 1 |" in found
     assert "- made, pred: not looked at: 2 never reached" in found
-    assert "  - found: it is curt" in found
+    assert '  - failed: polite: rubric "Is it polite?": it is curt' in found
