@@ -47,7 +47,7 @@ def test_checks_come_with_the_turns_that_they_were_made_of(tmp_path: Path) -> No
         ("b", 1, "Question 1?", "Yes."),
     ]
     assert [one.verdict for one in found] == ["passed", "not looked at", "passed"]
-    assert found[1].columns == ("check", "check.contains", "check.half \ud800")
+    assert found[1].columns == ["check", "check.contains", "check.half \ud800"]
     assert browser.checks("b") == found[2:]
     assert Run(folder).report(resamples=10).checks == count_checks(found)
     browser.close()
