@@ -46,7 +46,6 @@ from .core.message import (
     ToolCall as ToolCall,
     instructions as instructions,
     message_fields as message_fields,
-    paired as paired,
     question_messages as question_messages,
 )
 from .core.message_reading import (

@@ -69,8 +69,8 @@ class Messages:
         return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
 
     def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
-        # The first must be a user's, so a greeting has no place, and all results of a message's calls must
-        # stand in the next one.
+        # The API wants a user's message first, so that a greeting has no place, and all results of one
+        # message's calls in the next message.
         since = dropwhile(lambda message: message.role == "assistant", messages)
         for is_assistant, together in groupby(since, lambda message: message.role == "assistant"):
             blocks = [block for message in together for block in _blocks(message)]
@@ -137,9 +137,9 @@ def _take_call(index: Any, block: Any, found: Streamed) -> None:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": _id(message.tool_call_id), "content": message.text}]
-    # Texts that are blank are refused, those of a question with reason.
-    is_told = message.role == "user" or message.text.strip()
-    texts = [{"type": "text", "text": message.text}] if is_told else []
+    # The API refuses blank texts. A blank question is sent all the same, so that this shows.
+    is_sent = message.role == "user" or message.text.strip()
+    texts = [{"type": "text", "text": message.text}] if is_sent else []
     return texts + [
         {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": _input(call)}
         for call in message.tool_calls
