@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from replay.report.columns import Layout, TextColumn, column, fitting, score_column
+from replay.report.columns import LAYOUTS, Layout, TextColumn, column, fitting, score_column
 from replay.report.depth_cells import names_of
-from replay.report.printing import heading, put_lines, put_table
+from replay.report.printing import heading, put_table
 from replay.report.spread_text import spread_columns
 from replay.scorers.scorer import SHARE
+from replay.statistics.estimate import Estimate
 from replay.statistics.group import Group
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.repeats import RepeatNumbers
@@ -44,8 +45,8 @@ def pass_columns(repeats: RepeatNumbers, group: Group, layout: Layout) -> list[T
     ]
 
 
-def _pass(head: str, found: Sequence[object], layout: Layout) -> TextColumn:
-    return score_column(head, SHARE, found, layout)  # type: ignore[arg-type]
+def _pass(head: str, found: Sequence[Estimate], layout: Layout) -> TextColumn:
+    return score_column(head, SHARE, found, layout)
 
 
 def _incomplete(rows: Sequence[PassCurve]) -> list[TextColumn]:
@@ -94,14 +95,7 @@ def print_repeats(repeats: RepeatNumbers, console: Console) -> None:
     """Tables of pass^k and of the spread, for each system and policy."""
     for group in dict.fromkeys(row.group for row in repeats.spread):
         for title, columns in (("pass^k", pass_columns), ("spread between plays", repeat_spread_columns)):
-            layout = fitting(
-                console.width,
-                lambda layout, columns=columns, group=group: [columns(repeats, group, layout) or [_EMPTY]],  # type: ignore[misc]
-            )
-            if shown := columns(repeats, group, layout):
+            by_layout = {layout: columns(repeats, group, layout) for layout in LAYOUTS}
+            if all(by_layout.values()):
                 heading(console, f"{group}: {title}")
-                put_table(console, shown)
-    put_lines(console, [])
-
-
-_EMPTY = column("", [])
+                put_table(console, by_layout[fitting(console.width, lambda one, of=by_layout: [of[one]])])  # type: ignore[misc]
