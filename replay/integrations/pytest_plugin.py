@@ -8,6 +8,7 @@ by the ini option ``replay_scenarios``, or a fixture is used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,9 +67,12 @@ def _is_scenario(path: Path) -> bool:
     import yaml
 
     try:
-        content = yaml.safe_load(path.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        text = path.read_text("utf-8-sig")
+        content = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError):
         return False
+    except yaml.YAMLError:  # by its lines, so that the fault is said
+        content = dict.fromkeys(re.findall(r"^(\w+):", text, re.MULTILINE))
     return isinstance(content, dict) and {"data", "systems"} <= content.keys()
 
 
@@ -91,7 +95,8 @@ class ScenarioFile(pytest.File):
                 yield AssertionItem.from_parent(self, name=name, position=position)
             if self.config.getoption("--replay-checks"):
                 for conversation in assembly.conversations(None):
-                    if conversation.expect or any(turn.expect for turn in conversation.turns):
+                    asked = conversation.turns[conversation.asked_from - 1 :]
+                    if conversation.expect or any(turn.expect for turn in asked):
                         yield ChecksItem.from_parent(self, name=conversation.id)
         except ReplayError as error:
             raise self.CollectError(str(error)) from error
@@ -161,7 +166,8 @@ class ChecksItem(ScenarioItem):
         from replay.core.check_result import NO_TIMES
         from replay.integrations.failed_turns import check_lines
 
-        mine = [check for check in run.checked_turns() if check.conversation == self.name]
+        plays = {one.conversation for one in run.records() if one.recorded_conversation == self.name}
+        mine = [check for check in run.checked_turns() if check.conversation in plays]
         if not mine:
             raise FoundError(f"no check of {self.name} was made\n\n{_where(run)}")
         failed = [check for check in mine if check.passed is False]

@@ -45,6 +45,17 @@ def test_own_system(mock_system, replay_scenario):
 """
 
 
+class OnceEach(dict[str, str]):
+    """Answers, and for any other question the next of some."""
+
+    def __init__(self, answers: dict[str, str], others: Iterator[str]) -> None:
+        super().__init__(answers)
+        self._others = others
+
+    def get(self, question: str, default: object = None) -> str:  # type: ignore[override]
+        return self[question] if question in self else next(self._others)
+
+
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     with mock_system() as server:
@@ -119,6 +130,29 @@ def test_checks_that_could_not_be_made_are_skipped_with_the_reason(scenario, ser
     assert "not all checks could be made" in done.stdout.str()
 
 
+def test_a_check_that_fails_in_one_of_several_plays_fails_the_conversation(scenario, server, ran):
+    seconds = iter(("In 1991.", "In 1990."))
+    server.answers = OnceEach({QUESTIONS[0]: "Ann."}, seconds)
+    content = json.loads(scenario.read_text())
+    scenario.write_text(json.dumps({**content, "play": {"repeats": 2, "concurrency": 1}}))
+    done = ran(scenario, "--replay-checks", "-k", "talk")
+
+    done.assert_outcomes(failed=1, deselected=3)
+    assert "depth 2 of talk~2: contains" in done.stdout.str()
+    assert "depth 2 of talk: contains" not in done.stdout.str()
+
+
+def test_only_turns_that_are_asked_make_a_test(scenario, ran):
+    talks = scenario.parent / "talks.jsonl"
+    first, second = json.loads(talks.read_text().splitlines()[0])["turns"]
+    del second["expect"]
+    talks.write_text(json.dumps({"id": "talk", "turns": [first, second]}) + "\n")
+    content = json.loads(scenario.read_text())
+    scenario.write_text(json.dumps({**content, "data": {"path": "talks.jsonl", "ask": "last"}}))
+
+    assert "talk" not in ran(scenario, "--replay-checks", "--collect-only", "-q").stdout.str().split()
+
+
 def test_yaml_is_left_alone_unless_a_scenario_is_named(scenario, server, ran):
     (scenario.parent / "compose.yaml").write_text("services: {db: {image: postgres}}\n")
 
@@ -135,6 +169,8 @@ def test_a_faulty_scenario_is_an_error_of_collection_that_names_the_fault(scenar
 
     done.assert_outcomes(errors=1)
     assert 'did you mean "gold"?' in done.stdout.str()
+    scenario.write_text("name: n\ndata: {path: [}\nsystems: []\n")
+    assert "line 2" in ran(scenario).stdout.str()
     assert not server.asked
 
 
