@@ -43,8 +43,9 @@ class AskedTurn:
     ) -> None:
         """*begun* is what an earlier session of the run came to; *prices* are for replies without costs."""
         self.outcome: ChatReply | AdapterError
-        self.attempts = sum(step.attempts for step in begun)
-        self.asks = sum(step.is_reply for step in begun)
+        # Most turns are one ask, and under load each line here counts: what steps take is left to who has some.
+        self.attempts = sum(step.attempts for step in begun) if begun else 0
+        self.asks = sum(step.is_reply for step in begun) if begun else 0
         self._clock = clock
         self._prices = prices
         self._keep = keep
@@ -53,20 +54,17 @@ class AskedTurn:
         self._first_sent = clock() - begun[-1].times_s[1] if begun else None
         self.is_resumed = bool(begun)
         self._ask: WireTimes | None = None
-        """The last ask, where it ended the turn or goes on."""
+        """The last ask, where it ended the turn."""
+        self._asking_since: float | None = None
         self._last_attempts = 0
 
     async def ask(self, ask: Ask, request: ChatRequest) -> None:
         """Ask once, whatever comes of it."""
         if self._steps:
             request = replace(request, steps=self.steps)
-        began = self._clock()
-        before = self.attempts
+        self.outcome, attempts, self._ask = await ask(request, self.attempts)
         self.asks += 1
-        self.attempts += 1  # should the turn's time end before more is known
-        self._ask = WireTimes(sent=began, done=began)
-        self.outcome, attempts, self._ask = await ask(request, before)
-        self.attempts = before + attempts
+        self.attempts += attempts
         self._last_attempts = attempts
         if self._first_sent is None:
             self._first_sent = self._ask.sent
@@ -104,7 +102,9 @@ class AskedTurn:
             text = await tools.result(call, place)
             message = Message(role="tool", text=text, tool_call_id=call.id, name=call.name)
             await self._add(Step(message=message, times_s=(began, self._since_sent(self._clock()))))
+        self._asking_since = self._clock()
         await self.ask(ask, request)
+        self._asking_since = None
         reply = self.outcome
         if isinstance(reply, AdapterError) or not reply.tool_calls:
             return False
@@ -131,8 +131,10 @@ class AskedTurn:
             await self._keep(len(self._steps) - 1, step)
 
     def _timed_out(self, tools: Tools, error: TimeoutError) -> None:
-        if self._ask is not None:
-            self._ask = replace(self._ask, done=self._clock())
+        if self._asking_since is not None:
+            self.asks += 1
+            self.attempts += 1  # at least: how often it was tried again is not known
+            self._ask = WireTimes(sent=self._asking_since, done=self._clock())
         self.outcome = AdapterTimeoutError(
             f"no answer within {tools.timeout_s:g} s, in which it was asked {self.asks} times and called "
             f"{len(self._looked_up)} tools; raise tools.timeout_s if the turn may take longer"
@@ -160,7 +162,7 @@ class AskedTurn:
     @property
     def steps(self) -> tuple[Message, ...]:
         """All messages since the question, without the answer."""
-        return tuple(step.message for step in self._steps)
+        return tuple([step.message for step in self._steps])
 
     @property
     def step_times_s(self) -> tuple[tuple[float, float], ...]:
@@ -175,16 +177,16 @@ class AskedTurn:
     @property
     def is_cached(self) -> bool:
         """Whether a reply came from a cache: the times are not the system's then."""
-        replies = [step.attempts for step in self._steps if step.is_reply]
-        if isinstance(self.outcome, ChatReply):
-            replies.append(self._last_attempts)
-        return 0 in replies
+        if isinstance(self.outcome, ChatReply) and not self._last_attempts:
+            return True
+        return any(step.is_reply and not step.attempts for step in self._steps)
 
     @property
     def times(self) -> WireTimes:
         """From the first ask's sending to the last one's end."""
         last = self._ask or WireTimes(sent=0.0, done=self._clock())
-        return last if self._first_sent is None else replace(last, sent=self._first_sent)
+        sent = self._first_sent
+        return last if sent is None or sent == last.sent else replace(last, sent=sent)
 
     @property
     def spent(self) -> tuple[Usage | None, float | None]:
