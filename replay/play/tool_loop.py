@@ -43,7 +43,7 @@ class AskedTurn:
     ) -> None:
         """*begun* is what an earlier session of the run came to; *prices* are for replies without costs."""
         self.outcome: ChatReply | AdapterError
-        # Most turns are one ask, and under load each line here counts: what steps take is left to who has some.
+        # Most turns are one ask, and under load each line here counts.
         self.attempts = sum(step.attempts for step in begun) if begun else 0
         self.asks = sum(step.is_reply for step in begun) if begun else 0
         self._clock = clock

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from replay.core.settings.bounds import PositiveSeconds, at_most
 from replay.core.settings.choice import Section
@@ -27,6 +27,18 @@ class MissingSection(Section):
     result: Any
 
 
+def _check_missing(value: Any) -> Any:
+    """
+    Raises:
+        ValueError: *value* is none of what may become of a call that nobody knows.
+    """
+    if value == "error" or isinstance(value, Mapping | MissingSection):
+        return value
+    raise ValueError(
+        "error, for a failed turn, or {result: ...}, which all such calls come to, is expected here"
+    )
+
+
 class ToolsSection(Section):
     """Who knows results, asked in this order: ``results``, ``function``, the conversation itself."""
 
@@ -38,7 +50,7 @@ class ToolsSection(Section):
     """``file.py:function`` or ``module:function``, called with the tool's name and its arguments."""
     recorded: bool = True
     """Whether the results that the conversation was recorded with count."""
-    missing: Literal["error"] | MissingSection = "error"
+    missing: Annotated[Literal["error"] | MissingSection, BeforeValidator(_check_missing)] = "error"
     """What comes of a call that nobody knows: a failed turn, or the ``result`` given here."""
     max_steps: Annotated[int, Field(ge=1), at_most(1_000, "after so many a system goes in circles")] = 10
     """Asks of one turn at most."""
