@@ -67,7 +67,7 @@ def validate(
     for system in assembly.systems:
         echo(f"  system    {system.name}: history kept by the {system.adapter.history}")
         if system.tools:
-            echo(f"            tools: {system.tools.description}")
+            echo(f"            tools: {system.tools.signature}")
         if found.prompted:
             echo(f"            {_prompts_sent(system.adapter, found.prompted)}")
     for path in dict.fromkeys(system.answers.disk.path for system in assembly.systems if system.answers):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import hashlib
 import inspect
 import json
 import threading
@@ -37,8 +38,8 @@ class ToolSource(Protocol):
     """Knows the results of some calls."""
 
     @property
-    def description(self) -> str:
-        """What it is, in a few words."""
+    def signature(self) -> str:
+        """What it is, as in ``function:tools.py:answer``: another one may give other results."""
         ...
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
@@ -65,10 +66,11 @@ class Tools:
     """For a turn with all its asks and calls."""
 
     @property
-    def description(self) -> str:
-        """Who knows results, and what bounds a turn, in a line."""
-        known = ", then ".join(source.description for source in self.sources) or "no result is known"
-        return f"{known}; at most {self.max_steps} asks and {self.timeout_s:g} s a turn"
+    def signature(self) -> str:
+        """Who knows results, and what bounds a turn."""
+        missing = "error" if self.missing is None else _hash(self.missing)
+        known = [*(source.signature for source in self.sources), f"missing:{missing}"]
+        return "|".join([*known, f"max_steps:{self.max_steps}", f"timeout_s:{self.timeout_s:g}"])
 
     async def result(self, call: ToolCall, place: CallPlace) -> str:
         """
@@ -110,6 +112,11 @@ def result_text(result: Any) -> str:
         raise ValueError(f"{type(result).__name__} is no JSON value: {error}") from error
 
 
+def _hash(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
 class AnyArguments:
     """In the place of arguments: whatever they are."""
 
@@ -135,9 +142,11 @@ class ListedResults:
     match: Literal["subset", "exact"] = "subset"
 
     @property
-    def description(self) -> str:
-        count = len(self.results)
-        return f"{count:,} listed result{'s' * (count != 1)}"
+    def signature(self) -> str:
+        listed = [
+            [one.name, None if one.arguments is ANY else [one.arguments], one.text] for one in self.results
+        ]
+        return f"results:{len(listed)},{_hash(listed)},{self.match}"
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         given = call.parsed_arguments
@@ -158,8 +167,8 @@ class RecordedResults:
     """
 
     @property
-    def description(self) -> str:
-        return "what was recorded"
+    def signature(self) -> str:
+        return "recorded"
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         turns = place.conversation.turns
@@ -206,8 +215,8 @@ class FunctionResults:
     """How the scenario calls it."""
 
     @property
-    def description(self) -> str:
-        return self.target
+    def signature(self) -> str:
+        return f"function:{self.target}"
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         try:

@@ -34,6 +34,7 @@ def new_store(assembly: Assembly, runs: Path) -> RunStore:
         "systems": [system.name for system in assembly.systems],
         "policies": {label: policy.signature for label, policy in assembly.policies.items()},
         "histories": _histories(assembly),
+        "tools": {system.name: system.tools.signature for system in assembly.systems if system.tools},
         "ask": scenario.data.ask,
         "load": assembly.load.model_dump(mode="json") if assembly.load else None,
     }

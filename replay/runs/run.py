@@ -146,14 +146,18 @@ class Run:
             return list(store.conversations())
 
     def signatures(self) -> dict[str, str]:
-        """Signature by policy label, and under ``data`` the conversations' count and content hash."""
+        """
+        Signature by policy label; under ``data`` the conversations' count and content hash, under
+        ``tools of NAME`` what a system's calls of tools come to, where it has tools.
+        """
         digest, count = hashlib.sha256(), 0
         with self._opened() as store:
             for data in store.conversation_texts():
                 digest.update(data.encode("utf-8", "surrogatepass"))
                 count += 1
             policies = version_signatures(played_by(store))
-        return {"data": f"conversations:{count}|sha256:{digest.hexdigest()[:12]}", **policies}
+            tools = {f"tools of {name}": one for name, one in (store.fact("tools") or {}).items()}
+        return {"data": f"conversations:{count}|sha256:{digest.hexdigest()[:12]}", **tools, **policies}
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """

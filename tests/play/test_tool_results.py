@@ -165,7 +165,7 @@ async def test_a_function_that_never_returns_holds_nobody_up_who_gave_it_up():
 
 async def test_sources_are_asked_in_their_order():
     class Says:
-        description = "says"
+        signature = "says"
 
         def __init__(self, text):
             self.text = text
@@ -182,3 +182,25 @@ def test_a_result_is_a_text_or_json():
     assert result_text({"é": [1, None, True]}) == '{"é": [1, null, true]}'
     with pytest.raises(ValueError, match="object is no JSON value"):
         result_text(object())
+
+
+def test_a_signature_tells_all_that_may_move_a_result():
+    def one(name="find", arguments=ANY, text="a"):
+        return (ListedResult(name=name, arguments=arguments, text=text),)
+
+    kinds = [
+        Tools(sources=()),
+        Tools(sources=(), missing="a"),
+        Tools(sources=(), missing="b"),
+        Tools(sources=(), max_steps=3),
+        Tools(sources=(), timeout_s=3),
+        Tools(sources=(RECORDED,)),
+        Tools(sources=(FunctionResults(function=plain, target="t.py:f"),)),
+        *(
+            Tools(sources=(ListedResults(results=results, match=match),))
+            for match in ("subset", "exact")
+            for results in (one(), one("other"), one(arguments=None), one(arguments="any"), one(text="b"))
+        ),
+    ]
+    assert len({tools.signature for tools in kinds}) == len(kinds)
+    assert kinds[6].signature == "function:t.py:f|missing:error|max_steps:10|timeout_s:300"

@@ -44,6 +44,7 @@ async def test_an_agent_is_taken_through_three_steps_to_its_answer(tmp_path, api
     agent = Agent(api, stream=stream)
     async with agent.system() as system:
         run = await run_async(scenario(tmp_path, system, turns=2), runs=tmp_path / "runs")
+    assert run.signatures()["tools of agent"].startswith("results:4,sha256:")
     first, second = run.records()
     assert (first.outcome, first.answer, first.asks) == ("answered", ANSWER, 4)
     called = [

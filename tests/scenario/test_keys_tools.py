@@ -182,5 +182,7 @@ def test_validate_says_who_knows_results(tmp_path):
     scenario(tmp_path, tools={"results": [{"name": "find", "result": 1}], "function": "tools.py:answer"})
     done = replay_cli("validate", "keys.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "tools: 1 listed result, then what was recorded; at most 10 asks and 300 s a turn" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "tools: results:1,sha256:" in said
+    assert ",subset|recorded|missing:error|max_steps:10|timeout_s:300" in said
     assert "tools.function: is code" in done.stdout
