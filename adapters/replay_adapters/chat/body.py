@@ -110,7 +110,8 @@ class ChatBodies:
         """Its messages with a comma after each; only instructions of an exchange without an answer."""
         asked_with, steps = exchange.asked_with, exchange.steps
         if exchange.question_only:  # OpenAI takes several questions in a row, and Anthropic makes one of them
-            return self.encoded(question_messages(exchange.question, asked_with))
+            told = asked_with if self._as_recorded else instructions(asked_with)
+            return self.encoded(question_messages(exchange.question, told))
         # Several servers refuse an empty message, and two questions in a row.
         if not exchange.answer or exchange.answer.isspace():
             return self.encoded(instructions(asked_with)) if asked_with else b""
