@@ -14,7 +14,7 @@ from rich.text import Text
 from replay.core.record import TurnRecord
 from replay.core.terminal import guard_streams, on_one_line, visible
 from replay.play.load.level import Level
-from replay.play.player import Play
+from replay.play.play import Play
 from replay.report.printing import put_lines
 from replay.runs.stress.counting import Count
 

@@ -19,7 +19,8 @@ from replay.core.record import TurnRecord
 from replay.play.first_failure import first_failure
 from replay.play.gc_pause import quiet_collector
 from replay.play.loop_lag import AsksUnderWay, LagSummary, LoopLag
-from replay.play.player import KeepStep, Play, Player, RecordSink, System, Unclosed
+from replay.play.play import Play, System
+from replay.play.player import KeepStep, Player, RecordSink, Unclosed
 from replay.play.turn_record import OnFailure
 
 FETCHED_AT_ONCE = 32

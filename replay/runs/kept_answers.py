@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from replay.play.player import System
+from replay.play.play import System
 from replay.store.store import RunStore
 
 _PROBLEM = "answers-not-kept"

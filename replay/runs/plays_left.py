@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from replay.play.player import Play, is_over
+from replay.play.play import Play
+from replay.play.player import is_over
 from replay.runs.repeats import repeats_of
 from replay.runs.rerun_plan import Rerun
 from replay.scenario.assembly import Assembly

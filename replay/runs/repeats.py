@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import msgspec
 
-from replay.play.player import Play
+from replay.play.play import Play
 from replay.play.repetition import played_again, repetition_id, repetition_mark
 from replay.scenario.sections import Scenario
 from replay.store.browsing import RunBrowser

@@ -18,7 +18,7 @@ import msgspec
 
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord
-from replay.play.player import Play, System
+from replay.play.play import Play, System
 from replay.policies.policy import Policy
 from replay.runs.repeats import repeats_of
 from replay.runs.turn_conditions import Condition, check_names

@@ -8,7 +8,7 @@ from replay.core.errors import AdapterError
 from replay.store.store import RunStore
 
 if TYPE_CHECKING:
-    from replay.play.player import Play
+    from replay.play.play import Play
 
 _UNCLOSED = "session-not-closed"
 """The event with one such session."""

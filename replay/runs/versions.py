@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from replay import __version__
-from replay.play.player import Play
+from replay.play.play import Play
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 

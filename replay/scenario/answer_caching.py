@@ -10,7 +10,7 @@ from replay.core.settings.identity import identity
 from replay.core.settings.in_memory import PLACE
 from replay.core.settings.plugins import available
 from replay.play.answer_cache import FILE, AnswerCache
-from replay.play.player import System
+from replay.play.play import System
 from replay.scenario.sections import Scenario, SystemSection
 
 

@@ -23,7 +23,7 @@ from replay.datasets.loading import given_conversations, read_conversations
 from replay.datasets.reader import Reader
 from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
-from replay.play.player import System
+from replay.play.play import System
 from replay.policies.policy import Policy
 from replay.scenario.answer_caching import check_answer_cache
 from replay.scenario.assertions.faults import assertion_faults, score_units

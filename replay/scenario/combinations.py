@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from replay.core.settings.in_memory import PLACE, is_in_memory
-from replay.play.player import System
+from replay.play.play import System
 from replay.policies.policy import Policy
 from replay.policies.viewed import ViewedPolicy
 from replay.scenario.part_builder import PartBuilder

@@ -26,7 +26,7 @@ from replay.coreference.semantic import SemanticEncoder
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
-from replay.play.player import System
+from replay.play.play import System
 from replay.policies.policy import Policy
 from replay.scenario.answer_caching import answer_cache, kept_in
 from replay.scenario.history_section import HISTORY, with_views

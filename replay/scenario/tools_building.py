@@ -13,7 +13,7 @@ from replay.core.errors import CodeNotRunError, DatasetError, PluginError
 from replay.core.settings.code_gate import closed_unless_opened
 from replay.core.settings.plugins import load_object
 from replay.datasets.json_rows import rows_of_lines
-from replay.play.player import System
+from replay.play.play import System
 from replay.play.tool_results import (
     ANY,
     FunctionResults,

@@ -8,7 +8,8 @@ from replay.core.adapter import Adapter
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
-from replay.play.player import Play, Player, System
+from replay.play.play import Play, System
+from replay.play.player import Player
 from replay.play.tool_results import Tools
 from replay.play.turn_record import OnFailure
 from replay.policies.policy import Policy

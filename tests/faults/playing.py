@@ -12,7 +12,8 @@ from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
-from replay.play.player import Play, Player, System
+from replay.play.play import Play, System
+from replay.play.player import Player
 from replay.play.turn_schedule import Pacer
 from replay.policies.gold import GoldPolicy
 from tests.samples import Recorded, conversation

@@ -34,7 +34,8 @@ from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.standalone import standalone_questions
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line
-from replay.play.player import Play, Player, System
+from replay.play.play import Play, System
+from replay.play.player import Player
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy

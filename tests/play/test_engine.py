@@ -13,7 +13,7 @@ from replay.core.asking.patience import Patience
 from replay.core.errors import DatasetError
 from replay.play import engine
 from replay.play.engine import FETCHED_AT_ONCE, SharedIterator, play_all
-from replay.play.player import Play, System
+from replay.play.play import Play, System
 from replay.policies.gold import GoldPolicy
 from tests.samples import ALBUM, Fake, Recorded, conversation
 from tests.waiting import PATIENCE_S, others_first, until_async

@@ -19,7 +19,8 @@ from replay.core.message import Message, ToolCall
 from replay.core.record import Usage
 from replay.core.settings.prices import Prices
 from replay.core.step import BegunTurn, Step
-from replay.play.player import Play, Player, System
+from replay.play.play import Play, System
+from replay.play.player import Player
 from replay.play.tool_results import (
     ANY,
     ListedResult,

@@ -18,7 +18,8 @@ from replay.core.history import Exchange, Played
 from replay.core.raw_reply import RawReply
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.prices import Prices
-from replay.play.player import Play, Player, System
+from replay.play.play import Play, System
+from replay.play.player import Player
 from replay.policies.policy import PlannedTurn
 from replay.testing import FakeClock
 from tests.samples import Recorded

@@ -15,7 +15,8 @@ from replay.play.gc_pause import quiet_collector
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import AsksUnderWay
-from replay.play.player import Play, Player, RecordSink
+from replay.play.play import Play
+from replay.play.player import Player, RecordSink
 from replay.policies.rewriter import opened
 from replay.runs.stress.counting import CountingSink
 from replay.runs.stress.inputs import LoadInputs

@@ -20,7 +20,7 @@ from replay.play.load.level import Level
 from replay.play.load.sampling import draw
 from replay.play.load.think import think_rng
 from replay.play.load.trace import Arrival
-from replay.play.player import Play
+from replay.play.play import Play
 from replay.play.repetition import played_again, repetition_mark
 from replay.play.turn_schedule import Pacer
 from replay.runs.stress.inputs import LoadInputs

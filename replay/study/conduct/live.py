@@ -27,7 +27,7 @@ from replay.core.history import Exchange
 from replay.core.record import Outcome
 from replay.core.secret_hiding import hide_in_error
 from replay.core.settings.plugin_bugs import raised
-from replay.play.player import System
+from replay.play.play import System
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import located
 from replay.study.conduct.study_file import StudyFile

@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from replay.play.load.level import Level
-from replay.play.player import Play
+from replay.play.play import Play
 from replay.runs.stress.inputs import read_inputs
 from replay.runs.stress.planned_sessions import PlannedSessions
 from replay.scenario.assembly import assemble

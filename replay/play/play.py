@@ -1,0 +1,71 @@
+"""What is played: a conversation, with a system, under a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from replay.core.adapter import Adapter
+from replay.core.asking.politeness import PolitenessLimit
+from replay.core.conversation import Conversation
+from replay.core.record import TurnRecord
+from replay.core.settings.prices import Prices
+from replay.core.step import BegunTurn
+from replay.play.answer_cache import AnswerCache
+from replay.play.tool_results import Tools
+from replay.policies.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """A system under test."""
+
+    name: str
+    adapter: Adapter
+    limit: PolitenessLimit | None = None
+    keep_raw: bool = False
+    """Its replies are kept as they came."""
+    prices: Prices | None = None
+    """For replies that don't say themselves what they cost."""
+    tools: Tools | None = None
+    """What its calls of tools come to; None where a reply that calls one is a failure."""
+    answers: AnswerCache | None = None
+    """Where its answers are kept from run to run."""
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a request's ``seed`` reaches what is asked."""
+        return bool(getattr(self.adapter, "takes_seed", False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """One conversation to be played with one system under one policy."""
+
+    system: System
+    policy_name: str
+    policy: Policy
+    conversation: Conversation
+    records: tuple[TurnRecord, ...] = ()
+    """Turns that are durable from an earlier session of the run, in order."""
+    source: str | None = None
+    """The conversation's id in the data where it is played once more under another id."""
+    repeat: int = 1
+    """Which play of the conversation it is, where it is played several times."""
+    seed: int | None = None
+    """What its asks send as ``seed``; None for nothing."""
+    begun: BegunTurn | None = None
+    """What an earlier session of the run knows of the first turn without a record."""
+    anew: bool = False
+    """Its questions are asked even where answers were kept."""
+
+    @property
+    def asked_about(self) -> Conversation:
+        """The conversation as a session knows it: a repeat by its id in the data, which templates send."""
+        if self.repeat == 1 or self.source is None:
+            return self.conversation
+        return replace(self.conversation, id=self.source)
+
+    @property
+    def first_depth(self) -> int:
+        """Depth of the first turn without a record."""
+        return self.conversation.asked_from + len(self.records)
