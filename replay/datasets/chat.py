@@ -34,18 +34,15 @@ from typing import Any
 
 import msgspec
 
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.core.message import joined
 from replay.core.settings.faults import nearest
 from replay.datasets.chat_messages import BESIDE, Content, Said, item_of, said_by, said_in, tool_message
 from replay.datasets.chat_story import Story
 from replay.datasets.json_outline import outline
 from replay.datasets.json_rows import rows_of_either
-from replay.datasets.left_out import with_left_out
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
-from replay.datasets.timestamps import with_timestamps
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
@@ -140,31 +137,10 @@ class ChatReader:
         if log.name is None and self.id_field is not None:
             raise place.error("is required but missing, since the setting id_field names it", self.id_field)
         name = f"{place.path.name}:{place.item or place.line}" if log.name is None else str(log.name)
-        story = self._told(log, place)
         metadata = dict(log.metadata) if isinstance(log.metadata, dict) else {}
         kept = ((name, getattr(log, f"more_{n}")) for n, name in enumerate(self.metadata_fields))
         metadata |= {name: value for name, value in kept if value is not None}
-        metadata = with_timestamps(
-            metadata,
-            asked=[turn.asked_at for turn in story.turns],
-            answered=[turn.answered_at for turn in story.turns],
-            place=place,
-        )
-        return Conversation(
-            id=name,
-            turns=tuple(
-                Turn(
-                    id=f"{name}#{number}",
-                    question=turn.question,
-                    gold_answers=(answer,) if (answer := joined(turn.answers)) else (),
-                    asked_with=turn.recorded_with,
-                    steps=turn.steps,
-                )
-                for number, turn in enumerate(story.turns, 1)
-            ),
-            background=joined(story.opening),
-            metadata=with_left_out(metadata, [turn.lost for turn in story.turns]),
-        )
+        return self._told(log, place).conversation(name, metadata, place)
 
     def _told(self, log: Any, place: Place) -> Story:
         story = Story()
@@ -173,19 +149,11 @@ class ChatReader:
         for index, message in enumerate(log.messages):
             at = f"{self.messages_field}[{index}]"
             role, said = self._said(message, place, at)
-            match role:
-                case "system" | "developer":
-                    story.instruct(role, said.text)
-                case "user":
-                    story.take_results(said.results)
-                    if not said.results or said.text or said.left_out:
-                        story.ask(said, message.timestamp)
-                case "assistant":
-                    story.answer(said, message.timestamp)
-                case "tool" | "function":
-                    story.take_results(said.results or [tool_message(message, said)])
-                case _:
-                    raise self._unknown_role(role, place, at)
+            if role not in _ROLES:
+                raise self._unknown_role(role, place, at)
+            if role in ("tool", "function") and not said.results:
+                said.results.append(tool_message(message, said))
+            story.tell(role, said, message.timestamp)
         return story
 
     def _said(self, message: Any, place: Place, at: str) -> tuple[str, Said]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from replay.core.conversation import Conversation, Turn
 from replay.core.message import Message, joined, paired
 from replay.core.message_reading import matched, stray_results
 from replay.datasets.chat_messages import Said
+from replay.datasets.left_out import with_left_out
+from replay.datasets.place import Place
+from replay.datasets.timestamps import with_timestamps
 
 
 @dataclass(slots=True)
@@ -84,6 +88,49 @@ class Story:
     turns: list[ChatTurn] = field(default_factory=list)
     _pending: list[Message] = field(default_factory=list)
     """Instructions that nothing has followed yet."""
+
+    def tell(self, role: str, said: Said, at: Any) -> None:
+        """A message of any role, said *at* a time as the log writes it; a tool's has its results."""
+        match role:
+            case "system" | "developer":
+                self.instruct(role, said.text)
+            case "user":
+                self.take_results(said.results)
+                if not said.results or said.text or said.left_out:
+                    self.ask(said, at)
+            case "assistant":
+                self.answer(said, at)
+            case _:
+                self.take_results(said.results)
+
+    def conversation(self, name: str, metadata: Mapping[str, Any], place: Place) -> Conversation:
+        """
+        All that was told.
+
+        Raises:
+            DatasetError: *metadata* holds times that the messages have too.
+        """
+        with_times = with_timestamps(
+            metadata,
+            asked=[turn.asked_at for turn in self.turns],
+            answered=[turn.answered_at for turn in self.turns],
+            place=place,
+        )
+        return Conversation(
+            id=name,
+            turns=tuple(
+                Turn(
+                    id=f"{name}#{number}",
+                    question=turn.question,
+                    gold_answers=(answer,) if (answer := joined(turn.answers)) else (),
+                    asked_with=turn.recorded_with,
+                    steps=turn.steps,
+                )
+                for number, turn in enumerate(self.turns, 1)
+            ),
+            background=joined(self.opening),
+            metadata=with_left_out(with_times, [turn.lost for turn in self.turns]),
+        )
 
     def instruct(self, role: Literal["system", "developer"], prompt: str) -> None:
         """The system is told something."""

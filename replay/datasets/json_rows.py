@@ -48,6 +48,23 @@ def rows_of_either(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | D
     return rows_of_list(path, row_type) if is_list else rows_of_lines(path, row_type)
 
 
+def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | DatasetError]]:
+    """
+    Each line of *path* as *row_type*; where the first line is no whole object, the file is the one row.
+
+    Raises:
+        DatasetError: as ``lines`` and ``read_whole``.
+    """
+    first = b""
+    if path.is_file():  # a pipe can't be read twice
+        with open_data(path) as stream:
+            first = stream.readline(LONGEST_LINE_BYTES).rstrip()
+    if path.is_file() and not first.endswith(b"}"):
+        yield from _decoded([(Place(path=path), read_whole(path))], row_type)
+    else:
+        yield from rows_of_lines(path, row_type)
+
+
 def rows_of_list(
     path: Path, row_type: type[T], *, key: str | None = None
 ) -> Iterator[tuple[Place, T | DatasetError]]:

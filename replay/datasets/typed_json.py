@@ -36,9 +36,9 @@ _WORDS = {
 }
 
 
-def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: Place) -> T:
+def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: Place, at: str = "") -> T:
     """
-    *data* as the decoder's type.
+    *data*, which stands in the field *at* where one is named, as the decoder's type.
 
     Raises:
         DatasetError: it is not JSON or doesn't have that type; names the field.
@@ -46,13 +46,13 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise _misfit(str(error), decoder.type, place) from error
+        raise _misfit(str(error), decoder.type, place, at) from error
     except UnicodeDecodeError as error:
-        raise place.error(not_utf8(error.object[error.start])) from error
+        raise place.error(not_utf8(error.object[error.start]), at) from error
     except msgspec.DecodeError as error:
-        raise place.error(not_json(str(error), bytes(data))) from error
+        raise place.error(not_json(str(error), bytes(data)), at) from error
     except RecursionError as error:
-        raise place.error(TOO_DEEP) from error
+        raise place.error(TOO_DEEP, at) from error
 
 
 TOO_DEEP = "is nested too deeply; no data set needs hundreds of lists within lists"
@@ -74,16 +74,17 @@ def not_json(message: str, data: bytes) -> str:
     return f"is not valid JSON: {what}{at}"
 
 
-def _misfit(message: str, row_type: object, place: Place) -> DatasetError:
+def _misfit(message: str, row_type: object, place: Place, field: str) -> DatasetError:
     at = _AT.search(message)
-    path = at["path"] if at else ""
+    within = at["path"] if at else ""
+    path = f"{field}{within}" if within.startswith("[") else _joined(field, within).rstrip(".")
     text = message[: at.start()] if at else message
     if found := _WRONG_TYPE.fullmatch(text):
         return place.error(f"found {_named(found['found'])}, expected {_named(found['expected'])}", path)
     if found := _MISSING.fullmatch(text):
         return place.error("is required but missing", _joined(path, found["name"]))
     if found := _UNKNOWN.fullmatch(text):
-        name, allowed = found["name"], _fields_at(row_type, path)
+        name, allowed = found["name"], _fields_at(row_type, within)
         close = nearest(name, allowed)
         return place.error(f"is not a field here{close} (allowed: {', '.join(allowed)})", _joined(path, name))
     return place.error(text[:1].lower() + text[1:], path)

@@ -82,6 +82,7 @@ ITEMS = [
     {"data": [{"title": "", "paragraphs": [{"id": "", "qas": [{"question": "", "orig_answer": {}}]}]}]},
     {"data": [{"id": "", "story": "", "questions": [], "answers": []}]},
     {"messages": [{"role": "user", "content": ""}]},
+    {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "", "attributes": []}]}]}]},
     {"question_id": 1, "category": "", "turns": [""]},
     {"id": "", "turns": [{"question": ""}]},
 ]

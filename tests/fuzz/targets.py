@@ -137,6 +137,13 @@ _IKAT_TOPIC = {
     ],
 }
 _MT_BENCH = {"question_id": 81, "category": "w", "turns": ["Who?", "And?"], "reference": [ODD, None]}
+_OTLP_MESSAGES = as_json([{"role": "user", "parts": [{"type": "text", "content": "Who?"}]}]).decode()
+_OTLP_SPAN = {
+    "traceId": "a1",
+    "startTimeUnixNano": "7",
+    "attributes": [{"key": "gen_ai.input.messages", "value": {"stringValue": _OTLP_MESSAGES}}],
+}
+_OTLP = {"resourceSpans": [{"scopeSpans": [{"spans": [_OTLP_SPAN]}]}]}
 _QUAC_ARTICLE = {"title": "T", "section_title": "S", "background": "B", "paragraphs": [_QUAC_PARAGRAPH]}
 _CSV = (
     "conversation,turn,question,answer,passage,title\n"
@@ -149,6 +156,7 @@ GOOD_DATA: Mapping[str, Sequence[bytes]] = {
     "native": [_lines([_native(1), _native(2)])],
     "chat": [_lines([_chat(1), _chat(2)])],
     "mtbench": [_lines([_MT_BENCH])],
+    "otlp": [_lines([_OTLP])],
     "quac": [as_json({"data": [_QUAC_ARTICLE]})],
     "coqa": [as_json({"version": "1.0", "data": [_COQA_STORY]})],
     "canard": [as_json(_CANARD_ROWS)],

@@ -1,0 +1,120 @@
+"""
+Traces: what a model was sent and what it returned, call by call, put together as conversations.
+
+Most programs send the whole history with each call, some only its end, and where the provider keeps it only
+what is new. So each call's messages are laid onto what the conversation's calls before have told: a call that
+begins with the same question tells all of it again, and is taken at its word; else what it repeats of the end
+is found and passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
+from replay.datasets.chat_messages import Said
+from replay.datasets.chat_story import Story
+from replay.datasets.place import Place
+from replay.datasets.soundness import conversations
+
+_INSTRUCTIONS = ("system", "developer")
+
+
+@dataclass(slots=True)
+class Spoken:
+    """A message of a call."""
+
+    role: str
+    said: Said
+    at: Any = None
+    """When, in seconds or ISO 8601, where that is known."""
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What two tellings of one message have in common: ids of calls may be missing in one of them."""
+        calls = [(call.name, call.parsed_arguments) for call in self.said.calls]
+        return self.role, self.said.text, calls, [result.text for result in self.said.results]
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelCall:
+    """One call of a model."""
+
+    conversation: str
+    started: float | str
+    """Sorts a conversation's calls."""
+    place: Place
+    messages: list[Spoken]
+    answers: list[Spoken]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a conversation's calls have told so far."""
+
+    instructions: list[Spoken] = field(default_factory=list)
+    messages: list[Spoken] = field(default_factory=list)
+
+    def add(self, call: ModelCall) -> None:
+        instructions = list(takewhile(lambda one: one.role in _INSTRUCTIONS, call.messages))
+        sent = call.messages[len(instructions) :]
+        known, repeated = self._overlap(sent)
+        new = sent[repeated:]
+        unchanged = [one.content for one in instructions] == [one.content for one in self.instructions]
+        # Instructions that change between the steps of one turn (the time of day) would stand between a call
+        # of a tool and its result.
+        if instructions and not unchanged and (not self.messages or any(one.role == "user" for one in new)):
+            self.instructions = instructions
+            new = [*instructions, *new]
+        self.messages[known:] = [*new, *call.answers]
+
+    def _overlap(self, sent: Sequence[Spoken]) -> tuple[int, int]:
+        """How many of the messages so far stay, and how many of *sent* are among them."""
+        told = [(at, one.content) for at, one in enumerate(self.messages) if one.role not in _INSTRUCTIONS]
+        again = [one.content for one in sent]
+        questions = [content for _, content in told if content[0] == "user"]
+        asked = [content for content in again if content[0] == "user"]
+        if questions and asked[:1] == questions[:1] and len(asked) >= len(questions):
+            same = 0
+            while same < min(len(told), len(again)) and told[same][1] == again[same]:
+                same += 1
+            return (told[same][0] if same < len(told) else len(self.messages)), same
+        contents = [content for _, content in told]
+        sizes = range(min(len(told), len(again)), 0, -1)
+        return len(self.messages), next((size for size in sizes if contents[-size:] == again[:size]), 0)
+
+
+def conversations_of(
+    calls: Iterable[ModelCall | tuple[str, DatasetError]],
+) -> Iterator[Conversation | DatasetError]:
+    """
+    The conversations of all *calls*, in the order in which they begin in the file; one of them that can't be
+    read stands for its conversation.
+    """
+    found: dict[str, list[ModelCall] | DatasetError] = {}
+    for call in calls:
+        if isinstance(call, tuple):
+            found[call[0]] = call[1]
+            continue
+        others = found.setdefault(call.conversation, [])
+        if isinstance(others, list):
+            others.append(call)
+    for calls_or_fault in found.values():
+        if isinstance(calls_or_fault, DatasetError):
+            yield calls_or_fault
+        else:
+            yield from conversations([(calls_or_fault[0].place, calls_or_fault)], _build)
+
+
+def _build(calls: list[ModelCall], place: Place) -> Conversation:
+    told = _Told()
+    for call in sorted(calls, key=lambda call: call.started):
+        told.add(call)
+    story = Story()
+    for one in told.messages:
+        story.tell(one.role, one.said, one.at)
+    return story.conversation(calls[0].conversation, {}, place)

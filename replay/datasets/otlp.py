@@ -1,0 +1,273 @@
+"""
+Traces of OpenTelemetry as OTLP JSON, with the semantic conventions for generative AI.
+
+As a collector's file exporter writes them, one export a line, or one export as a whole file. The attributes
+are those of https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans (since v1.37):
+``gen_ai.conversation.id``, ``gen_ai.system_instructions``, ``gen_ai.input.messages`` and
+``gen_ai.output.messages``, on a span or on its event ``gen_ai.client.inference.operation.details``, as values
+or as JSON text.
+
+- Spans with the same conversation id are one conversation, in the order in which they started. A span without
+  one has that of its trace, and a trace without one is a conversation of its own.
+- Calls of models count. Spans of agents, which repeat what their calls of models have, count only in
+  conversations without any.
+- Of several choices the first is the answer, as the program had to take one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
+from replay.core.message import Message
+from replay.core.message_reading import json_text, tool_call_in
+from replay.datasets.chat_messages import Content, Said, said_in
+from replay.datasets.json_outline import has_only, outline
+from replay.datasets.json_rows import rows_of_objects
+from replay.datasets.model_calls import ModelCall, Spoken, conversations_of
+from replay.datasets.place import Place
+from replay.datasets.typed_json import decode
+
+_CONVERSATION = "gen_ai.conversation.id"
+_INSTRUCTIONS = "gen_ai.system_instructions"
+_INPUT = "gen_ai.input.messages"
+_OUTPUT = "gen_ai.output.messages"
+_NO_MODEL = ("invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings", "retrieval")
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+class _Attribute(msgspec.Struct):
+    key: str
+    value: Any = None
+
+
+class _Event(msgspec.Struct):
+    attributes: list[_Attribute] = []
+
+
+class _Span(msgspec.Struct):
+    traceId: str
+    spanId: str = ""
+    startTimeUnixNano: str | int = 0
+    endTimeUnixNano: str | int = 0
+    attributes: list[_Attribute] = []
+    events: list[_Event] = []
+
+
+class _Scope(msgspec.Struct):
+    spans: list[_Span] = []
+
+
+class _Resource(msgspec.Struct):
+    scopeSpans: list[_Scope] = []
+
+
+class _Export(msgspec.Struct):
+    resourceSpans: list[_Resource]
+
+
+class _Part(msgspec.Struct):
+    type: str
+    content: Any = None
+    id: str | None = None
+    name: str | None = None
+    arguments: Any = None
+    response: Any = None
+    result: Any = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    parts: list[_Part] = []
+    content: Content = None
+
+
+_MESSAGES = msgspec.json.Decoder(list[_Message])
+_PARTS = msgspec.json.Decoder(list[_Part])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """A span that has messages."""
+
+    span: _Span
+    attributes: Mapping[str, Any]
+    place: Place
+    conversation: str
+
+    @property
+    def is_of_a_model(self) -> bool:
+        return self.attributes.get("gen_ai.operation.name") not in _NO_MODEL
+
+    def call(self) -> ModelCall:
+        """
+        Raises:
+            DatasetError: an attribute isn't what the conventions say, or a time is none.
+        """
+        started = self._seconds("startTimeUnixNano")
+        ended = self._seconds("endTimeUnixNano")
+        messages = self._messages(_INPUT)
+        answers = self._messages(_OUTPUT)[:1]
+        asked = [message for message in messages if message.role == "user"]
+        for message in asked[-1:]:
+            message.at = started or None
+        for message in answers:
+            message.at = ended or None
+        if (text := self._text(_INSTRUCTIONS)) is not None:
+            said = Said()
+            at = self._at(_INSTRUCTIONS)
+            _add(decode(_PARTS, text, self.place, at), said, self.place, at)
+            messages.insert(0, Spoken("system", said))
+        return ModelCall(
+            conversation=self.conversation,
+            started=started,
+            place=self.place,
+            messages=messages,
+            answers=answers,
+        )
+
+    def _messages(self, name: str) -> list[Spoken]:
+        if (text := self._text(name)) is None:
+            return []
+        found = []
+        messages: list[_Message] = decode(_MESSAGES, text, self.place, self._at(name))
+        for index, message in enumerate(messages):
+            at = f"{self._at(name)}[{index}]"
+            if message.role not in _ROLES:
+                allowed = ", ".join(_ROLES)
+                raise self.place.error(f'"{message.role}" is not a role (allowed: {allowed})', f"{at}.role")
+            said = said_in(message.content, self.place, f"{at}.content")
+            _add(message.parts, said, self.place, f"{at}.parts")
+            found.append(Spoken(message.role, said))
+        return found
+
+    def _at(self, name: str) -> str:
+        return f"span {self.span.spanId}, {name}" if self.span.spanId else name
+
+    def _text(self, name: str) -> bytes | None:
+        """The attribute as JSON; None where there is none."""
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        return value.encode(errors="replace") if isinstance(value, str) else msgspec.json.encode(value)
+
+    def _seconds(self, name: str) -> float:
+        try:
+            return int(getattr(self.span, name)) / 1e9
+        except ValueError as error:
+            raise self.place.error("is not a whole number of nanoseconds", self._at(name)) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtlpReader:
+    """Reads traces with the messages of models, one conversation an id. All spans are held in memory."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Whether it is an export of spans."""
+        return has_only(outline(head).get(""), required={"resourceSpans"}, optional=set())
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """
+        The conversations in the order in which the file first speaks of them, after what of it can't be read.
+
+        Raises:
+            DatasetError: the file can't be opened, or has no messages in any span.
+        """
+        spans: list[tuple[Place, _Span, dict[str, Any]]] = []
+        broken = False
+        for place, export in rows_of_objects(path, _Export):
+            if isinstance(export, DatasetError):
+                broken = True
+                yield export
+                continue
+            spans += (
+                (place, span, _attributes(span))
+                for resource in export.resourceSpans
+                for scope in resource.scopeSpans
+                for span in scope.spans
+            )
+        given = _given(spans)
+        if not given and not broken:
+            raise DatasetError(
+                f"has no span with {_INPUT}; instrumentations leave messages out unless they are told to "
+                "keep them, most by OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+                path=str(path),
+            )
+        yield from conversations_of(_calls(given))
+
+
+def _given(spans: Iterable[tuple[Place, _Span, dict[str, Any]]]) -> list[_Given]:
+    spans = list(spans)
+    by_trace = {
+        span.traceId: str(attributes[_CONVERSATION])
+        for _, span, attributes in spans
+        if attributes.get(_CONVERSATION)
+    }
+    found = [
+        _Given(
+            span=span,
+            attributes=attributes,
+            place=place,
+            conversation=str(attributes.get(_CONVERSATION) or by_trace.get(span.traceId, span.traceId)),
+        )
+        for place, span, attributes in spans
+        if _INPUT in attributes or _OUTPUT in attributes
+    ]
+    with_models = {one.conversation for one in found if one.is_of_a_model}
+    return [one for one in found if one.is_of_a_model or one.conversation not in with_models]
+
+
+def _calls(given: Iterable[_Given]) -> Iterator[ModelCall | tuple[str, DatasetError]]:
+    for one in given:
+        try:
+            yield one.call()
+        except DatasetError as error:
+            yield one.conversation, error
+
+
+def _attributes(span: _Span) -> dict[str, Any]:
+    listed = [attribute for event in span.events for attribute in event.attributes] + span.attributes
+    return {one.key: _plain(one.value) for one in listed if one.key.startswith("gen_ai.")}
+
+
+def _plain(value: Any) -> Any:
+    """The JSON value that *value*, an ``AnyValue`` of OTLP, stands for."""
+    match value:
+        case {"arrayValue": {"values": list(values)}}:
+            return [_plain(one) for one in values]
+        case {"kvlistValue": {"values": list(pairs)}}:
+            return {
+                str(pair.get("key")): _plain(pair.get("value")) for pair in pairs if isinstance(pair, dict)
+            }
+        case {"arrayValue": _}:
+            return []
+        case {"kvlistValue": _}:
+            return {}
+        case dict() if len(value) == 1:
+            return next(iter(value.values()))
+    return None
+
+
+def _add(parts: list[_Part], said: Said, place: Place, at: str) -> None:
+    for index, part in enumerate(parts):
+        match part.type:
+            case "text":
+                if not isinstance(part.content, str):
+                    raise place.error("is a text part without a text", f"{at}[{index}].content")
+                said.texts.append(part.content)
+            case "tool_call":
+                call = tool_call_in({"id": part.id, "name": part.name, "arguments": part.arguments})
+                if call is None:
+                    raise place.error("is a call of a tool without its name", f"{at}[{index}]")
+                said.calls.append(call)
+            case "tool_call_response":
+                given = part.result if part.response is None else part.response
+                said.results.append(Message(role="tool", text=json_text(given), tool_call_id=part.id))
+            case _:
+                said.left_out[part.type] += 1
