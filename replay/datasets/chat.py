@@ -13,6 +13,7 @@ besides is kept where it stood, so that it can be sent again as it was.
   has edited more than the last of them.
 - Several assistant messages in a row are one answer. One that calls a tool is a step on the way, and so are
   what the tool returned and what the assistant said before that. A refusal is an answer.
+- A message of the role ``function_call`` is nothing but a call, or a list of them, as JSON text (ShareGPT).
 - Results belong to calls by id, else by name and order. A result without a call is left out. A call without
   a result stays in the turn's steps, but is not sent in a history, since no endpoint takes it there. Both are
   counted.
@@ -37,14 +38,23 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets.chat_messages import BESIDE, Content, Said, item_of, said_by, said_in, tool_message
+from replay.datasets.chat_messages import (
+    BESIDE,
+    Content,
+    Said,
+    calls_in_text,
+    item_of,
+    said_by,
+    said_in,
+    tool_message,
+)
 from replay.datasets.chat_story import Story
 from replay.datasets.json_outline import outline
 from replay.datasets.json_rows import rows_of_either
 from replay.datasets.place import Place
 from replay.datasets.soundness import conversations
 
-_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function", "function_call")
 
 
 class _Message(msgspec.Struct, kw_only=True):
@@ -162,7 +172,10 @@ class ChatReader:
         if message.role is None:
             raise place.error("is required but missing", f"{at}.{self.role_field}")
         said = said_by(message, message.content, place, at, f"{at}.{self.text_field}")
-        return self.roles.get(message.role, message.role), said
+        role = self.roles.get(message.role, message.role)
+        if role == "function_call":
+            return "assistant", calls_in_text(said, place, f"{at}.{self.text_field}")
+        return role, said
 
     def _unknown_role(self, role: str, place: Place, at: str) -> DatasetError:
         known = (*_ROLES, *self.roles)

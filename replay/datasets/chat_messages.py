@@ -16,10 +16,12 @@ import msgspec
 from replay.core.message import Message, ToolCall, joined
 from replay.core.message_reading import json_text, tool_call_in
 from replay.datasets.place import Place
+from replay.datasets.typed_json import decode
 
 BESIDE = ("tool_call_id", "name", "tool_name", "type", "id", "call_id", "arguments", "output")
 """Fields of messages that say more of calls and results, where nothing else is called so."""
 _TEXT_PARTS = ("", "text", "input_text", "output_text")
+_ANYTHING = msgspec.json.Decoder(Any)
 _CALLS = ("tool_use", "function_call")
 _RESULTS = ("tool_result", "function_call_output")
 
@@ -95,6 +97,18 @@ def said_by(message: Any, content: Content, place: Place, at: str, content_at: s
     if content is None and message.refusal:
         said.texts.append(message.refusal)
     return said
+
+
+def calls_in_text(said: Said, place: Place, at: str) -> Said:
+    """
+    What *said*, whose text is a call of a tool as JSON or a list of such, comes to.
+
+    Raises:
+        DatasetError: it is no JSON, or a call has no name.
+    """
+    given = decode(_ANYTHING, said.text.encode(errors="replace"), place, at)
+    calls = given if isinstance(given, list) else [given]
+    return Said(left_out=said.left_out, calls=[_call(call, place, at) for call in calls])
 
 
 def item_of(message: Any, place: Place, at: str) -> tuple[str, Said] | None:

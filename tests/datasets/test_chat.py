@@ -533,8 +533,8 @@ def test_faults_are_named_by_the_fields_as_they_are_called(tmp_path):
         (
             [user("Q"), {"role": "asistant", "content": "A"}],
             ':1: messages[1].role: "asistant" is not a role; did you mean "assistant"? (allowed: system, '
-            "developer, user, assistant, tool, function); the setting roles says what it stands for, as in "
-            'roles: {"asistant": user}',
+            "developer, user, assistant, tool, function, function_call); the setting roles says what it "
+            'stands for, as in roles: {"asistant": user}',
         ),
         ([system("Be brief.")], ':1: conversation "log.jsonl:1": has no turns; there is nothing to ask'),
         (
