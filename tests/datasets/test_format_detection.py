@@ -82,6 +82,7 @@ ITEMS = [
     {"data": [{"title": "", "paragraphs": [{"id": "", "qas": [{"question": "", "orig_answer": {}}]}]}]},
     {"data": [{"id": "", "story": "", "questions": [], "answers": []}]},
     {"messages": [{"role": "user", "content": ""}]},
+    {"conversation_id": "", "task_id": "", "contexts": [], "input": [{"speaker": "user", "text": ""}]},
     {"conversations": [{"from": "human", "value": ""}]},
     {"conversation_id": "", "model": "", "conversation": [{"role": "user", "content": ""}]},
     {"conversation_hash": "", "model": "", "conversation": [{"role": "user", "content": ""}]},

@@ -1,0 +1,123 @@
+"""
+MTRAG (Katsis et al., 2025) and MTRAG-UN (Rosenthal et al., 2026): tasks of retrieval-augmented generation.
+
+The format is that of https://github.com/IBM/mt-rag-benchmark: one task a line, with the conversation up to
+its question (``input``), passages for it (``contexts``) and reference answers (``targets``). A conversation's
+turns are tasks of their own, so it is made for ``ask: last``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage
+from replay.core.errors import DatasetError
+from replay.datasets.chat_messages import Said
+from replay.datasets.chat_story import Story
+from replay.datasets.json_outline import outline
+from replay.datasets.json_rows import lines
+from replay.datasets.place import Place
+from replay.datasets.soundness import conversations
+from replay.datasets.typed_json import decode
+
+_ROLES = {"user": "user", "agent": "assistant"}
+
+
+class _Said(msgspec.Struct):
+    speaker: str
+    text: str
+
+
+class _Context(msgspec.Struct):
+    document_id: str
+    text: str
+    title: str | None = None
+    feedback: Any = None
+
+    @property
+    def is_relevant(self) -> bool:
+        """Whether an annotator said so; passages that were only retrieved have no such word."""
+        match self.feedback:
+            case {"relevant": dict(verdicts)}:
+                return any(isinstance(one, dict) and one.get("value") == "yes" for one in verdicts.values())
+        return False
+
+
+class _Task(msgspec.Struct):
+    conversation_id: str
+    task_id: str
+    input: list[_Said]
+    contexts: list[_Context] = []
+    targets: list[_Said] = []
+    answerability: list[str] | None = None
+    question_type: Any = msgspec.field(name="Question Type", default=None)
+    multi_turn: Any = msgspec.field(name="Multi-Turn", default=None)
+
+
+_DECODER = msgspec.json.Decoder(_Task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MtragReader:
+    """Reads MTRAG's tasks, one conversation each; what is said of the question is in the metadata."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Whether the first line is a task with passages."""
+        keys = outline(head).get("", frozenset())
+        return {"conversation_id", "task_id", "contexts"} <= keys and "messages" not in keys
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        yield from conversations(((place, _task(line, place)) for place, line in lines(path)), _build)
+
+
+def _task(line: bytes | DatasetError, place: Place) -> _Task | DatasetError:
+    if isinstance(line, DatasetError):
+        return line
+    try:
+        # The files have NaN, which is no JSON, where nothing is known; msgspec writes it as null.
+        if b"NaN" in line:
+            line = msgspec.json.encode(json.loads(line))
+    except (ValueError, RecursionError):
+        pass  # decoding says what is wrong
+    try:
+        return decode(_DECODER, line, place)
+    except DatasetError as error:
+        return error
+
+
+def _build(task: _Task, place: Place) -> Conversation:
+    story = Story()
+    for index, one in enumerate(task.input):
+        if one.speaker not in _ROLES:
+            raise place.error(
+                f'"{one.speaker}" is not a speaker (allowed: user, agent)', f"input[{index}].speaker"
+            )
+        story.tell(_ROLES[one.speaker], Said(texts=[one.text]), None)
+    if not task.input or task.input[-1].speaker != "user":
+        raise place.error("doesn't end with a question of the user", "input")
+    named = {
+        "conversation_id": task.conversation_id,
+        "answerability": task.answerability,
+        "question_type": task.question_type,
+        "multi_turn": task.multi_turn,
+    }
+    told = story.conversation(task.task_id, {key: value for key, value in named.items() if value}, place)
+    cannot = (CANNOT_ANSWER,) if "UNANSWERABLE" in (task.answerability or ()) else ()
+    contexts = {context.document_id: context for context in task.contexts}
+    last = replace(
+        told.turns[-1],
+        gold_answers=(*cannot, *(target.text for target in task.targets if target.text.strip())),
+        gold_passages=tuple(id for id, context in contexts.items() if context.is_relevant),
+    )
+    return replace(
+        told,
+        turns=(*told.turns[:-1], last),
+        passages=tuple(Passage(id=id, text=one.text, title=one.title or "") for id, one in contexts.items()),
+    )
