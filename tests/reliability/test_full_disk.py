@@ -52,7 +52,7 @@ def check_it_goes_on(run, folder):
 
 def test_a_file_that_may_not_grow_stops_the_run_and_resume_goes_on(tmp_path):
     big_scenario(tmp_path)
-    done = replay_process("run", "scenario.yaml", cwd=tmp_path, preexec_fn=limited(1_000_000))
+    done = replay_process("run", "scenario.yaml", cwd=tmp_path, preexec_fn=limited(1_500_000))
     assert done.returncode == 2
     assert "run.db can't be written" in done.stderr
     assert "replay resume" in done.stderr

@@ -64,7 +64,7 @@ def checked_run(folder: Path, checks: Sequence[CheckResult] = SAMPLE) -> Path:
     columns = list(dict.fromkeys(name for one in checks for name in one.columns))
     for name in columns:
         store.add_scores(name, [stored_score(one, value_of(name, one, checks)) for one in records])
-    store.set_fact(CHECKS, columns)
+    store.set_fact(CHECKS, {name: f"{name}:all-hold" for name in columns})
     store.settle()
     store.close()
     return folder
