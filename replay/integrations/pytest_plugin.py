@@ -3,7 +3,8 @@ pytest runs scenarios: ``pytest scenario.yaml`` plays it once, and each of its a
 
 Found by pytest through the entry point ``pytest11``, and so loaded in every test run of an environment that
 has this package: nothing of it is imported, read or played until a scenario is named, on the command line or
-by the ini option ``replay_scenarios``, or a fixture is used.
+by the ini option ``replay_scenarios``, or a fixture is used. Its name there is ``convreplay``, since
+pytest-replay, which records test runs, is called ``replay``, and pytest loads no two plug-ins of one name.
 """
 
 from __future__ import annotations

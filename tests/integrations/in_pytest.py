@@ -14,7 +14,7 @@ Ran = Callable[..., pytest.RunResult]
 def plugin() -> tuple[str, ...]:
     """Names the plug-in, where the environment was made before the package had it."""
     points = {(one.group, one.name) for found in distributions() for one in found.entry_points}
-    return () if ("pytest11", "replay") in points else ("-p", "replay.integrations.pytest_plugin")
+    return () if ("pytest11", "convreplay") in points else ("-p", "replay.integrations.pytest_plugin")
 
 
 @pytest.fixture
