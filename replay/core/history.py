@@ -92,7 +92,7 @@ def as_recorded(
     places: dict[int, int] = {}
     for number in range(len(played) - 1, -1, -1):
         p = played[number]
-        if position >= 0 and shown[position].question in (p.asked, p.turn.question):
+        if position >= 0 and _is_of(shown[position], p):
             places[number] = position
             position -= 1
     for number, p in enumerate(played):
@@ -103,3 +103,10 @@ def as_recorded(
             shown[places[number]] = msgspec.structs.replace(exchange, asked_with=asked_with)
             pending = ()
     return tuple(shown), pending + turn.asked_with
+
+
+def _is_of(exchange: Exchange, played: Played) -> bool:
+    """Whether *exchange* shows what was *played*; a skipped turn may have asked what another did."""
+    if exchange.question not in (played.asked, played.turn.question):
+        return False
+    return exchange.question_only or exchange.answer in (played.answer, played.turn.gold_answer)

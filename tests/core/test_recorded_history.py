@@ -7,9 +7,10 @@ from replay.core.history import Played, as_recorded, own_history
 from replay.core.message import Message
 
 
-def _played(number: int, question: str) -> Played:
+def _played(number: int, question: str, answer: str | None = "A.") -> Played:
     told = (Message(role="system", text=f"{number}"),)
-    return Played(turn=Turn(id=f"{number}", question=question, asked_with=told), asked=question, answer="A.")
+    turn = Turn(id=f"{number}", question=question, gold_answers=("Gold.",), asked_with=told)
+    return Played(turn=turn, asked=question, answer=answer)
 
 
 PLAYED = [_played(number, question) for number, question in enumerate(["Yes.", "And?", "Yes.", "Yes."])]
@@ -29,3 +30,9 @@ def test_a_history_that_begins_later_has_what_stood_at_its_own_questions() -> No
             assert [message.text for message in asked_with] == ["5"]
         else:
             assert [message.text for message in asked_with] == [*lost, "5"]
+
+
+def test_a_skipped_turn_gives_what_stood_at_it_to_what_comes_next_also_where_another_asked_the_same() -> None:
+    played = [_played(0, "Yes."), _played(1, "Yes.", None), _played(2, "And?")]
+    shown, _ = as_recorded(own_history(played), played, LAST)
+    assert [[message.text for message in exchange.asked_with] for exchange in shown] == [["0"], ["1", "2"]]
