@@ -24,8 +24,14 @@ def without_passed_checks(report: Report) -> Report:
     if not passed:
         return report
     remark = f"all passed wherever they were looked at, so in no column here: {', '.join(passed)}."
+    repeats = report.repeats and replace(
+        report.repeats,
+        curves=tuple(curve for curve in report.repeats.curves if curve.score not in passed),
+        spread=tuple(row for row in report.repeats.spread if row.score not in passed),
+    )
     return replace(
         report,
+        repeats=repeats,
         table=replace(report.table, columns={n: c for n, c in columns.items() if n not in passed}),
         gaps=tuple(gap for gap in report.gaps if gap.score not in passed),
         remarks=(*report.remarks, remark),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from replay.report.json import report_json
 from replay.report.markdown import markdown_report
 from replay.scorers.scorer import SHARE, Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
+from replay.statistics.repeats import repeat_numbers
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn
 from tests.scorers.turns import turn
+from tests.statistics.repeated import played
 
 
 def report(**passed: list[float | None]) -> Report:
@@ -58,3 +62,19 @@ def test_programs_get_every_column():
         "check.calls",
         "check.regex",
     }
+
+
+def test_tables_of_repeats_leave_them_out_too():
+    records, scores = played([[1], [0]], [[1], [1]])
+    scores["check.calls"] = scores["check"]
+    scores["check.regex"] = replace(scores["check"], observed=[1.0] * len(records))
+    lengths = {record.conversation: 1 for record in records}
+    shown = markdown_report(
+        Report(
+            table=depth_table(records, scores, lengths, resamples=0),
+            repeats=repeat_numbers(records, scores, 2, resamples=0),
+        ),
+        title="a run",
+    )
+    assert "check.calls, all turns" in shown
+    assert "check.regex, all turns" not in shown
