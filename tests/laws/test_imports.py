@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -161,3 +162,20 @@ def test_help_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "Replay conversations" in done.stdout
     assert done.stderr.strip() == "[]"
+
+
+def test_playing_alone_loads_nothing_that_calculates(tmp_path):
+    """A generator of load has its memory for conversations: numpy takes 13 MB and a tenth of a second."""
+    talk = {"id": "a", "turns": [{"question": "Who?"}]}
+    (tmp_path / "talk.jsonl").write_text(json.dumps(talk))
+    (tmp_path / "answers.yaml").write_text("[Ada.]")
+    system = {"name": "s", "adapter": "scripted", "settings": {"answers": "answers.yaml"}}
+    scenario = {"name": "n", "data": {"path": "talk.jsonl"}, "systems": [system], "policies": ["gold"]}
+    program = (
+        "import replay, sys\n"
+        f"run = replay.run({scenario | {'scorers': []}!r})\n"
+        "assert [record.answer for record in run.records()] == ['Ada.']\n"
+        "print([m for m in ('numpy', 'pandas', 'scipy', 'torch') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert (run.stdout.strip(), run.stderr) == ("[]", "")

@@ -8,9 +8,10 @@ as that row of a report does.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from replay.statistics.pass_curves import PassKind
+if TYPE_CHECKING:  # it calculates with numpy, which a run that isn't scored has no need of
+    from replay.statistics.pass_curves import PassKind
 
 _FORM = re.compile(r"pass([\^@])([0-9]{1,3})\((.*?)(, conversations)?\)")
 WAYS = "pass^3(SCORE), pass@3(SCORE) or pass^3(SCORE, conversations)"
@@ -37,4 +38,4 @@ def pass_metric(metric: str) -> PassMetric | None:
     found = _FORM.fullmatch(metric)
     if found is None or int(found[2]) < 1:
         return None
-    return PassMetric(cast(PassKind, found[1]), int(found[2]), found[3], bool(found[4]))
+    return PassMetric(cast("PassKind", found[1]), int(found[2]), found[3], bool(found[4]))
