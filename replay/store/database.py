@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from replay.core.errors import RunError
-from replay.store import schema
+from replay.store import schema, tables
 from replay.store.completeness import LOCK, OPEN
 
 
@@ -36,8 +36,8 @@ def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
         unfinished.touch(0o600)
         with closing(connect(unfinished)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
-            tables = schema.TABLES + (f"{schema.TURN_KEY};" if has_turn_key else "")
-            connection.executescript(f"BEGIN; {tables} PRAGMA user_version={schema.VERSION}; COMMIT;")
+            made = tables.TABLES + (f"{tables.TURN_KEY};" if has_turn_key else "")
+            connection.executescript(f"BEGIN; {made} PRAGMA user_version={tables.VERSION}; COMMIT;")
             rows = [(key, schema.to_json(value)) for key, value in {**facts, OPEN: True}.items()]
             connection.executemany("INSERT INTO run VALUES (?, ?)", rows)
         (path.parent / LOCK).touch(0o600)
@@ -85,9 +85,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         ) from error
     except sqlite3.DatabaseError as error:
         raise RunError(f'"{path}" is not a run\'s database: {error}') from error
-    if version != schema.VERSION:
+    if version != tables.VERSION:
         raise RunError(
-            f'"{path}" has version {version}, this program reads version {schema.VERSION}; '
+            f'"{path}" has version {version}, this program reads version {tables.VERSION}; '
             f"use the convreplay that wrote it{_written_by(connection)}, or a newer one"
         )
 

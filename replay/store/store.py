@@ -20,7 +20,7 @@ from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.step import Step, TurnPlace
-from replay.store import database, remaking, schema
+from replay.store import database, remaking, schema, tables
 from replay.store.begun_turns import drop_steps, insert_step
 from replay.store.completeness import OPEN, Missing, read_mark
 from replay.store.conversations import insert_conversation
@@ -171,7 +171,7 @@ class RunStore(RunReader):
 
     def add_turn_key(self) -> None:
         """Make turns quick to find, where the run was created without that."""
-        self._writing.post(schema.TURN_KEY, ())
+        self._writing.post(tables.TURN_KEY, ())
 
     def set_tally(self, tally: StoredTally) -> None:
         """Keep *tally*, in the place of an earlier one."""

@@ -19,7 +19,7 @@ from aiohttp import web
 from replay import Adapter, AdapterError, ChatReply, ChatRequest, Conversation
 from replay.core.record import TurnRecord
 from replay.core.settings.plugins import build, load
-from replay.store import schema
+from replay.store import schema, tables
 from replay.store.database import connect
 from tests.adapters.servers import answering, completion, delta, event
 from tests.fuzz.inputs import as_json
@@ -248,7 +248,7 @@ def _check_record(**came: Any) -> None:
     )  # fmt: skip
     connection = connect(Path(":memory:"))
     try:
-        connection.executescript(schema.TABLES)
+        connection.executescript(tables.TABLES)
         schema.insert_records(connection, [schema.record_row(record)])
         (row,) = connection.execute(schema.SELECT_RECORDS).fetchall()
     finally:

@@ -14,7 +14,7 @@ from replay.coreference import drift
 from replay.runs import versions
 from replay.runs.launch import resume_async, run_async
 from replay.runs.run import Run
-from replay.store import schema
+from replay.store import tables
 from tests.cli.command import replay_cli
 from tests.reliability.programs import only_run, write_scenario
 
@@ -101,5 +101,5 @@ def test_a_database_of_other_tables_names_the_program_that_wrote_it(half_played)
         connection.execute("PRAGMA user_version = 1")
         connection.execute("UPDATE run SET value = ? WHERE key = 'version'", [json.dumps("0.0.7")])
         connection.commit()
-    with pytest.raises(RunError, match=rf"reads version {schema.VERSION}; use .* wrote it \(0\.0\.7\)"):
+    with pytest.raises(RunError, match=rf"reads version {tables.VERSION}; use .* wrote it \(0\.0\.7\)"):
         Run(half_played)

@@ -14,7 +14,7 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import RunError
 from replay.core.record import Timing, TurnRecord, Usage
-from replay.store import schema
+from replay.store import schema, tables
 from replay.store.database import connect
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
@@ -99,7 +99,7 @@ def test_any_text_survives_the_way_through_a_row(text, other):
     """A server can send lone surrogates as JSON escapes, and a data set can hold NUL."""
     sent = record(answer=text, asked=other, gold_answers=(text, other))
     connection = connect(Path(":memory:"))
-    connection.executescript(schema.TABLES)
+    connection.executescript(tables.TABLES)
     schema.insert_records(connection, [schema.record_row(sent)])
     (row,) = connection.execute(schema.SELECT_RECORDS)
     connection.close()
@@ -205,7 +205,7 @@ def test_a_database_of_another_version_is_refused_with_a_sentence(folder, versio
     with pytest.raises(RunError) as caught:
         RunStore(folder, write=write)
     assert str(caught.value) == (
-        f'"{folder / DATABASE}" has version {version}, this program reads version {schema.VERSION}; '
+        f'"{folder / DATABASE}" has version {version}, this program reads version {tables.VERSION}; '
         "use the convreplay that wrote it, or a newer one"
     )
 
