@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from replay.core.expectation import ALL_CHECKS
 from replay.core.settings.in_memory import PLACE, is_in_memory
 from replay.play.play import System
 from replay.policies.policy import Policy
 from replay.policies.viewed import ViewedPolicy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
-from replay.scorers.checks.kinds import COLUMN
 from replay.scorers.judges.panel import Panel
 
 
@@ -42,10 +42,12 @@ def check_judge_names(
     builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
 ) -> None:
     """Results are kept by name, those of scorers, judges and checks side by side."""
-    if COLUMN in scorers:
-        index = list(scorers).index(COLUMN)
-        builder.fault(f"scorers[{index}]", f'"{COLUMN}" is the column of checks; call the scorer otherwise')
-    taken = {**dict.fromkeys(scorers, "a scorer"), COLUMN: "the column of checks"}
+    if ALL_CHECKS in scorers:
+        index = list(scorers).index(ALL_CHECKS)
+        builder.fault(
+            f"scorers[{index}]", f'"{ALL_CHECKS}" is the column of checks; call the scorer otherwise'
+        )
+    taken = {**dict.fromkeys(scorers, "a scorer"), ALL_CHECKS: "the column of checks"}
     for index, panel in enumerate(judges):
         for column in panel.columns if panel else ():
             if column in taken:

@@ -64,8 +64,6 @@ KINDS: Mapping[str, Kind] = {
     "ttft_below_s": Kind(timing.ttft_below_s, "limit_s", "a number of seconds"),
 }
 
-COLUMN = ALL_CHECKS
-
 
 def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
     """The columns in which *expectation* counts."""
@@ -74,7 +72,7 @@ def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
 
 def is_column(name: str) -> bool:
     """Whether *name* is that of a column that checks may have."""
-    return name == COLUMN or name.startswith(f"{COLUMN}.")
+    return name == ALL_CHECKS or name.startswith(f"{ALL_CHECKS}.")
 
 
 class BadExpectationError(Exception):
