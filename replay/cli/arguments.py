@@ -41,6 +41,14 @@ WorkersOption = Annotated[
         help="Processes that play, in the place of play.workers; auto: one for each core.",
     ),
 ]
+OnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray|ADDRESS",
+        help="Have the nodes of a Ray cluster play: this machine's, or that at ray://HOST:10001.",
+    ),
+]
 FullOption = Annotated[
     bool, typer.Option("--full", help="Of a run under load: every table. Left out, one screen.")
 ]

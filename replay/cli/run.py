@@ -12,6 +12,7 @@ from replay.cli.arguments import (
     FullOption,
     JsonOption,
     JunitOption,
+    OnOption,
     OtlpOption,
     RunsOption,
     ScenarioArgument,
@@ -46,6 +47,7 @@ def run(
     ] = False,
     otlp: OtlpOption = None,
     workers: WorkersOption = None,
+    on: OnOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say how much would be asked, and ask nothing."),
@@ -62,9 +64,9 @@ def run(
     from replay.cli.playing import play_and_report
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.reading import with_section, with_workers
+    from replay.scenario.reading import on_cluster, with_section, with_workers
 
-    file = with_workers(load_scenario(scenario), chosen_workers(workers))
+    file = on_cluster(with_workers(load_scenario(scenario), chosen_workers(workers)), on)
     changes = {"limit": limit} if limit else {}
     changes |= {"skip_bad": True} if skip_bad else {}
     if changes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter, time
+from time import perf_counter
 from typing import Any
 
 from replay.core.asking.opening import opened_endpoints
@@ -57,7 +57,7 @@ async def work(job: Job, parent: Parent) -> None:
         unclosed=partial(keep_unclosed, partial(line.tell, "add_event")),
         asks=asks,
         breaker=parent,
-        started_at=time() - (perf_counter() - job.start),
+        started_at=job.started_at,
         traces=traces_of(file.scenario, job.run),
     )
     resolving, systems = assembly.service, assembly.systems

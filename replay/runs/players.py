@@ -1,9 +1,14 @@
-"""Who plays a run: this process, or several others (``play.workers``), with the same records."""
+"""
+Who plays a run: this process, several others (``play.workers``), or the nodes of a cluster (``cluster``),
+with the same records.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from time import perf_counter, time
 
@@ -22,9 +27,10 @@ from replay.runs.kept_answers import cache_problems, keep_cache_problems
 from replay.runs.lost_processes import keep_lost
 from replay.runs.play_worker import Ended
 from replay.runs.plays_left import left_of, plays_left
-from replay.runs.processes.child import ChildProcess, Job, check_platform
+from replay.runs.processes.child import Child, Job
 from replay.runs.processes.limits import Leases
-from replay.runs.processes.plays import Group, play_in_processes
+from replay.runs.processes.own_process import OwnProcess, check_platform
+from replay.runs.processes.plays import Crew, FixedCrew, Group, play_in_processes
 from replay.runs.rerun_plan import Rerun
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.runs.versions import with_versions
@@ -35,6 +41,8 @@ from replay.store.schema import Row, row_record
 from replay.store.store import RunStore
 
 Lags = dict[str, LagSummary]
+
+_WORK = "replay.runs.play_worker"
 
 
 def playing_processes(scenario: Scenario) -> int:
@@ -62,8 +70,9 @@ async def play_left(
     Raises:
         PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
-    workers = playing_processes(assembly.file.scenario)
-    if workers == 1:
+    scenario = assembly.file.scenario
+    workers = playing_processes(scenario)
+    if workers == 1 and scenario.cluster is None:
         lags = await _play_here(assembly, store, rerun, observer)
     else:
         lags = await _play_elsewhere(workers, assembly, store, rerun, observer)
@@ -96,30 +105,21 @@ async def _play_here(
 async def _play_elsewhere(
     workers: int, assembly: Assembly, store: RunStore, rerun: Rerun | None, observer: Observer | None
 ) -> Lags:
-    check_platform("play.workers")
-    file, limits, start = assembly.file, assembly.limits, perf_counter()
+    file, limits = assembly.file, assembly.limits
     host = _Host(assembly, store, rerun, observer)
-    children = [
-        ChildProcess(
-            "replay.runs.play_worker",
-            Job.of(file, run=store.needed("id"), start=start, worker=number, workers=workers),
-            host,
-            gone=f"process {number + 1} of {workers} ended before it was done (killed, or out of memory?)",
-        )
-        for number in range(workers)
-    ]
+    job = partial(Job.of, file, run=store.needed("id"), start=perf_counter(), started_at=time())
 
-    def lost(number: int, unfinished: Group) -> Group:
-        keep_lost(store, number, unfinished)
-        tell(logging.WARNING, "process lost", process=number + 1, conversations=len(unfinished))
+    def lost(child: Child, unfinished: Group) -> Group:
+        keep_lost(store, child.job.worker, unfinished)
+        tell(logging.WARNING, "process lost", process=child.job.worker + 1, conversations=len(unfinished))
         return left_of(unfinished, assembly, store)
 
     ends: list[Ended] = []
     try:
-        async with opening.opened(limits.values()):
+        async with opening.opened(limits.values()), _crew(file.scenario, workers, job, host) as crew:
             await play_in_processes(
                 with_versions(plays_left(assembly, store, rerun), assembly, store),
-                children,
+                crew,
                 concurrency=file.scenario.play.concurrency,
                 played=observer.played if observer else lambda play: None,
                 lost=lost,
@@ -132,6 +132,32 @@ async def _play_elsewhere(
     systems = sorted({system for end in ends for system in end.lags})
     found = {one: worst(end.lags[one] for end in ends if one in end.lags) for one in systems}
     return {system: lag for system, lag in found.items() if lag is not None}
+
+
+@asynccontextmanager
+async def _crew(
+    scenario: Scenario, workers: int, job: Callable[..., Job], host: object
+) -> AsyncIterator[Crew]:
+    """Who plays *scenario*, for as long as the block lasts; *job* is to be given a worker's number."""
+    if scenario.cluster is not None:
+        from replay.runs.cluster.crew import cluster_crew
+
+        async with cluster_crew(scenario, _WORK, job, host) as crew:
+            yield crew
+        return
+    check_platform("play.workers")
+    yield FixedCrew(
+        [
+            Child(
+                OwnProcess(_WORK, workers=workers),
+                job(worker=number, workers=workers),
+                host,
+                gone=f"process {number + 1} of {workers} ended before it was done (killed, or out of "
+                "memory?)",
+            )
+            for number in range(workers)
+        ]
+    )
 
 
 class _Host(Leases):

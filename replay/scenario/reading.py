@@ -116,6 +116,18 @@ def with_workers(file: ScenarioFile, workers: Workers | None) -> ScenarioFile:
     return file if workers is None else with_section(file, "play", {"workers": workers})
 
 
+def on_cluster(file: ScenarioFile, address: str | None) -> ScenarioFile:
+    """
+    *file* to be played by the cluster at *address*, where that is said: ``ray`` is its own or this machine's.
+
+    Raises:
+        ScenarioError: as for ``with_section``.
+    """
+    if address is None:
+        return file
+    return with_section(file, "cluster", {} if address == "ray" else {"address": address})
+
+
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
     """
     Plug-in choices from a command line, each written as in a scenario: a name or a YAML mapping.

@@ -18,6 +18,7 @@ from replay.core.settings.choice import Choice, LimitSection, PluginChoice, Sect
 from replay.core.settings.prices import Prices
 from replay.play.load.section import LoadSection
 from replay.scenario.assertions.section import Assertion
+from replay.scenario.cluster_section import ClusterSection
 from replay.scenario.telemetry_section import TelemetrySection
 from replay.scenario.tools_section import ToolsSection
 
@@ -147,6 +148,8 @@ class Scenario(Section):
     tools: ToolsSection | None = None
     """What becomes of calls of tools; without it a reply that calls one is a failed turn."""
     play: PlaySection = PlaySection()
+    cluster: ClusterSection | None = None
+    """The nodes of Ray that play it; left out, it is played on this machine."""
     telemetry: TelemetrySection | None = None
     """Spans of OpenTelemetry: where they go, and whether a system's own traces join them."""
     load: LoadSection | None = None

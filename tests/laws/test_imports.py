@@ -36,9 +36,10 @@ ROOMS = {
     "runs/processes": "core core/asking store play play/load scenario",
     "runs/stress": "core core/asking core/settings datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario runs/processes",
+    "runs/cluster": "core scenario runs/processes",
     "runs": "core core/asking core/settings datasets store scorers scorers/checks scorers/judges statistics "
     "statistics/load coreference policies play play/load scenario/assertions scenario report report/notebook "
-    "runs/processes runs/stress",
+    "runs/cluster runs/processes runs/stress",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-
-from loky import cpu_count
+from typing import Any, Protocol
 
 from replay.core.cancelling import ended
-from replay.core.errors import InputError, ReplayError
-from replay.core.logs import child_environment
-from replay.runs.processes.line import END, Line
+from replay.core.errors import ReplayError
+from replay.runs.processes.line import END, Line, Wire
 from replay.scenario.reading import ScenarioFile
 
 STOPPING_S = 10.0
@@ -35,31 +28,50 @@ class Job:
     """The run's own id."""
     start: float
     """Reading of ``perf_counter`` when the run started; one clock for all processes of a machine."""
+    started_at: float
+    """When that was, in seconds since 1970."""
     worker: int
     """Which of them it is, from 0."""
     workers: int
 
     @classmethod
-    def of(cls, file: ScenarioFile, *, run: str, start: float, worker: int, workers: int) -> Job:
-        """A part of playing *file*."""
-        where = {"source": file.source, "folder": str(file.folder)}
-        return cls(text=file.text, **where, run=run, start=start, worker=worker, workers=workers)
+    def of(cls, file: ScenarioFile, *, worker: int, workers: int, **when: Any) -> Job:
+        """A part of playing *file*; *when* are the other fields."""
+        return cls(
+            text=file.text,
+            source=file.source,
+            folder=str(file.folder),
+            worker=worker,
+            workers=workers,
+            **when,
+        )
 
 
-class ChildProcess:
+class Place(Protocol):
+    """Where a process runs."""
+
+    async def open(self) -> Wire:
+        """Have it started; the wire to it."""
+        ...
+
+    async def close(self) -> None:
+        """End it, if need be by force."""
+        ...
+
+
+class Child:
     """One such process; ``start`` it, and ``close`` it whatever came of that."""
 
-    def __init__(self, module: str, job: Job, host: object, *, gone: str) -> None:
+    def __init__(self, place: Place, job: Job, host: object, *, gone: str) -> None:
         """
-        It does what ``work`` in *module* does with *job*, and may call the methods of *host*; *gone* is said
-        where it has ended before it should.
+        The process at *place* does its *job*, and may call the methods of *host*; *gone* is said where it has
+        ended before it should.
         """
-        self._module = module
-        self._job = job
+        self.job = job
+        self._place = place
         self._host = host
         self._gone = gone
         self._line: Line | None = None
-        self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[Any] | None = None
 
     async def start(self) -> None:
@@ -69,12 +81,9 @@ class ChildProcess:
         Raises:
             ReplayError: it could not begin.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._line = Line(*await asyncio.open_connection(sock=ours), gone=self._gone)
-            self._process = await _spawned(self._module, theirs, _environment(self._job.workers))
+        self._line = Line(await self._place.open(), gone=self._gone)
         self._listening = asyncio.create_task(self._line.serve(self._host))
-        await self.call("begin", self._job)
+        await self.call("begin", self.job)
 
     async def call(self, method: str, *arguments: Any) -> Any:
         """
@@ -101,47 +110,6 @@ class ChildProcess:
         """End the process."""
         if self._line is not None:
             self._line.close()
-        if self._process is not None:
-            try:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(STOPPING_S):
-                        await self._process.wait()
-            finally:
-                if self._process.returncode is None:
-                    self._process.kill()
-                    await self._process.wait()
+        await self._place.close()
         if self._listening is not None:
             await ended(self._listening)
-
-
-def _environment(workers: int) -> dict[str, str]:
-    """Environment variables of one of *workers* processes."""
-    # Else each would do its arithmetic on all cores, and they would wait for one another.
-    threads = {"OMP_NUM_THREADS": str(max(1, cpu_count() // workers))}
-    # They find the same modules, wherever this program was started from.
-    modules = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return {**threads, **os.environ, **modules, **child_environment()}
-
-
-async def _spawned(
-    module: str, end: socket.socket, environment: Mapping[str, str]
-) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "replay.runs.processes.child_main",
-        module,
-        str(end.fileno()),
-        pass_fds=[end.fileno()],
-        env=environment,
-        start_new_session=True,  # Ctrl-C is the parent's to handle, from the first moment on
-    )
-
-
-def check_platform(key: str) -> None:
-    """
-    Raises:
-        InputError: this system has no such processes; *key* is the setting that asks for them.
-    """
-    if sys.platform == "win32":
-        raise InputError(f"{key}: several processes need Linux or macOS; use 1 here")

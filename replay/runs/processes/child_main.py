@@ -7,7 +7,6 @@ they are durable. It ends when the parent tells it to, or is gone.
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import socket
 import sys
@@ -18,13 +17,14 @@ from replay.core.logs import configure_from_environment
 from replay.core.terminal import guard_streams
 from replay.play.event_loop import run_on_loop
 from replay.play.first_failure import first_failure
-from replay.runs.processes.line import Line
+from replay.runs.processes.line import Line, Wire
 from replay.runs.processes.parent import Parent
+from replay.runs.processes.socket_wire import SocketWire
 
 
-async def serve_parent(module: str, end: socket.socket) -> None:
-    """Do what the parent at the other *end* wants, by ``work`` in *module*."""
-    line = Line(*await asyncio.open_connection(sock=end), gone="the program that started this one is gone")
+async def serve_parent(module: str, wire: Wire) -> None:
+    """Do what the parent at the other end of *wire* wants, by ``work`` in *module*."""
+    line = Line(wire, gone="the program that started this one is gone")
     with closing(line):
         number, job = await line.first_call()
         if job is None:
@@ -40,13 +40,17 @@ async def serve_parent(module: str, end: socket.socket) -> None:
         await line.finish()
 
 
+async def _serve(module: str, end: socket.socket) -> None:
+    await serve_parent(module, await SocketWire.of(end))
+
+
 def main() -> None:
     """Entry point."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     guard_streams()
     configure_from_environment()
     module, end = sys.argv[1:]
-    run_on_loop(serve_parent(module, socket.socket(fileno=int(end))))
+    run_on_loop(_serve(module, socket.socket(fileno=int(end))))
 
 
 if __name__ == "__main__":

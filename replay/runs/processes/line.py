@@ -1,7 +1,7 @@
 """
-A line between two processes that play one run: each calls methods of the other's, over a socket.
+A line between two processes that play one run: each calls methods of the other's, over a wire.
 
-Pickled, since both ends are the same program on the same machine, and nobody else can reach the socket.
+Pickled, since both ends are the same program, and nobody else can reach the wire.
 """
 
 from __future__ import annotations
@@ -10,16 +10,13 @@ import asyncio
 import pickle
 import traceback
 from collections.abc import Coroutine
-from contextlib import suppress
 from itertools import count
-from struct import Struct
-from typing import Any
+from typing import Any, Protocol
 
 from replay.core.errors import InputError, PluginError, ReplayError, ResolverError, RunStoppedError
 
 END = "end"
 """The method whose call ends ``serve``; whoever served answers it with what all of it came to."""
-_LENGTH = Struct("!I")
 _ANSWER, _REFUSAL = "", "!"
 """In the place of a method's name: the message is what became of a call."""
 
@@ -28,14 +25,33 @@ class LineClosedError(ReplayError):
     """The process at the other end is gone."""
 
 
+class Wire(Protocol):
+    """Carries messages to another process and back, each once and in their order."""
+
+    def write(self, messages: list[bytes]) -> None:
+        """Send *messages*."""
+        ...
+
+    async def read(self) -> bytes | None:
+        """The next message; None where the other end is gone."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is sent."""
+        ...
+
+    async def finish(self) -> None:
+        """Wait until the other end has all that was sent, and has closed the wire."""
+        ...
+
+
 class Line:
     """One end. What came in a message is looked at before the next one is; calls are then served side by
     side."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, gone: str) -> None:
+    def __init__(self, wire: Wire, *, gone: str) -> None:
         """*gone* is what to say where the other end is no longer there."""
-        self._reader = reader
-        self._writer = writer
+        self._wire = wire
         self._gone = gone
         self._numbers = count()
         self._awaited: dict[int, asyncio.Future[Any]] = {}
@@ -107,39 +123,28 @@ class Line:
     def close(self) -> None:
         """Nothing more is said."""
         self._write()
-        self._writer.close()
+        self._wire.close()
 
     async def finish(self) -> None:
         """Say all there is to say, and wait until the other end has heard it and closed the line."""
         self._write()
-        with suppress(ConnectionError):
-            await self._writer.drain()
-            # A socket closed with something unread is reset, and the other end would lose what came last.
-            self._writer.write_eof()
-            while await self._reader.read(2**16):
-                pass
-            self._writer.close()
-            await self._writer.wait_closed()
+        await self._wire.finish()
 
     def _send(self, number: int | None, method: str, content: Any) -> None:
-        if self._writer.is_closing():
-            return
         if not self._unsent:  # what is said in one turn of the loop goes out together
             asyncio.get_running_loop().call_soon(self._write)
-        data = pickle.dumps((number, method, content), pickle.HIGHEST_PROTOCOL)
-        self._unsent += (_LENGTH.pack(len(data)), data)
+        self._unsent.append(pickle.dumps((number, method, content), pickle.HIGHEST_PROTOCOL))
 
     def _write(self) -> None:
         unsent, self._unsent = self._unsent, []
-        if unsent and not self._writer.is_closing():
-            self._writer.writelines(unsent)
+        if unsent:
+            self._wire.write(unsent)
 
     async def _receive(self) -> tuple[int | None, str, Any] | None:
-        try:
-            (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
-            message: tuple[int | None, str, Any] = pickle.loads(await self._reader.readexactly(length))
-        except (asyncio.IncompleteReadError, ConnectionError):
+        data = await self._wire.read()
+        if data is None:
             return None
+        message: tuple[int | None, str, Any] = pickle.loads(data)
         return message
 
     def _settle(self, number: int | None, how: str, content: Any) -> None:

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import fields
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 from replay.core.errors import RunStoppedError
 from replay.play.engine import SharedIterator
 from replay.play.first_failure import first_failure, side_by_side
 from replay.play.load.level import share_of
 from replay.play.play import Play
-from replay.runs.processes.child import ChildProcess
+from replay.runs.processes.child import Child
 from replay.runs.processes.line import LineClosedError
 from replay.store.schema import to_json
 
@@ -30,55 +30,99 @@ Group = list[Play]
 """Plays of one conversation."""
 
 
+class Crew(Protocol):
+    """The processes that play."""
+
+    def members(self) -> AsyncIterator[Child]:
+        """Those there are, and each that joins later; not started yet."""
+        ...
+
+    async def joined(self, error: LineClosedError) -> None:
+        """
+        Return when one has joined after all were gone, the last by *error*.
+
+        Raises:
+            RunStoppedError: none will.
+        """
+        ...
+
+
+class FixedCrew:
+    """One that nobody joins."""
+
+    def __init__(self, children: Sequence[Child]) -> None:
+        self._children = children
+
+    async def members(self) -> AsyncIterator[Child]:
+        for child in self._children:
+            yield child
+
+    async def joined(self, error: LineClosedError) -> None:
+        raise RunStoppedError(f"stopped: no process is left to play; {error}")
+
+
 async def play_in_processes(
     plays: Iterator[Play],
-    children: Sequence[ChildProcess],
+    crew: Crew,
     *,
     concurrency: int,
     played: Callable[[Play], None],
-    lost: Callable[[int, Group], Group],
+    lost: Callable[[Child, Group], Group],
     ended: Callable[[Any], None],
 ) -> None:
     """
-    Let *children* play everything that *plays* yields, *concurrency* conversations at a time together.
+    Let the *crew* play everything that *plays* yields, *concurrency* conversations at a time together.
 
-    *played* is told of each play that is over. *lost* is told the number of a process that is gone, from 0,
-    with what it had not finished, and says what is left to be played of that. It is called in a thread, as
-    *plays* is advanced, and never at the same time. *ended* is given what a process that was started has to
-    say at its end, if it can say anything.
+    *played* is told of each play that is over. *lost* is told of a process that is gone, with what it had not
+    finished, and says what is left to be played of that. It is called in a thread, as *plays* is advanced,
+    and never at the same time. *ended* is given what a process that was started has to say at its end, if it
+    can say anything.
 
     Raises:
         RunStoppedError: all processes are gone.
         ReplayError: the run could not go on.
     """
     deal = _Deal(plays)
-    gone = 0
+    hands: list[_Hand] = []
 
-    async def keep_playing(number: int, child: ChildProcess) -> None:
-        nonlocal gone
+    def share_out() -> None:
+        for number, hand in enumerate(hands):
+            hand.resize(share_of(concurrency, number, len(hands)))
+
+    async def keep_playing(child: Child) -> None:
         hand = _Hand(child, deal, played)
         if not await hand.draw():
             return
+        hands.append(hand)
+        share_out()
         try:
             with first_failure():
                 await child.start()
-                async with asyncio.TaskGroup() as tasks:
-                    for _ in range(share_of(concurrency, number, len(children))):
-                        tasks.create_task(hand.keep_playing())
+                await hand.keep_playing()
         except LineClosedError as error:
-            gone += 1
-            await deal.take_back(hand.unfinished(), lambda rest: lost(number, rest))
-            if gone == len(children):
-                raise RunStoppedError(f"stopped: no process is left to play; {error}") from None
+            hands.remove(hand)
+            await child.close()  # whatever it still does ends before others go on with it
+            share_out()
+            await deal.take_back(hand.unfinished(), lambda rest: lost(child, rest))
+            if not hands:
+                await crew.joined(error)
         finally:
             if (end := await child.end()) is not None:
                 ended(end)
 
+    children: list[Child] = []
+
+    async def let_join(tasks: asyncio.TaskGroup) -> None:
+        async for child in crew.members():
+            children.append(child)
+            tasks.create_task(keep_playing(child))
+
     try:
         with first_failure():
             async with asyncio.TaskGroup() as tasks:
-                for number, child in enumerate(children):
-                    tasks.create_task(keep_playing(number, child))
+                joining = tasks.create_task(let_join(tasks))
+                await deal.finished.wait()
+                joining.cancel()
     finally:
         await side_by_side(child.close() for child in children)
 
@@ -93,12 +137,14 @@ def packed(play: Play) -> tuple[str, str, dict[str, Any]]:
 class _Hand:
     """What one process has to play."""
 
-    def __init__(self, child: ChildProcess, deal: _Deal, played: Callable[[Play], None]) -> None:
+    def __init__(self, child: Child, deal: _Deal, played: Callable[[Play], None]) -> None:
         self._child = child
         self._deal = deal
         self._played = played
         self._waiting: deque[Play] = deque()
         self._under_way: dict[int, Play] = {}
+        self._slots, self._taken = 0, 0
+        self._tasks: asyncio.TaskGroup | None = None
 
     async def draw(self) -> bool:
         """Whether there is something waiting, if need be of the next conversation."""
@@ -106,15 +152,31 @@ class _Hand:
             self._waiting.extend(await self._deal.next())
         return bool(self._waiting)
 
+    def resize(self, slots: int) -> None:
+        """From now on so many plays at a time; those beyond it are played to their end."""
+        self._slots = slots
+        while self._tasks and self._taken < slots:
+            self._taken += 1
+            self._tasks.create_task(self._keep_one_playing())
+
     async def keep_playing(self) -> None:
-        """Have one play after another played, until there is none."""
-        while await self.draw():
-            play = self._waiting.popleft()
-            self._under_way[id(play)] = play
-            await self._child.call("play", *packed(play))
-            del self._under_way[id(play)]
-            self._deal.over(1)
-            self._played(play)
+        """Have one play after another played in each slot, until there is none."""
+        async with asyncio.TaskGroup() as self._tasks:
+            self.resize(self._slots)
+
+    async def _keep_one_playing(self) -> None:
+        try:
+            while self._taken <= self._slots and await self.draw():
+                play = self._waiting.popleft()
+                self._under_way[id(play)] = play
+                await self._child.call("play", *packed(play))
+                del self._under_way[id(play)]
+                self._deal.over(1)
+                self._played(play)
+        except BaseException:
+            self._tasks = None  # whose other tasks are ending too
+            raise
+        self._taken -= 1
 
     def unfinished(self) -> Group:
         """What is not known to be over."""
@@ -130,6 +192,8 @@ class _Deal:
         self._returned: deque[Group] = deque()
         self._out = 0
         self._changed = asyncio.Event()
+        self.finished = asyncio.Event()
+        """All is played."""
 
     async def next(self) -> Group:
         """
@@ -143,7 +207,10 @@ class _Deal:
             else:
                 group = await anext(self._groups, [])
             self._out += len(group)
-            if group or not self._out:
+            if group:
+                return group
+            if not self._out:
+                self.finished.set()
                 return group
             await self._changed.wait()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from time import perf_counter, time
+from time import perf_counter
 from typing import Self
 
 from replay.core.asking.opening import opened_endpoints
@@ -33,13 +33,14 @@ class LocalLevelPlayer:
         sink: RecordSink,
         *,
         start: float,
+        started_at: float,
         run: str,
         worker: int = 0,
         workers: int = 1,
     ) -> None:
         """
-        *start* is the reading of ``perf_counter`` when the run started, *run* its id; the rest as for
-        sessions.
+        *start* is the reading of ``perf_counter`` when the run started, *started_at* that of ``time``, *run*
+        its id; the rest as for sessions.
         """
         load = inputs.load
         self._assembly = inputs.assembly
@@ -56,7 +57,7 @@ class LocalLevelPlayer:
             on_failure=self._assembly.file.scenario.play.on_failure,
             asks=self._asks,
             unclosed=self._count_unclosed,
-            started_at=time() - (perf_counter() - start),
+            started_at=started_at,
             traces=traces_of(self._assembly.file.scenario, run),
         )
         self._unclosed, self._first_unclosed = 0, ""

@@ -27,7 +27,13 @@ async def work(job: Job, parent: Parent) -> None:
     parent.lease(assembly.limits)
     inputs = read_inputs(assembly, lambda error: None)
     players = LocalLevelPlayer(
-        inputs, parent, start=job.start, run=job.run, worker=job.worker, workers=job.workers
+        inputs,
+        parent,
+        start=job.start,
+        started_at=job.started_at,
+        run=job.run,
+        worker=job.worker,
+        workers=job.workers,
     )
     async with players.opened() as player, asyncio.TaskGroup() as tasks:
         worker = _LevelWorker(job, parent, player)

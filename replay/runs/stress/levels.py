@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Generator, Iterable, Mapping
 from itertools import count
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from replay.core.cancelling import ended, in_thread
@@ -87,12 +87,12 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     """
     inputs = await in_thread(_read, assembly, store)
     load = inputs.load
-    start = perf_counter()
+    start, started_at = perf_counter(), time()
     player: LevelPlayer
     if load.workers > 1:
-        player = ProcessLevelPlayer(assembly, load, store, start=start)
+        player = ProcessLevelPlayer(assembly, load, store, start=start, started_at=started_at)
     else:
-        player = LocalLevelPlayer(inputs, store, start=start, run=store.needed("id"))
+        player = LocalLevelPlayer(inputs, store, start=start, started_at=started_at, run=store.needed("id"))
     watching = observer if isinstance(observer, LoadObserver) else None
     try:
         async with player.opened():

@@ -18,8 +18,9 @@ from replay.core.asking.politeness import PolitenessLimit
 from replay.play.first_failure import side_by_side
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.play.load.section import LoadSection
-from replay.runs.processes.child import ChildProcess, Job, check_platform
+from replay.runs.processes.child import Child, Job
 from replay.runs.processes.limits import Leases
+from replay.runs.processes.own_process import OwnProcess, check_platform
 from replay.runs.stress.counting import Count, Counts, Tally, TallyKey
 from replay.scenario.assembly import Assembly
 from replay.store.schema import Row
@@ -29,17 +30,18 @@ from replay.store.store import RunStore
 class ProcessLevelPlayer:
     """Plays in ``load.workers`` other processes."""
 
-    def __init__(self, assembly: Assembly, load: LoadSection, store: RunStore, *, start: float) -> None:
-        """*start* is the reading of ``perf_counter`` when the run started."""
+    def __init__(
+        self, assembly: Assembly, load: LoadSection, store: RunStore, *, start: float, started_at: float
+    ) -> None:
+        """When the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
         self.counts: Counts = Counts()
         self._limits = assembly.limits
         host = _Host(self._limits, store, self.counts)
+        when = {"run": store.needed("id"), "start": start, "started_at": started_at}
         self._workers = [
-            ChildProcess(
-                "replay.runs.stress.level_worker",
-                Job.of(
-                    assembly.file, run=store.needed("id"), start=start, worker=number, workers=load.workers
-                ),
+            Child(
+                OwnProcess("replay.runs.stress.level_worker", workers=load.workers),
+                Job.of(assembly.file, worker=number, workers=load.workers, **when),
                 host,
                 gone=f"worker {number + 1} of the load ended before it was done; what was answered "
                 "until then is kept (was it killed, or out of memory?)",

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.record import TurnRecord
-from replay.runs.processes import child
-from replay.runs.processes.child_main import serve_parent
+from replay.runs.processes import own_process
+from replay.runs.processes.child_main import _serve
 from replay.runs.run import Run
 
 
@@ -20,7 +20,7 @@ class Inside:
 
     def __init__(self, module: str, end: socket.socket) -> None:
         self._end = end.dup()
-        self._task = asyncio.create_task(serve_parent(module, end.dup()))
+        self._task = asyncio.create_task(_serve(module, end.dup()))
 
     @property
     def returncode(self) -> int | None:
@@ -45,7 +45,7 @@ def started_inside(monkeypatch: pytest.MonkeyPatch) -> list[Inside]:
         started.append(Inside(module, end))
         return started[-1]
 
-    monkeypatch.setattr(child, "_spawned", spawned)
+    monkeypatch.setattr(own_process, "_spawned", spawned)
     return started
 
 

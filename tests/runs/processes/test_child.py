@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from replay.runs.processes import child
+from replay.runs.processes import own_process
 
 
 @pytest.mark.parametrize(("cores", "workers", "threads"), [(8, 2, "4"), (8, 8, "1"), (2, 4, "1")])
 def test_processes_share_the_cores_for_their_arithmetic(monkeypatch, cores, workers, threads):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(child, "cpu_count", lambda: cores)
-    assert child._environment(workers)["OMP_NUM_THREADS"] == threads
+    monkeypatch.setattr(own_process, "cpu_count", lambda: cores)
+    assert own_process._environment(workers)["OMP_NUM_THREADS"] == threads
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert child._environment(workers)["OMP_NUM_THREADS"] == "3", "whoever has said it is heeded"
+    assert own_process._environment(workers)["OMP_NUM_THREADS"] == "3", "whoever has said it is heeded"
 
 
 def test_all_else_is_as_here(monkeypatch):
     monkeypatch.setenv("SOME_KEY", "some value")
-    assert child._environment(2)["SOME_KEY"] == "some value"
+    assert own_process._environment(2)["SOME_KEY"] == "some value"

@@ -1,0 +1,1 @@
+"""Runs that the nodes of a Ray cluster play."""

@@ -1,0 +1,48 @@
+"""This program as a part of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from replay.core.cancelling import in_thread
+from replay.core.errors import InputError
+from replay.scenario.cluster_section import ClusterSection
+
+NEEDED = 'runs on a cluster take Ray: pip install "convreplay[ray]"'
+
+
+@asynccontextmanager
+async def connected(section: ClusterSection) -> AsyncIterator[None]:
+    """
+    Connected with the cluster of *section* for as long as the block lasts.
+
+    A program that is connected already stays so.
+
+    Raises:
+        InputError: Ray is not installed, or there is no such cluster.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(f"cluster: {NEEDED}") from error
+    if ray.is_initialized():
+        yield
+        return
+    await in_thread(_connect, section.address)
+    try:
+        yield
+    finally:
+        await in_thread(ray.shutdown)
+
+
+def _connect(address: str) -> None:
+    import ray
+
+    try:
+        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f'cluster.address: "{address}" can\'t be reached: {error}; start a cluster with '
+            "`ray start --head`, or name its head as ray://HOST:10001"
+        ) from error

@@ -1,0 +1,123 @@
+"""
+The wire between the program that plays a run and an actor of Ray's.
+
+What the one writes goes with a call of the actor; what the other writes is fetched by one call after another,
+each of which waits until there is something.
+
+Only calls of an actor, so that it works wherever Ray does: from outside of a cluster, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+TOGETHER_S = 0.005
+"""A call costs a millisecond of both ends: what is written within this time goes with one."""
+FETCH_S = 1.0
+"""So long a call waits for something before it gives nothing."""
+
+
+class ActorWire:
+    """The program's end."""
+
+    def __init__(self, actor: Any, gone: Callable[[Exception], None]) -> None:
+        """*gone* is told why the actor no longer answers."""
+        self._actor = actor
+        self._gone = gone
+        self._sent = 0
+        self._messages: list[bytes] = []
+        self._is_closed = False
+
+    def write(self, messages: list[bytes]) -> None:
+        if not self._is_closed:
+            self._actor.take.remote(self._sent, messages)
+            self._sent += 1
+
+    async def read(self) -> bytes | None:
+        import ray
+
+        while not self._messages:
+            if self._is_closed:
+                return None
+            try:
+                batch = await called(self._actor.give)
+            except ray.exceptions.RayError as error:
+                self._gone(error)
+                batch = None
+            if batch is None:
+                self._is_closed = True
+                return None
+            self._messages = batch[::-1]
+        return self._messages.pop()
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    async def finish(self) -> None:
+        self.close()
+
+
+async def called(method: Any, *arguments: Any) -> Any:
+    """
+    What *method* of an actor gives.
+
+    Raises:
+        RayError: the actor is gone, or *method* failed.
+    """
+    return await asyncio.wrap_future(method.remote(*arguments).future())
+
+
+class NodeWire:
+    """The actor's end."""
+
+    def __init__(self) -> None:
+        self._came: dict[int, list[bytes]] = {}
+        self._taken = 0
+        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._written: list[bytes] = []
+        self._has_some = asyncio.Event()
+        self._all_given = asyncio.Event()
+        self._is_closed = False
+
+    def take(self, number: int, messages: list[bytes]) -> None:
+        """*messages* of the program's write of that *number*, from 0: calls may overtake each other."""
+        self._came[number] = messages
+        while self._taken in self._came:
+            for message in self._came.pop(self._taken):
+                self._messages.put_nowait(message)
+            self._taken += 1
+
+    async def give(self) -> list[bytes] | None:
+        """What was written; nothing after a while, None where nothing more will be."""
+        try:
+            async with asyncio.timeout(FETCH_S):
+                await self._has_some.wait()
+        except TimeoutError:
+            return []
+        if not self._is_closed:
+            await asyncio.sleep(TOGETHER_S)
+        written, self._written = self._written, []
+        if self._is_closed and not written:
+            self._all_given.set()
+            return None
+        if not self._is_closed:
+            self._has_some.clear()
+        return written
+
+    def write(self, messages: list[bytes]) -> None:
+        self._written += messages
+        self._has_some.set()
+
+    async def read(self) -> bytes | None:
+        return await self._messages.get()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._has_some.set()
+        self._messages.put_nowait(None)
+
+    async def finish(self) -> None:
+        self.close()
+        await self._all_given.wait()

@@ -1,0 +1,24 @@
+"""The ``cluster`` section of a scenario: which nodes of Ray play it."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from replay.core.settings.bounds import PositiveSeconds
+from replay.core.settings.choice import Section
+
+
+class ClusterSection(Section):
+    """Nodes that play in the place of this machine."""
+
+    address: str = "auto"
+    """Where the cluster is: ``auto`` for that of ``RAY_ADDRESS`` or of this machine, ``ray://HOST:10001``
+    from outside of it, ``HOST:6379`` from within."""
+    per_node: int = Field(default=1, ge=1, le=1000)
+    """Actors on each node, each with an event loop of its own."""
+    cpus: float = Field(default=1.0, ge=0, le=1000)
+    """Of Ray's CPUs, for each actor."""
+    resources: dict[str, float] = Field(default_factory=dict)
+    """Of Ray's own resources, for each actor: it is only on nodes that have them."""
+    wait_s: PositiveSeconds = 60.0
+    """How long to wait for a node where there is none, before the run is stopped."""
