@@ -76,7 +76,7 @@ def write(folder: Path, turns: int, tokens: int) -> None:
     store = RunStore.create(folder, facts)
     for number in range(CONVERSATIONS):
         asked = tuple(Turn(id=f"c{number}#{depth}", question="Where?") for depth in range(1, DEPTHS + 1))
-        store.add_conversation(number, Conversation(id=f"c{number}", turns=asked))
+        store.add_conversations([Conversation(id=f"c{number}", turns=asked)], number)
     for index in range(LEVELS):
         begin = index * length_s
         end = begin + length_s

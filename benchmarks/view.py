@@ -74,7 +74,7 @@ async def make_run(folder: Path, conversations: int, turns: int) -> None:
                 for d in range(1, turns // 2 + 1)
             ),
         )
-        store.add_conversation(n, made)
+        store.add_conversations([made], n)
         writes = []
         for policy in ("gold", "pred"):
             for depth, turn in enumerate(made.turns, 1):

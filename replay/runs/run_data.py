@@ -118,15 +118,19 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
     store.drop_conversations()
     store.drop_events(BAD)
     count, expected = 0, ExpectedChecks(assembly)
+    some: list[Conversation] = []
     for conversation in assembly.conversations(skipped if assembly.file.scenario.data.skip_bad else None):
         if stop.is_set():
             return
-        store.add_conversation(count, conversation)
         expected.add(conversation)
-        count += 1
-        if count % _READ_AT_ONCE == 0:
+        some.append(conversation)
+        if len(some) == _READ_AT_ONCE:
+            store.add_conversations(some, count)
             store.settle()  # or they would pile up where they are read faster than written
-    if count == 0:
+            count += len(some)
+            some.clear()
+    store.add_conversations(some, count)
+    if not count and not some:
         raise DatasetError("holds no conversation to play", path=", ".join(map(str, assembly.paths)))
     expected.refuse_unlooked()
     store.settle()
@@ -208,18 +212,20 @@ def _add(
     names = list(store.conversation_lengths())
     room = len(new) if limit is None else max(0, limit - len(names))
     taken = [id for id in new if id in found][:room]
+    added = list[Conversation]()
     if taken:
         store.set_fact("finished", False)
     repeats = repeats_of(store)
     known = set(repeats.lengths(dict.fromkeys(names, 0)))
-    for position, id in enumerate(taken, len(names)):
+    for id in taken:
         name, number = id, 1
         # A log called by its line may be in the place of one that the run has, or called like a repeat.
         while not known.isdisjoint(repeats.ids(name)):
             number += 1
             name = f"{id}~{number}"
         known.update(repeats.ids(name))
-        store.add_conversation(position, renamed(found[id], name))
+        added.append(renamed(found[id], name))
+    store.add_conversations(added, len(names))
     return DataChanges(
         new=_some(new),
         changed=_some(changed),

@@ -73,7 +73,7 @@ def score_into(store: RunStore, choices: Sequence[Choice], stop: Event | None = 
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
     own = is_own(store)
     store.begin_anew()
-    for records in in_parts(store.records()):
+    for records in in_parts(store.records()) if scorers else ():
         if stop and stop.is_set():
             return
         with _answers_kept(store):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,9 +178,12 @@ class RunStore(RunReader):
         sql = "INSERT OR REPLACE INTO tally (level, system, policy, depth, data) VALUES (?, ?, ?, ?, ?)"
         self._writing.post(sql, [*tally[:4], schema.to_json(tally.data)])
 
-    def add_conversation(self, position: int, conversation: Conversation) -> None:
-        """Keep *conversation*; neither another one's id nor its position may be the same."""
-        self._writing.post(*insert_conversation(position, conversation))
+    def add_conversations(self, conversations: Sequence[Conversation], first: int = 0) -> None:
+        """
+        Keep *conversations*, all in one transaction, in positions from *first* on; neither another one's id
+        nor its position may be the same.
+        """
+        self._writing.post_all([insert_conversation(*one) for one in enumerate(conversations, first)])
 
     def drop_conversations(self) -> None:
         """Forget all conversations, of which none may have a turn."""

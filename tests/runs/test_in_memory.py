@@ -13,6 +13,7 @@ import pytest
 import replay
 from replay import ChatReply, Conversation, GoldPolicy, Turn
 from replay.core.errors import RunError, ScenarioError
+from replay.runs import run_data
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.scenario.assembly import assemble
 from tests.cli.command import replay_process
@@ -99,6 +100,14 @@ async def answers(tmp_path, **changes):
 )
 async def test_a_function_a_class_or_an_object_is_a_system(tmp_path, system, first):
     assert (await answers(tmp_path, systems=[{"name": "s", **system}]))[0] == first
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 500])
+async def test_conversations_keep_their_order_however_many_are_stored_at_once(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr(run_data, "_READ_AT_ONCE", at_once)
+    assert await answers(tmp_path, data=[talk(name, f"{name}?") for name in "dbaec"]) == [
+        f"{name}? after 0" for name in "dbaec"
+    ]
 
 
 async def test_two_functions_without_a_name_are_two(tmp_path):

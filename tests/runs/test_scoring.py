@@ -16,11 +16,12 @@ from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.runs import scoring
 from replay.runs.scoring import score_into
+from replay.runs.stored_scorers import SCORERS as SCORERS_FACT
 from replay.scorers.bertscore import IdfBertScore, bertscore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Scorer, SurveyingScorer, Unscored
 from replay.statistics import score_column
-from replay.store.reader import DATABASE
+from replay.store.reader import DATABASE, RunReader
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore
 
@@ -64,8 +65,7 @@ def records() -> list[TurnRecord]:
 def store(tmp_path):
     facts = {"scenario": {"folder": str(tmp_path), "text": "", "source": ""}, "seed": 0}
     store = RunStore.create(tmp_path / "run", facts)
-    for position in range(9):
-        store.add_conversation(position, Conversation(id=f"c{position}", turns=()))
+    store.add_conversations([Conversation(id=f"c{position}", turns=()) for position in range(9)])
 
     async def write() -> None:
         await asyncio.gather(*(store.write(one) for one in records()))
@@ -87,6 +87,13 @@ def scored(store: RunStore, *names: str) -> list[tuple[object, ...]]:
     score_into(store, [Choice(name=name) for name in names])
     store.settle()
     return stored(store)
+
+
+def test_without_a_scorer_no_record_is_read(store, monkeypatch):
+    monkeypatch.setattr(RunReader, "records", lambda _: pytest.fail("records were read"))
+    score_into(store, [])
+    store.settle()
+    assert store.fact(SCORERS_FACT) == []
 
 
 @pytest.mark.parametrize("part", [1, 4, 10, 50])

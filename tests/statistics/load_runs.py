@@ -111,9 +111,11 @@ def write_run(
             for record in written:
                 id = record.recorded_conversation
                 lengths[id] = max(record.depth, lengths.get(id, 0))
-            for position, (id, length) in enumerate(lengths.items()):
-                turns = tuple(Turn(id=f"{id}#{n}", question="Where?") for n in range(1, length + 1))
-                store.add_conversation(position, Conversation(id=id, turns=turns))
+            turns = {
+                id: tuple(Turn(id=f"{id}#{n}", question="Where?") for n in range(1, length + 1))
+                for id, length in lengths.items()
+            }
+            store.add_conversations([Conversation(id=id, turns=of_it) for id, of_it in turns.items()])
             await asyncio.gather(*(store.write(record) for record in written))
             for one in levels:
                 store.add_event("level", one)

@@ -73,7 +73,7 @@ def test_a_run_is_its_owners_alone_whatever_is_usual_here(tmp_path):
     usual = os.umask(0)
     try:
         store = RunStore.create(folder, {"name": "x"})
-        store.add_conversation(0, conversation(("Q?", "A.")))
+        store.add_conversations([conversation(("Q?", "A."))])
         while_written = modes(folder)
         store.close()
     finally:

@@ -32,8 +32,7 @@ def timed(at_s: float, **changes):
 async def folder(tmp_path):
     """Two conversations, one played once more under another id; a score each for two turns; one tally."""
     store = RunStore.create(tmp_path / "run", {})
-    for position, name in enumerate(("a", "b")):
-        store.add_conversation(position, Conversation(id=name, turns=()))
+    store.add_conversations([Conversation(id=name, turns=()) for name in ("a", "b")])
     await store.write(timed(10, conversation="b", depth=1, usage=Usage(completion_tokens=7), attempts=3))
     await store.write(timed(20, conversation="a", depth=2, outcome="refused", answer=None, error="No, ☃."))
     await store.write(timed(30, conversation="a~2", source="a", depth=1, policy="gold"))

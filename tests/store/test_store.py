@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from replay.core.errors import RunError
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.store import schema, tables
 from replay.store.database import connect
-from replay.store.reader import DATABASE
+from replay.store.reader import DATABASE, RunReader
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
 from tests.scorers.turns import NOT_JUDGED
@@ -68,8 +68,8 @@ def folder(tmp_path):
 async def stored(folder, *records) -> list[TurnRecord]:
     store = RunStore.create(folder, {})
     try:
-        for position, conversation in enumerate(dict.fromkeys(r.conversation for r in records)):
-            store.add_conversation(position, Conversation(id=conversation, turns=()))
+        conversations = dict.fromkeys(r.conversation for r in records)
+        store.add_conversations([Conversation(id=conversation, turns=()) for conversation in conversations])
         await asyncio.gather(*(store.write(r) for r in records))
     finally:
         store.close()
@@ -151,7 +151,7 @@ async def test_records_come_in_the_order_of_the_data(folder):
 async def test_repeats_come_in_the_order_of_their_numbers(folder):
     plays = [record("a", 1), *(record(f"a~{n}", 1, source="a", repeat=n) for n in (10, 2, 9))]
     store = RunStore.create(folder, {})
-    store.add_conversation(0, Conversation(id="a", turns=(Turn(id="a#1", question="Who?"),)))
+    store.add_conversations([Conversation(id="a", turns=(Turn(id="a#1", question="Who?"),))])
     for play in plays:
         await store.write(play)
         store.add_verdict(StoredVerdict("j", play.conversation, "s", "pred", 1, 1, 0, None, {}))
@@ -275,9 +275,20 @@ async def test_a_run_without_a_key_gets_one_where_it_is_opened_to_be_written(fol
         store.close()
 
 
+def test_conversations_are_kept_together_or_not_at_all(folder):
+    store = RunStore.create(folder, {})
+    store.add_conversations([Conversation(id="a", turns=())])
+    store.settle()
+    store.add_conversations([Conversation(id="b", turns=()), Conversation(id="a", turns=())], 1)
+    with pytest.raises(RunError, match="UNIQUE"):
+        store.close()
+    with closing(RunReader(folder)) as reader:
+        assert list(reader.conversation_lengths()) == ["a"]
+
+
 async def test_a_judges_verdicts_give_way_with_its_columns_and_no_others(folder):
     store = RunStore.create(folder, {})
-    store.add_conversation(0, Conversation(id="c1", turns=()))
+    store.add_conversations([Conversation(id="c1", turns=())])
     await store.write(record())
     at = {"conversation": "c1", "system": "s", "policy": "pred", "depth": 1}
 

@@ -34,8 +34,7 @@ def record(depth=1, conversation="c", **changes) -> TurnRecord:
 async def store(tmp_path):
     """Three turns of one conversation and one of another, scored and judged."""
     store = RunStore.create(tmp_path / "run", {})
-    for position, conversation in enumerate(("c", "other")):
-        store.add_conversation(position, Conversation(id=conversation, turns=()))
+    store.add_conversations([Conversation(id=conversation, turns=()) for conversation in ("c", "other")])
     records = [record(1), record(2), record(3), record(1, "other")]
     for one in records:
         await store.write(one)

@@ -105,8 +105,8 @@ def _read(assembly: Assembly, store: RunStore) -> LoadInputs:
     """All that is read before the run; the store keeps the conversations too."""
     inputs = read_inputs(assembly, lambda error: store.add_event("bad-conversation", {"message": str(error)}))
     expected = ExpectedChecks(assembly)
-    for position, conversation in enumerate(inputs.conversations):
-        store.add_conversation(position, conversation)
+    store.add_conversations(inputs.conversations)
+    for conversation in inputs.conversations:
         expected.add(conversation)
     expected.refuse_unlooked()
     return inputs

@@ -211,8 +211,7 @@ def _new_run(
         "finished": True,
     }
     store = RunStore.create(folder, {**more, **facts})
-    for position, conversation in enumerate(conversations):
-        store.add_conversation(position, conversation)
+    store.add_conversations(conversations)
     asyncio.run(_write(store, records))
     return store
 

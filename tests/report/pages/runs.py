@@ -93,8 +93,7 @@ def create(
 
 async def add(store: RunStore, conversations: Sequence[Conversation], records: Sequence[TurnRecord]) -> None:
     at = len(store.conversation_lengths())
-    for position, conversation in enumerate(conversations, at):
-        store.add_conversation(position, conversation)
+    store.add_conversations(conversations, at)
     await asyncio.gather(*(store.write(one) for one in records))
 
 
