@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import groupby
 from typing import Any, NoReturn, TypedDict, TypeVar
 
 import msgspec
@@ -51,21 +53,20 @@ FACTS: Mapping[str, Any] = {
 Row = tuple[Any, ...]
 """A record's values, one for each of ``RECORD_COLUMNS``."""
 
-_TEXTS = ("conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial")
+_TEXTS = {"conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial"}
 _LISTS = ("gold_answers", "gold_passages", "passages", "steps", "step_times_s", "expect")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")
 _TIMES = ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s")
 RECORD_COLUMNS = (
-    *_TEXTS,
-    *("system", "policy", "depth", "edit", "outcome", "attempts", "asks", "cost_usd", "drift", "valid"),
+    *("conversation", "turn", "recorded", "asked", "system", "policy", "depth", "edit", "outcome"),
+    *("attempts", "asks", "repeat", "cached"),
     *_LISTS,
-    *_TOKENS,
-    *_TIMES,
-    *("token_gaps_100us", "repeat", "cached", "history_cut", "started_at"),
+    *("started_at", "scheduled_s", "sent_s", "first_byte_s", "done_s"),
+    *("answer", "prompt_tokens", "completion_tokens"),
+    # Those that most records have nothing in stand last (see ``insert_records``).
+    *("drift", "valid", "first_token_s", "token_gaps_100us", "cached_prompt_tokens", "cost_usd"),
+    *("history_cut", "source", "edit_note", "error", "partial"),
 )
-_INSERT = f"INSERT INTO turn ({', '.join(RECORD_COLUMNS)}) VALUES"
-_INSERT_TEXTS = f"{_INSERT} ({', '.join('?' for _ in RECORD_COLUMNS)})"
-_INSERT_BYTES = f"{_INSERT} ({', '.join('CAST(? AS TEXT)' if c in _TEXTS else '?' for c in RECORD_COLUMNS)})"
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
 _PLACE = tuple(map(RECORD_COLUMNS.index, ("conversation", "system", "policy", "depth")))
 _NOTHING = "[]"
@@ -115,24 +116,45 @@ def _refuse(constant: str) -> NoReturn:
 
 def insert_records(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """
-    Insert *rows*, in one statement's executions.
+    Insert *rows*, each as far as its last value.
 
     Raises:
         sqlite3.Error: they can't be; nothing is undone here, so run it in a transaction.
     """
-    before = connection.total_changes
-    try:
-        connection.executemany(_INSERT_TEXTS, rows)
-    except UnicodeEncodeError:
-        # sqlite3 refuses a str with lone surrogates. Bytes cast to text cost half as much again, so
-        # they are the exception, from the refused row on.
-        inserted = connection.total_changes - before
-        connection.executemany(_INSERT_BYTES, map(_with_bytes, rows[inserted:]))
+    # sqlite3 takes longer to find out that nothing adapts None than to bind ten texts.
+    for width, alike in groupby(rows, _width):
+        given = [row[:width] for row in alike]
+        before = connection.total_changes
+        try:
+            connection.executemany(_insert(width), given)
+        except UnicodeEncodeError:
+            # sqlite3 refuses a str with lone surrogates. Bytes cast to text cost half as much again, so
+            # they are the exception, from the refused row on.
+            inserted = connection.total_changes - before
+            connection.executemany(_insert(width, "CAST(? AS TEXT)"), map(_with_bytes, given[inserted:]))
+
+
+def _width(row: Row) -> int:
+    """How many of the row's values there are up to the last that is not None."""
+    width = len(row)
+    while row[width - 1] is None:
+        width -= 1
+    return width
+
+
+@cache
+def _insert(width: int, text: str = "?") -> str:
+    """The statement for rows of that *width*; *text* stands for each text that a user or a system wrote."""
+    columns = RECORD_COLUMNS[:width]
+    places = (text if column in _TEXTS else "?" for column in columns)
+    return f"INSERT INTO turn ({', '.join(columns)}) VALUES ({', '.join(places)})"
 
 
 def _with_bytes(row: Row) -> Row:
-    texts = (None if text is None else to_bytes(text) for text in row[: len(_TEXTS)])
-    return (*texts, *row[len(_TEXTS) :])
+    columns = zip(RECORD_COLUMNS, row, strict=False)
+    return tuple(
+        to_bytes(value) if value is not None and column in _TEXTS else value for column, value in columns
+    )
 
 
 def record_row(record: TurnRecord) -> Row:
@@ -143,11 +165,6 @@ def record_row(record: TurnRecord) -> Row:
         record.turn,
         record.recorded,
         record.asked,
-        record.edit_note,
-        record.answer,
-        record.error,
-        record.source,
-        record.partial,
         record.system,
         record.policy,
         record.depth,
@@ -155,28 +172,33 @@ def record_row(record: TurnRecord) -> Row:
         record.outcome,
         record.attempts,
         record.asks,
-        record.cost_usd,
-        None if drift is None else to_json(drift),
-        None if drift is None or drift.valid is None else int(drift.valid),
+        record.repeat,
+        int(record.cached),
         to_json(record.gold_answers) if record.gold_answers else _NOTHING,
         to_json(record.gold_passages) if record.gold_passages else _NOTHING,
         to_json(record.passages) if record.passages else _NOTHING,
         to_json(record.steps) if record.steps else _NOTHING,
         to_json(record.step_times_s) if record.step_times_s else _NOTHING,
         to_json(record.expect) if record.expect else _NOTHING,
-        None if usage is None else usage.prompt_tokens,
-        None if usage is None else usage.completion_tokens,
-        None if usage is None else usage.cached_prompt_tokens,
+        record.started_at,
         None if timing is None else timing.scheduled_s,
         None if timing is None else timing.sent_s,
         None if timing is None else timing.first_byte_s,
-        None if timing is None else timing.first_token_s,
         None if timing is None else timing.done_s,
+        record.answer,
+        None if usage is None else usage.prompt_tokens,
+        None if usage is None else usage.completion_tokens,
+        None if drift is None else to_json(drift),
+        None if drift is None or drift.valid is None else int(drift.valid),
+        None if timing is None else timing.first_token_s,
         to_json(timing.token_gaps_100us) if timing and timing.token_gaps_100us else None,
-        record.repeat,
-        int(record.cached),
+        None if usage is None else usage.cached_prompt_tokens,
+        record.cost_usd,
         record.history_cut,
-        record.started_at,
+        record.source,
+        record.edit_note,
+        record.error,
+        record.partial,
     )
 
 

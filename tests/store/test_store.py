@@ -94,16 +94,19 @@ async def test_a_question_that_was_not_judged_is_neither_valid_nor_invalid(folde
 texts = st.text(st.characters(codec=None), max_size=30)  # lone surrogates and NUL included
 
 
-@given(text=texts, other=texts)
-def test_any_text_survives_the_way_through_a_row(text, other):
+@given(sent=st.lists(st.tuples(texts, texts, st.none() | texts, st.none() | texts), max_size=4))
+def test_any_texts_survive_the_way_through_rows(sent):
     """A server can send lone surrogates as JSON escapes, and a data set can hold NUL."""
-    sent = record(answer=text, asked=other, gold_answers=(text, other))
+    records = [
+        record(depth=depth, answer=text, asked=other, gold_answers=(text, other), source=source, error=error)
+        for depth, (text, other, source, error) in enumerate(sent, 1)
+    ]
     connection = connect(Path(":memory:"))
     connection.executescript(tables.TABLES)
-    schema.insert_records(connection, [schema.record_row(sent)])
-    (row,) = connection.execute(schema.SELECT_RECORDS)
+    schema.insert_records(connection, [schema.record_row(one) for one in records])
+    rows = connection.execute(schema.SELECT_RECORDS).fetchall()
     connection.close()
-    assert schema.row_record(row) == sent
+    assert [schema.row_record(row) for row in rows] == records
 
 
 @given(text=texts)
