@@ -118,20 +118,20 @@ class Player:
                 log.began(len(conversation.asked_depths))
                 stack.callback(log.ended)
             session: Session
-            system = f'system "{play.system.name}" fails'
+            system = play.system.name
             try:
-                with blaming(f'{system} to open conversation "{conversation.id}"'):
+                with blaming('system "%s" fails to open conversation "%s"', system, conversation.id):
                     opening = opened_session(
                         play.system.adapter, play.asked_about, partial(self._unclosed, play)
                     )
                     session = await stack.enter_async_context(opening)
-                session = self._asks.watched(play.system.name, session)
+                session = self._asks.watched(system, session)
             except AdapterError as error:
                 session = UnopenedSession(error)
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
                 # Planned before it is due: comparing histories is not the system's time.
-                turn = f'at turn {depth} of conversation "{conversation.id}"'
-                with blaming(f'policy "{play.policy_name}" fails {turn}'):
+                turn = depth, conversation.id
+                with blaming('policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn):
                     planned = await play.policy.plan(conversation, depth, tuple(played))
                 due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                 if due is None:
@@ -139,7 +139,7 @@ class Player:
                 if planned.edit == "filtered":
                     record, done = self._record(play, depth, planned, "skipped", attempts=0, asks=0), due
                 else:
-                    with blaming(f"{system} {turn}"):
+                    with blaming('system "%s" fails at turn %s of conversation "%s"', system, *turn):
                         record = await self._ask(play, session, depth, planned, played, due, log, traced)
                     done = self._clock()
                 await self._sink.write(record)

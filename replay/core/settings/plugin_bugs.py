@@ -7,10 +7,8 @@ them, are left out: they are always the same, and ten times as many.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -27,22 +25,31 @@ def raised(error: BaseException) -> str:
     return f"{said} ({Path(deepest.filename).name}, line {deepest.lineno})"
 
 
-@contextlib.contextmanager
-def blaming(who: str) -> Iterator[None]:
+class blaming:
     """
     Around calls of a plug-in while a run goes on. A fault of our own comes out as it is.
 
     Raises:
         PluginError: the plug-in raised something that is no error of ours; the message begins with *who*.
     """
-    try:
-        yield
-    except ReplayError:
-        raise
-    except Exception as error:
-        if not _frames_of_plugin(error):
-            raise
-        raise PluginError(f"{who}: {raised(error)}") from error
+
+    # Every turn goes through two of these: a generator would take three times as long, and a message that
+    # nobody reads as long again.
+    __slots__ = ("_names", "_who")
+
+    def __init__(self, who: str, *names: object) -> None:
+        """*who* has a ``%s`` for each of *names*."""
+        self._who = who
+        self._names = names
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, ReplayError) and _frames_of_plugin(error):
+            raise PluginError(f"{self._who % self._names}: {raised(error)}") from error
 
 
 def in_short(error: ReplayError) -> ReplayError:

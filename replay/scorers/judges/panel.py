@@ -108,8 +108,8 @@ async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
         votes = []
         for voter in panel.voters:
             ask = VoterAsk(asker, case.record.depth, voter, number)
-            place = f'turn {case.record.depth} of conversation "{case.record.conversation}"'
-            with blaming(f'judge "{panel.name}" fails at {place}'):
+            place = case.record.depth, case.record.conversation
+            with blaming('judge "%s" fails at turn %s of conversation "%s"', panel.name, *place):
                 opinion = await _opinion(panel.judge, case, ask)
             prompts |= ask.prompts
             votes.append(
