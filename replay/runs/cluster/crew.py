@@ -11,8 +11,8 @@ from typing import Any
 from replay.core.cancelling import in_thread
 from replay.core.errors import RunStoppedError
 from replay.core.logs import child_environment
+from replay.runs.cluster import actors
 from replay.runs.cluster.connecting import connected
-from replay.runs.cluster.node import Node
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
 from replay.runs.processes.line import LineClosedError
@@ -75,12 +75,10 @@ class ClusterCrew:
 
     def _nodes(self) -> list[str]:
         """Those that have what an actor takes."""
-        import ray
-
         needed = {"CPU": self._section.cpus, **self._section.resources}
         return [
             node["NodeID"]
-            for node in ray.nodes()
+            for node in actors.all_nodes()
             if node["Alive"]
             and all(node["Resources"].get(what, 0) >= amount for what, amount in needed.items())
         ]
@@ -111,17 +109,8 @@ class NodePlace:
 
     async def open(self) -> ActorWire:
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        actor = ray.remote(Node).options(
-            num_cpus=self._section.cpus,
-            resources=self._section.resources,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(self.node, soft=False),
-            max_restarts=0,
-            max_task_retries=0,
-            max_concurrency=1000,
-        )
-        self._actor = actor.remote()
+        self._actor = actors.new_actor(self._section, self.node)
         try:
             await called(self._actor.begin, self._module, child_environment())
         except ray.exceptions.RayError as error:
@@ -137,4 +126,4 @@ class NodePlace:
         self.is_gone = True
         if self._actor is not None:
             with suppress(ray.exceptions.RayError):
-                await in_thread(ray.kill, self._actor)
+                await in_thread(actors.end_actor, self._actor)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.runs.cluster.joined import JoinedCluster
+
 PLAYER = {"player": 1}
 """What each of the nodes has that are there to play; others are of one test alone."""
 
@@ -29,3 +31,14 @@ def cluster() -> Iterator[Any]:
 def on_two_nodes(cluster) -> dict[str, Any]:
     """The section ``cluster`` of a scenario that those nodes play."""
     return {"address": cluster.address, "resources": PLAYER}
+
+
+@pytest.fixture
+def joined(monkeypatch) -> JoinedCluster:
+    """A cluster of two nodes in this process, for runs whose ``cluster`` is ``{}``."""
+    pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
+    cluster = JoinedCluster()
+    for _ in range(2):
+        cluster.add()
+    cluster.put_in_place(monkeypatch)
+    return cluster
