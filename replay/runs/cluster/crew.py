@@ -6,12 +6,14 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from replay.core.cancelling import in_thread
 from replay.core.errors import RunStoppedError
 from replay.core.logs import child_environment
 from replay.runs.cluster import actors
+from replay.play.clock_offset import ClockOffset, clock_offset
 from replay.runs.cluster.connecting import connected
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
@@ -108,14 +110,24 @@ class NodePlace:
         self._actor: Any = None
 
     async def open(self) -> ActorWire:
+        self._actor = actors.new_actor(self._section, self.node)
+        await self._called("begin", self._module, child_environment())
+        return ActorWire(self._actor, self._lost)
+
+    async def clock_offset(self) -> ClockOffset:
+        return await clock_offset(partial(self._called, "clock"))
+
+    async def _called(self, method: str, *arguments: Any) -> Any:
+        """
+        Raises:
+            LineClosedError: the actor is gone.
+        """
         import ray
 
-        self._actor = actors.new_actor(self._section, self.node)
         try:
-            await called(self._actor.begin, self._module, child_environment())
+            return await called(getattr(self._actor, method), *arguments)
         except ray.exceptions.RayError as error:
             raise LineClosedError(f"node {self.node[:8]} of the cluster was lost: {error}") from error
-        return ActorWire(self._actor, self._lost)
 
     def _lost(self, error: Exception) -> None:
         self.is_gone = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from time import perf_counter
 
 from replay.core.logs import configure_from_environment
 from replay.runs.cluster.wires import NodeWire
@@ -23,6 +24,10 @@ class Node:
         os.environ.update(environment)
         configure_from_environment()
         self._playing = asyncio.create_task(serve_parent(module, self._wire))
+
+    async def clock(self) -> float:
+        """A reading of ``perf_counter`` here."""
+        return perf_counter()
 
     async def take(self, number: int, messages: list[bytes]) -> None:
         """As ``NodeWire.take``."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from replay.core.cancelling import ended
 from replay.core.errors import ReplayError
+from replay.play.clock_offset import ClockOffset
 from replay.runs.processes.line import END, Line, Wire
 from replay.scenario.reading import ScenarioFile
 
@@ -27,7 +28,7 @@ class Job:
     run: str
     """The run's own id."""
     start: float
-    """Reading of ``perf_counter`` when the run started; one clock for all processes of a machine."""
+    """Reading of ``perf_counter`` when the run started: where the process runs, once that is known."""
     started_at: float
     """When that was, in seconds since 1970."""
     worker: int
@@ -54,6 +55,15 @@ class Place(Protocol):
         """Have it started; the wire to it."""
         ...
 
+    async def clock_offset(self) -> ClockOffset | None:
+        """
+        How far its ``perf_counter`` is ahead of ours; None where it is the same, as on this machine.
+
+        Raises:
+            LineClosedError: it is gone.
+        """
+        ...
+
     async def close(self) -> None:
         """End it, if need be by force."""
         ...
@@ -72,6 +82,8 @@ class Child:
         self._host = host
         self._gone = gone
         self._line: Line | None = None
+        self.clock: ClockOffset | None = None
+        """Of its clock to ours, as its job has it; None where they are one."""
         self._listening: asyncio.Task[Any] | None = None
 
     async def start(self) -> None:
@@ -83,7 +95,9 @@ class Child:
         """
         self._line = Line(await self._place.open(), gone=self._gone)
         self._listening = asyncio.create_task(self._line.serve(self._host))
-        await self.call("begin", self.job)
+        self.clock = await self._place.clock_offset()
+        start = self.job.start + (self.clock.offset_s if self.clock else 0.0)
+        await self.call("begin", replace(self.job, start=start))
 
     async def call(self, method: str, *arguments: Any) -> Any:
         """

@@ -37,6 +37,9 @@ class OwnProcess:
                 raise
         return wire
 
+    async def clock_offset(self) -> None:
+        """One clock is that of all processes of a machine."""
+
     async def close(self) -> None:
         if self._process is None:
             return
