@@ -1,0 +1,68 @@
+"""``cluster``: each key played where it matters, on nodes that are made up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from replay.core.errors import RunStoppedError
+from tests.runs.cluster.inside import InsideRay, ray_inside
+from tests.scenario.keys import key, outcomes, played
+
+
+@pytest.fixture
+def ray(monkeypatch) -> InsideRay:
+    monkeypatch.setenv("CONVREPLAY_LOG_RUN", "")  # which an actor sets, here for this process
+    return ray_inside(monkeypatch)
+
+
+def used(ray: InsideRay) -> Counter[str]:
+    """How many actors were on each node."""
+    return Counter(actor.options["scheduling_strategy"].node_id for actor in ray.actors)
+
+
+@key("cluster.address")
+async def test_the_cluster_at_the_address_plays(tmp_path, ray):
+    ray.add_node("a" * 56)
+    run = await played(tmp_path, cluster={"address": "ray://head:10001"})
+    assert outcomes(run) == ["answered"] * 3
+    assert ray.given["address"] == "ray://head:10001"
+    assert not ray.is_connected
+    await played(tmp_path, cluster={})
+    assert ray.given["address"] == "auto"
+
+
+@key("cluster.per_node")
+@pytest.mark.parametrize("actors", [1, 2])
+async def test_each_node_has_so_many_actors(tmp_path, ray, actors):
+    node = "a" * 56
+    ray.add_node(node)
+    run = await played(tmp_path, cluster={"per_node": actors})
+    assert outcomes(run) == ["answered"] * 3
+    assert used(ray) == {node: actors}
+
+
+@key("cluster.cpus", "cluster.resources")
+async def test_nodes_with_what_an_actor_takes_play(tmp_path, ray):
+    small, bare, fit = "1" * 56, "2" * 56, "3" * 56
+    ray.add_node(small, CPU=1, bot=1)
+    ray.add_node(bare, CPU=4)
+    ray.add_node(fit, CPU=2, bot=1)
+    await played(tmp_path, cluster={"cpus": 2, "resources": {"bot": 0.5}})
+    assert used(ray) == {fit: 1}
+    (actor,) = ray.actors
+    assert (actor.options["num_cpus"], actor.options["resources"]) == (2, {"bot": 0.5})
+
+
+@key("cluster.wait_s")
+async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
+    ray.add_node("a" * 56)
+
+    async def lost_at_once(self, *arguments):
+        ray.nodes.clear()
+        ray.actors[-1].kill()
+
+    monkeypatch.setattr("replay.runs.cluster.node.Node.begin", lost_at_once)
+    with pytest.raises(RunStoppedError, match=r"no node was left to play for 0\.05 s"):
+        await played(tmp_path, cluster={"wait_s": 0.05})
