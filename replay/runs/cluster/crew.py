@@ -12,8 +12,8 @@ from typing import Any
 from replay.core.cancelling import in_thread
 from replay.core.errors import RunStoppedError
 from replay.core.logs import child_environment
-from replay.runs.cluster import actors
 from replay.play.clock_offset import ClockOffset, clock_offset
+from replay.runs.cluster import actors
 from replay.runs.cluster.connecting import connected
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
