@@ -39,7 +39,7 @@ types: .venv/ready-dev
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
-	$(PYTHON) -m venv .venv
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
 	$(INSTALL) --editable .
 	touch $@
 
