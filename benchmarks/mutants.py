@@ -52,7 +52,7 @@ HANGS_S = 60.0
 FAILED = "first-failure.txt"
 
 SHARED = (
-    "aiohttp", "asyncio_throttle", "hdrh", "jinja2", "loky", "msgspec", "numpy", "pandas",
+    "aiohttp", "hdrh", "jinja2", "loky", "msgspec", "numpy", "pandas",
     "pydantic", "rapidfuzz", "rich", "rouge_score", "sacrebleu", "scipy.stats", "statsmodels.stats", "typer",
     "yaml",
 )  # fmt: skip

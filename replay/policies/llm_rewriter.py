@@ -67,7 +67,7 @@ class LlmRewriter:
         return f"llm({self.name},prompt:{_hash(self.prompt.text)},parameters:{_hash(parameters)})"
 
     async def __aenter__(self) -> Self:
-        await self._stack.enter_async_context(opened((self.limit, self.adapter)))
+        await self._stack.enter_async_context(opened([self.adapter]))
         return self
 
     async def __aexit__(

@@ -44,7 +44,7 @@ async def work(job: Job, parent: Parent) -> None:
     file = parse_scenario(job.text, source=job.source, folder=Path(job.folder))
     with code_may_run():
         assembly = assemble(_to_play(file), data_is_read=True)
-    parent.lease(assembly.limits)
+    parent.lease(assembly.limits, job.worker)
     line, asks = parent.line, AsksUnderWay()
     player = Player(
         assembly.patience,

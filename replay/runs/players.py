@@ -14,7 +14,6 @@ from time import perf_counter, time
 
 from loky import cpu_count
 
-from replay.core.asking import opening
 from replay.core.asking.tally import total
 from replay.core.errors import AdapterError
 from replay.core.logs import tell
@@ -105,18 +104,21 @@ async def _play_here(
 async def _play_elsewhere(
     workers: int, assembly: Assembly, store: RunStore, rerun: Rerun | None, observer: Observer | None
 ) -> Lags:
-    file, limits = assembly.file, assembly.limits
+    file = assembly.file
     host = _Host(assembly, store, rerun, observer)
     job = partial(Job.of, file, run=store.needed("id"), start=perf_counter(), started_at=time())
 
+    loop = asyncio.get_running_loop()
+
     def lost(child: Child, unfinished: Group) -> Group:
+        loop.call_soon_threadsafe(host.take_back, child.job.worker)
         keep_lost(store, child.job.worker, unfinished)
         tell(logging.WARNING, "process lost", process=child.job.worker + 1, conversations=len(unfinished))
         return left_of(unfinished, assembly, store)
 
     ends: list[Ended] = []
     try:
-        async with opening.opened(limits.values()), _crew(file.scenario, workers, job, host) as crew:
+        async with _crew(file.scenario, workers, job, host) as crew:
             await play_in_processes(
                 with_versions(plays_left(assembly, store, rerun), assembly, store),
                 crew,

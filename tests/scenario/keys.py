@@ -160,14 +160,17 @@ class Throttle:
         self.passed = 0
         self.made.append(self)
 
-    async def acquire(self) -> None:
+    async def take(self) -> None:
         self.passed += 1
+
+    def spend(self) -> None:
+        pass
 
 
 def throttles(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[tuple[int, float], int]]:
     """Gives how many asks each politeness limit of a run let through, by the limit."""
     Throttle.made = []
-    monkeypatch.setattr(politeness, "Throttler", Throttle)
+    monkeypatch.setattr(politeness, "OwnTokens", Throttle)
     return lambda: {one.limit: one.passed for one in Throttle.made}
 
 

@@ -19,5 +19,5 @@ async def opened(parts: Iterable[object]) -> AsyncIterator[None]:
 
 
 def opened_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
-    """The limits and adapters of *endpoints*, which may share them."""
-    return opened(part for one in endpoints for part in (one.limit, one.adapter))
+    """The adapters of *endpoints*, which may share them."""
+    return opened(one.adapter for one in endpoints)

@@ -1,67 +1,115 @@
 """
 A system's politeness limit: at most so many asks in so much time.
 
-``asyncio_throttle.Throttler`` polls while it waits. So exactly one dispatcher per system waits in it and
-wakes the asks that queue here, first come, first served; a thousand waiting conversations cost nothing.
+There are as many tokens as asks. An ask takes one, first come, first served, and spends it as it is sent; so
+long after that the token is free again. No stretch of time of that length has more asks in it, whoever spends
+the tokens and however late the news of it comes.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
 
-from asyncio_throttle.throttler import Throttler
 
-from replay.core.cancelling import ended
+class Tokens(Protocol):
+    """What it takes to ask."""
+
+    async def take(self) -> None:
+        """Return with a token. Whoever is cancelled by then has none."""
+        ...
+
+    def spend(self) -> None:
+        """The token is used for an ask that is sent now."""
+        ...
 
 
 class PolitenessLimit:
-    """Lets *asks* through per *per_s* seconds; an async context manager around the run."""
+    """Lets *asks* through per *per_s* seconds."""
 
     def __init__(self, asks: int, per_s: float) -> None:
-        self._acquire: Callable[[], Awaitable[None]] = Throttler(asks, per_s).acquire
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._arrived = asyncio.Event()
-        self._dispatcher: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        self._dispatcher = asyncio.create_task(self._dispatch())
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._dispatcher is not None
-        await ended(self._dispatcher)
-
-    def lease_from(self, acquire: Callable[[], Awaitable[None]]) -> None:
-        """Let *acquire* say when the next ask may be sent, for a limit that several processes share."""
-        self._acquire = acquire
+        self.tokens: Tokens = OwnTokens(asks, per_s)
 
     async def wait(self) -> None:
-        """Return when the next ask may be sent."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        self._arrived.set()
-        await turn
+        """Return when the next ask is to be sent."""
+        await self.tokens.take()
+        self.tokens.spend()
 
-    async def _dispatch(self) -> None:
-        while True:
-            await self._arrived.wait()
-            while self._waiting:
-                if self._waiting[0].cancelled():  # whoever gave up must not use up the limit
-                    self._waiting.popleft()
-                    continue
-                await self._acquire()
-                self._wake_next()
-            self._arrived.clear()
 
-    def _wake_next(self) -> None:
+class Queue:
+    """Those who wait for a token."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def wait(self, put_back: Callable[[], None]) -> None:
+        """Return with a token; *put_back* takes the one that came as whoever waited was cancelled."""
+        token: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(token)
+        try:
+            await token
+        except asyncio.CancelledError:
+            if not token.cancelled():
+                put_back()
+            raise
+
+    def give(self) -> bool:
+        """Whether somebody was still waiting for the token that is there now."""
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
+            token = self._waiting.popleft()
+            if not token.done():
+                token.set_result(None)
+                return True
+        return False
+
+
+class OwnTokens:
+    """As many as there are *asks*, each free again *per_s* seconds after it was spent, by *clock*."""
+
+    def __init__(self, asks: int, per_s: float, *, clock: Callable[[], float] = monotonic) -> None:
+        self._free = asks
+        self._per_s = per_s
+        self._clock = clock
+        self._queue = Queue()
+        self._spent: deque[float] = deque()
+        """When, of those whose time is not over."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def take(self) -> None:
+        self._release()
+        if self._free:
+            self._free -= 1
+        else:
+            await self._queue.wait(self.put_back)
+
+    def spend(self) -> None:
+        self._spent.append(self._clock())
+        if self._timer is None:
+            self._look_later()
+
+    def put_back(self) -> None:
+        """A token was not used."""
+        if not self._queue.give():
+            self._free += 1
+
+    def _release(self) -> None:
+        while self._spent and self._clock() - self._spent[0] > self._per_s:
+            self._spent.popleft()
+            self.put_back()
+
+    def _look_later(self) -> None:
+        left_s = self._spent[0] + self._per_s - self._clock()
+        self._timer = asyncio.get_running_loop().call_later(max(left_s, _SHORTEST_S), self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._release()
+        if self._spent:
+            self._look_later()
+
+
+_SHORTEST_S = 0.001
+"""A loop's own clock may run ahead of ours by as much."""

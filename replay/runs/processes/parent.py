@@ -12,6 +12,7 @@ from typing import Any
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import AdapterError, RunStoppedError
 from replay.core.record import TurnRecord
+from replay.runs.processes.limits import LeasedTokens
 from replay.runs.processes.line import Line
 from replay.store.schema import Row, record_row
 
@@ -68,10 +69,10 @@ class Parent:
         answered, self._answered = self._answered, set()
         return answered
 
-    def lease(self, limits: Mapping[str, PolitenessLimit]) -> None:
-        """From now on *limits* are asked of the parent, which has them for all processes."""
-        for key, limit in limits.items():
-            limit.lease_from(partial(self.line.call, "lease", key))
+    def lease(self, limits: Mapping[str, PolitenessLimit], worker: int) -> None:
+        """From now on the tokens of *limits* are the parent's, for this *worker* as for all others."""
+        for who, limit in limits.items():
+            limit.tokens = LeasedTokens(self.line, worker, who)
 
 
 def _settle(waiting: list[asyncio.Future[None]], kept: asyncio.Future[None]) -> None:

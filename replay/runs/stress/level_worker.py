@@ -24,7 +24,7 @@ async def work(job: Job, parent: Parent) -> None:
     # Everything the scenario names, built once more.
     with code_may_run():
         assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
-    parent.lease(assembly.limits)
+    parent.lease(assembly.limits, job.worker)
     inputs = read_inputs(assembly, lambda error: None)
     players = LocalLevelPlayer(
         inputs,

@@ -13,7 +13,6 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Self
 
-from replay.core.asking.opening import opened
 from replay.core.asking.politeness import PolitenessLimit
 from replay.play.first_failure import side_by_side
 from replay.play.load.level import Level, LevelOutcome, together
@@ -35,8 +34,7 @@ class ProcessLevelPlayer:
     ) -> None:
         """When the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
         self.counts: Counts = Counts()
-        self._limits = assembly.limits
-        host = _Host(self._limits, store, self.counts)
+        host = _Host(assembly.limits, store, self.counts)
         when = {"run": store.needed("id"), "start": start, "started_at": started_at}
         self._workers = [
             Child(
@@ -53,12 +51,11 @@ class ProcessLevelPlayer:
     async def opened(self) -> AsyncIterator[Self]:
         """Around the run: the processes are there, and ready."""
         check_platform("load.workers")
-        async with opened(self._limits.values()):
-            try:
-                await side_by_side(worker.start() for worker in self._workers)
-                yield self
-            finally:
-                await side_by_side(worker.close() for worker in self._workers)
+        try:
+            await side_by_side(worker.start() for worker in self._workers)
+            yield self
+        finally:
+            await side_by_side(worker.close() for worker in self._workers)
 
     async def play(self, level: Level) -> LevelOutcome:
         """As ``LocalLevelPlayer.play``."""
