@@ -45,8 +45,9 @@ OnOption = Annotated[
     str | None,
     typer.Option(
         "--on",
-        metavar="ray|ADDRESS",
-        help="Have the nodes of a Ray cluster play: this machine's, or that at ray://HOST:10001.",
+        metavar="ray|ADDRESS|here",
+        help="Who plays: the nodes of a Ray cluster (ray: the scenario's own, or this machine's; or that at "
+        "an address as in ray://HOST:10001), or this program (here).",
     ),
 ]
 FullOption = Annotated[

@@ -10,6 +10,7 @@ from replay.cli.arguments import (
     RUNS,
     JsonOption,
     JunitOption,
+    OnOption,
     RunArgument,
     RunsOption,
     WorkersOption,
@@ -36,6 +37,7 @@ def rerun(
     as_json: JsonOption = False,
     junit: JunitOption = None,
     workers: WorkersOption = None,
+    on: OnOption = None,
     allow_code: AllowOption = False,
 ) -> None:
     """
@@ -64,7 +66,12 @@ def rerun(
     ask_consent(folder, foreign_doings(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: rerun_async(
-            folder, conditions, observer=progress, allow_code=True, workers=chosen_workers(workers)
+            folder,
+            conditions,
+            observer=progress,
+            allow_code=True,
+            workers=chosen_workers(workers),
+            on=on,
         ),
         runs,
         folder=folder,

@@ -10,6 +10,7 @@ from replay.cli.arguments import (
     RUNS,
     JsonOption,
     JunitOption,
+    OnOption,
     RunArgument,
     RunsOption,
     WorkersOption,
@@ -32,6 +33,7 @@ def resume(
     as_json: JsonOption = False,
     junit: JunitOption = None,
     workers: WorkersOption = None,
+    on: OnOption = None,
     allow_code: AllowOption = False,
 ) -> None:
     """
@@ -55,6 +57,7 @@ def resume(
             with_new_data=with_new_data,
             allow_code=True,
             workers=chosen_workers(workers),
+            on=on,
         ),
         runs,
         folder=folder,

@@ -64,9 +64,9 @@ def run(
     from replay.cli.playing import play_and_report
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.reading import on_cluster, with_section, with_workers
+    from replay.scenario.reading import played_on, with_section, with_workers
 
-    file = on_cluster(with_workers(load_scenario(scenario), chosen_workers(workers)), on)
+    file = played_on(with_workers(load_scenario(scenario), chosen_workers(workers)), on)
     changes = {"limit": limit} if limit else {}
     changes |= {"skip_bad": True} if skip_bad else {}
     if changes:

@@ -13,6 +13,7 @@ from replay.cli.arguments import (
     FullOption,
     JsonOption,
     JunitOption,
+    OnOption,
     OtlpOption,
     RunsOption,
     ScenarioArgument,
@@ -99,6 +100,7 @@ def stress(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that ask; each takes its share.")
     ] = None,
+    on: OnOption = None,
     yes_i_may_load: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,9 +123,9 @@ def stress(
     from replay.cli.playing import play_and_report
     from replay.play.load.section import TIMED
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.reading import with_section
+    from replay.scenario.reading import played_on, with_section
 
-    file = load_scenario(scenario)
+    file = played_on(load_scenario(scenario), on)
     given = {
         "profile": profile or _implied_profile(file, concurrency, rate, trace, speed),
         "concurrency": concurrency,

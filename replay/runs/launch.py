@@ -31,7 +31,7 @@ from replay.runs.telemetry import exported
 from replay.runs.versions import played_by, this_version, version_remarks
 from replay.scenario.assembly import assemble
 from replay.scenario.in_memory import in_plain_form
-from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario, with_workers
+from replay.scenario.reading import ScenarioFile, parse_scenario, played_on, read_scenario, with_workers
 from replay.scenario.sections import Workers
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore
@@ -72,6 +72,7 @@ async def run_async(
     observer: Observer | None = None,
     may_load: Iterable[str] = (),
     progress: bool | None = None,
+    on: str | None = None,
 ) -> Run:
     """
     Play *scenario* into a new folder below *runs*, score it, and return the run.
@@ -79,17 +80,19 @@ async def run_async(
     Cancelling keeps what was answered; ``resume_async`` goes on from there.
     *may_load* are the hosts beyond this machine and private networks that may be put under load.
     *progress* shows how far it has come, on standard error or in a notebook's cell; left out, in a notebook
-    alone and where no *observer* is told.
+    alone and where no *observer* is told. *on* is who plays, in the place of the scenario's ``cluster``:
+    ``ray`` the nodes of its own cluster, or else of this machine's, an address as in ``ray://HOST:10001``
+    those of that one, ``here`` this machine.
 
     Raises:
-        InputError: the scenario or its data has faults.
+        InputError: the scenario or its data has faults, or the cluster can't be used.
         PluginError: a plug-in can't be used.
         ResolverError: coreference failed for good; the run can be resumed.
         RunStoppedError: a system refuses our key, or failed too often in a row; the run can be resumed.
     """
     try:
         with code_may_run(), shown(observer, progress) as told:
-            return await _run(load_scenario(scenario), Path(runs), told, may_load)
+            return await _run(played_on(load_scenario(scenario), on), Path(runs), told, may_load)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 
@@ -122,6 +125,7 @@ async def resume_async(
     allow_code: bool = False,
     progress: bool | None = None,
     workers: Workers | None = None,
+    on: str | None = None,
 ) -> Run:
     """
     Go on with the run in *folder*: no finished turn is asked again.
@@ -134,8 +138,8 @@ async def resume_async(
     where the system kept the history, since that session is gone. The run knows its *scenario*; only one
     with objects from another process's memory has to be given again. A run that this user did not begin on
     this machine is like a scenario of somebody else's: *allow_code* says that what it names may run and be
-    asked. *workers* is for this once, in the place of the scenario's ``play.workers``. *progress* as for
-    ``run_async``.
+    asked. *workers* is for this once, in the place of the scenario's ``play.workers``; so is *on*, as for
+    ``run_async``, and *progress* as there.
 
     Raises:
         RunError: there is no such run, another process is writing it, it was begun with another scenario, or
@@ -146,7 +150,7 @@ async def resume_async(
     try:
         with code_may_run(), shown(observer, progress) as told:
             check_consent(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
-            return await _resume(Path(folder), scenario, told, with_new_data, workers)
+            return await _resume(Path(folder), scenario, told, with_new_data, workers, on)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 
@@ -157,6 +161,7 @@ async def _resume(
     observer: Observer | None,
     with_new_data: bool,
     workers: Workers | None,
+    on: str | None,
 ) -> Run:
     file = Run(folder).scenario()
     if scenario is not None and load_scenario(scenario).text != file.text:
@@ -166,7 +171,7 @@ async def _resume(
             f'"{folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t be '
             "taken up again where it stopped; begin a new run"
         )
-    file = with_workers(file, workers)
+    file = played_on(with_workers(file, workers), on)
     store = RunStore(folder, write=True, durability=file.scenario.play.durability)
     try:
         is_read = bool(store.fact(DATA_IS_READ))
@@ -201,11 +206,14 @@ def run(
     observer: Observer | None = None,
     may_load: Iterable[str] = (),
     progress: bool | None = None,
+    on: str | None = None,
 ) -> Run:
     """``run_async`` for a program without an event loop."""
     return _on_a_loop(
         "run",
-        lambda: run_async(scenario, runs=runs, observer=observer, may_load=may_load, progress=progress),
+        lambda: run_async(
+            scenario, runs=runs, observer=observer, may_load=may_load, progress=progress, on=on
+        ),
     )
 
 
@@ -218,6 +226,7 @@ def resume(
     allow_code: bool = False,
     progress: bool | None = None,
     workers: Workers | None = None,
+    on: str | None = None,
 ) -> Run:
     """``resume_async`` for a program without an event loop."""
     return _on_a_loop(
@@ -230,6 +239,7 @@ def resume(
             allow_code=allow_code,
             progress=progress,
             workers=workers,
+            on=on,
         ),
     )
 

@@ -21,7 +21,7 @@ from replay.runs.rerun_plan import begin, plan_for
 from replay.runs.run import Run
 from replay.runs.turn_conditions import read_conditions
 from replay.scenario.assembly import assemble
-from replay.scenario.reading import with_workers
+from replay.scenario.reading import played_on, with_workers
 from replay.scenario.sections import Workers
 from replay.store.store import RunStore
 
@@ -48,14 +48,15 @@ async def rerun_async(
     observer: Observer | None = None,
     allow_code: bool = False,
     workers: Workers | None = None,
+    on: str | None = None,
 ) -> Run:
     """
     Ask again those turns of the run in *folder* for which all conditions in *only* hold; then score it.
 
     Under a policy whose history holds the system's own answers, all later turns of the conversation are
     asked again too, and where the system keeps the history, all turns of it. When nothing is chosen,
-    nothing happens. After an interruption the same call goes on, and so does ``resume_async``. *allow_code*
-    and *workers* are as there.
+    nothing happens. After an interruption the same call goes on, and so does ``resume_async``. *allow_code*,
+    *workers* and *on* are as there.
 
     Raises:
         RunError: there is no such run, it isn't finished, another process is writing it, or it is not this
@@ -64,14 +65,15 @@ async def rerun_async(
     """
     check_consent(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
     with code_may_run():
-        return await _rerun(Path(folder), only, observer, workers)
+        return await _rerun(Path(folder), only, observer, workers, on)
 
 
 async def _rerun(
-    folder: Path, only: Sequence[str], observer: Observer | None, workers: Workers | None
+    folder: Path, only: Sequence[str], observer: Observer | None, workers: Workers | None, on: str | None
 ) -> Run:
     conditions = read_conditions(only)
-    assembly = assemble(with_workers(Run(folder).scenario(), workers), data_is_read=True)
+    file = played_on(with_workers(Run(folder).scenario(), workers), on)
+    assembly = assemble(file, data_is_read=True)
     store = RunStore(folder, write=True, durability=assembly.file.scenario.play.durability)
     try:
         if await in_thread(begin, store, conditions):
@@ -90,8 +92,9 @@ def rerun(
     observer: Observer | None = None,
     allow_code: bool = False,
     workers: Workers | None = None,
+    on: str | None = None,
 ) -> Run:
     """``rerun_async`` for a program without an event loop."""
     return run_in_between(
-        rerun_async(folder, only, observer=observer, allow_code=allow_code, workers=workers)
+        rerun_async(folder, only, observer=observer, allow_code=allow_code, workers=workers, on=on)
     )

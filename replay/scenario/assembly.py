@@ -29,6 +29,7 @@ from replay.policies.policy import Policy
 from replay.scenario.answer_caching import check_answer_cache
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.combinations import (
+    check_cluster,
     check_history,
     check_in_memory,
     check_judge_names,
@@ -187,6 +188,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
         del builder.faults[before_data:]
     check_in_memory(builder, file)
     check_workers(builder, file)
+    check_cluster(builder, file)
     check_history(builder, file, systems, policies)
     check_repeats(builder, file, systems)
     check_answer_cache(scenario, systems, builder.fault, is_begun=data_is_read)

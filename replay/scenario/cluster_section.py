@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+import re
+
+from pydantic import Field, field_validator
 
 from replay.core.settings.bounds import PositiveSeconds
 from replay.core.settings.choice import Section
+
+_ADDRESS = re.compile(r"(ray://)?([^\s:/]+|\[[0-9A-Fa-f:]+\]):\d{1,5}")
 
 
 class ClusterSection(Section):
@@ -22,3 +26,12 @@ class ClusterSection(Section):
     """Of Ray's own resources, for each actor: it is only on nodes that have them."""
     wait_s: PositiveSeconds = 60.0
     """How long to wait for a node where there is none, before the run is stopped."""
+
+    @field_validator("address")
+    @classmethod
+    def _names_a_cluster(cls, address: str) -> str:
+        if address != "auto" and not _ADDRESS.fullmatch(address):
+            raise ValueError(
+                f'"{address}" is no address of a cluster: auto, ray://HOST:10001 or HOST:6379 is expected'
+            )
+        return address

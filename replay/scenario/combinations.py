@@ -37,6 +37,27 @@ def check_workers(builder: PartBuilder, file: ScenarioFile) -> None:
         builder.fault("play.workers", f"{message}{play.concurrency}; raise that, or give no more than it")
 
 
+def check_cluster(builder: PartBuilder, file: ScenarioFile) -> None:
+    """The nodes of a cluster have neither this machine's processes nor its memory and disk."""
+    scenario, here = file.scenario, 'or play it here (--on here, on="here")'
+    if scenario.cluster is None:
+        return
+    for section, workers in (
+        ("play", scenario.play.workers),
+        ("load", scenario.load and scenario.load.workers),
+    ):
+        if workers not in (None, 1):
+            message = "the nodes of the cluster play, cluster.per_node actors on each; leave it out, "
+            builder.fault(f"{section}.workers", message + here)
+    if scenario.play.cache is not None:
+        message = "is a folder of this machine, which the nodes of a cluster don't have; leave it out, "
+        builder.fault("play.cache", message + here)
+    played = scenario.model_dump(include={"systems", "policies", "drift", "tools"})
+    if f"{PLACE}:" in (file.text if scenario.load else str(played)):
+        message = "what comes from memory is known to this process alone; name it as file.py:name, "
+        builder.fault("cluster", message + here)
+
+
 def check_repeats(builder: PartBuilder, file: ScenarioFile, systems: list[System | None]) -> None:
     """A load has its own way to play conversations again, and a seed has to reach somebody."""
     play = file.scenario.play

@@ -98,10 +98,20 @@ def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -
     Raises:
         ScenarioError: the changes don't fit.
     """
+    content = _content(file)
+    return _with_content(file, {**content, section: {**(content.get(section) or {}), **changes}})
+
+
+def _content(file: ScenarioFile) -> dict[str, Any]:
     import yaml
 
-    content = yaml.safe_load(file.text)
-    content[section] = {**(content.get(section) or {}), **changes}
+    content: dict[str, Any] = yaml.safe_load(file.text)
+    return content
+
+
+def _with_content(file: ScenarioFile, content: Mapping[str, Any]) -> ScenarioFile:
+    import yaml
+
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     return parse_scenario(text, source=file.source, folder=file.folder)
 
@@ -116,16 +126,21 @@ def with_workers(file: ScenarioFile, workers: Workers | None) -> ScenarioFile:
     return file if workers is None else with_section(file, "play", {"workers": workers})
 
 
-def on_cluster(file: ScenarioFile, address: str | None) -> ScenarioFile:
+def played_on(file: ScenarioFile, on: str | None) -> ScenarioFile:
     """
-    *file* to be played by the cluster at *address*, where that is said: ``ray`` is its own or this machine's.
+    *file* to be played *on* the cluster at an address, where that is said; ``ray`` is the scenario's own
+    cluster or else this machine's, ``here`` is no cluster.
 
     Raises:
         ScenarioError: as for ``with_section``.
     """
-    if address is None:
+    if on is None:
         return file
-    return with_section(file, "cluster", {} if address == "ray" else {"address": address})
+    if on == "here" and file.scenario.cluster is None:
+        return file
+    if on == "here":
+        return _with_content(file, {key: value for key, value in _content(file).items() if key != "cluster"})
+    return with_section(file, "cluster", {} if on == "ray" else {"address": on})
 
 
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
