@@ -53,8 +53,7 @@ FAILED = "first-failure.txt"
 
 SHARED = (
     "aiohttp", "hdrh", "jinja2", "loky", "msgspec", "numpy", "pandas",
-    "pydantic", "rapidfuzz", "rich", "rouge_score", "sacrebleu", "scipy.stats", "statsmodels.stats", "typer",
-    "yaml",
+    "pydantic", "rapidfuzz", "rich", "rouge_score", "sacrebleu", "scipy.stats", "typer", "yaml",
 )  # fmt: skip
 """Modules of others that every process would load anew."""
 

@@ -17,17 +17,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from replay.statistics.comparison import ComparedRow, Comparison
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """*p_values*, in their order, each adjusted for all of them: in (0, 1], never below what it was."""
-    if not p_values:
-        return []
-    from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
-
-    adjusted: list[float] = multipletests(p_values, method="holm")[1].tolist()
-    return adjusted
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)
+    # The smallest is held against as many tests as there are, the next against one less, and so on.
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(stepped, 1)
+    in_order: list[float] = adjusted.tolist()
+    return in_order
 
 
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -165,7 +165,7 @@ def test_only_these_files_import_what_the_extra_brings():
 
 HEAVY = (
     "aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score",
-    "statsmodels", "matplotlib", "openpyxl", "jinja2", "plotly",
+    "matplotlib", "openpyxl", "jinja2", "plotly",
 )  # fmt: skip
 
 
