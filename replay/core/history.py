@@ -48,7 +48,9 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def exchange(self) -> Exchange | None:
         """The same as the system sees it. One object for all later turns, so that an adapter can tell what
         it has put into words before."""
-        return None if self.answer is None else _exchange(self.asked, self.answer, self.steps)
+        if self.answer is None:
+            return None
+        return Exchange(question=self.asked, answer=self.answer, steps=self.steps)
 
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
@@ -73,7 +75,7 @@ def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchang
 
 def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
     """Questions as really asked, with the answers the system really gave."""
-    return tuple(p.exchange for p in played if p.exchange is not None)
+    return tuple([exchange for p in played if (exchange := p.exchange) is not None])
 
 
 def as_recorded(

@@ -98,6 +98,8 @@ def _build(row: _Conversation, place: Place) -> Conversation:
 
 
 def _expect(given: Written | str, place: Place, at: str) -> tuple[Expectation, ...]:
+    if given == {}:
+        return ()
     if isinstance(given, str):
         if given.lstrip()[:1] not in ("{", "["):
             raise place.error("found text, expected an object or a list", at)
@@ -106,20 +108,20 @@ def _expect(given: Written | str, place: Place, at: str) -> tuple[Expectation, .
 
 
 def _metadata(row: _Conversation, place: Place) -> dict[str, Any]:
-    asked = [check(t.timestamp, place, f"turns[{i}].timestamp") for i, t in enumerate(row.turns)]
-    answered = [
-        check(t.answer_timestamp, place, f"turns[{i}].answer_timestamp") for i, t in enumerate(row.turns)
-    ]
+    asked, answered = [t.timestamp for t in row.turns], [t.answer_timestamp for t in row.turns]
+    for name, times in (("timestamp", asked), ("answer_timestamp", answered)):
+        for i, time in enumerate(times):
+            if time is not None:
+                check(time, place, f"turns[{i}].{name}")
     given = row.metadata
     metadata = decode(_METADATA, given.encode(), place, "metadata") if isinstance(given, str) else given
     return with_timestamps(metadata, asked=asked, answered=answered, place=place)
 
 
 def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
+    at = f"turns[{number - 1}]"
     if row.gold_answers is not None and row.gold_answer is not None:
-        raise place.error(
-            "stands beside gold_answers; give one of the two", f"turns[{number - 1}].gold_answer"
-        )
+        raise place.error("stands beside gold_answers; give one of the two", f"{at}.gold_answer")
     short = () if row.gold_answer is None else (row.gold_answer,)
     return Turn(
         id=f"{conversation}#{number}" if row.id is None else row.id,
@@ -128,9 +130,9 @@ def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
         standalone=row.standalone,
         gold_passages=tuple(row.gold_passages),
         fact=row.fact,
-        asked_with=asked_with(row.asked_with, row.question, place, f"turns[{number - 1}].asked_with"),
-        steps=steps(row.steps, place, f"turns[{number - 1}].steps"),
-        expect=_expect(row.expect, place, f"turns[{number - 1}].expect"),
+        asked_with=asked_with(row.asked_with, row.question, place, f"{at}.asked_with"),
+        steps=steps(row.steps, place, f"{at}.steps"),
+        expect=_expect(row.expect, place, f"{at}.expect"),
     )
 
 

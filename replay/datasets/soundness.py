@@ -42,9 +42,9 @@ def check(conversation: Conversation, place: Place) -> None:
         DatasetError: an empty id or question, no turn at all, an id that is used twice, or an expectation
             that can't be checked.
     """
-    named = f'conversation "{conversation.id}"'
     if not conversation.id.strip():
         raise place.error("is empty; give the conversation a name", "id")
+    named = f'conversation "{conversation.id}"'
     if not conversation.turns:
         raise place.error("has no turns; there is nothing to ask", named)
     for index, turn in enumerate(conversation.turns):
@@ -52,7 +52,8 @@ def check(conversation: Conversation, place: Place) -> None:
             raise place.error("is empty; there is nothing to ask", f"{named}, turns[{index}].question")
         if not turn.id.strip():
             raise place.error("is empty; leave it out to number the turns", f"{named}, turns[{index}].id")
-        check_expectations(turn.expect, place, f"{named}, turns[{index}].expect")
+        if turn.expect:
+            check_expectations(turn.expect, place, f"{named}, turns[{index}].expect")
     check_expectations(conversation.expect, place, f"{named}, expect")
     for name, ids in (
         ("turns", [turn.id for turn in conversation.turns]),
@@ -67,6 +68,8 @@ def check(conversation: Conversation, place: Place) -> None:
 
 
 def _first_repeated(ids: list[str]) -> int | None:
+    if len(set(ids)) == len(ids):
+        return None
     seen: set[str] = set()
     for index, name in enumerate(ids):
         if name in seen:

@@ -71,16 +71,12 @@ def with_timestamps(
     return found
 
 
-def check(timestamp: Timestamp | None, place: Place, field: str) -> Timestamp | None:
+def check(timestamp: Timestamp, place: Place, field: str) -> None:
     """
-    *timestamp* as it is.
-
     Raises:
-        DatasetError: it is no time.
+        DatasetError: *timestamp*, which stands in *field*, is no time.
     """
-    if timestamp is not None:
-        try:
-            seconds_of(timestamp)
-        except ValueError as error:
-            raise place.error(str(error), field) from error
-    return timestamp
+    try:
+        seconds_of(timestamp)
+    except ValueError as error:
+        raise place.error(str(error), field) from error

@@ -46,43 +46,39 @@ class AsksUnderWay:
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self._clock = clock
-        self._asked: dict[str, _Asked] = {}
+        self._asks: dict[str, SystemAsks] = {}
         self.timed: set[str] = set()
         """Systems with a reply that was timed at the wire."""
 
     def watched(self, system: str, session: Session) -> Session:
         """*session* of *system*, whose asks are known here."""
-        return _WatchedSession(self, system, session)
+        return _WatchedSession(self, system, self.of(system), session)
 
-    def begin(self, system: str) -> None:
-        asked = self._asked.setdefault(system, _Asked())
-        if not asked.now:
-            asked.begun = self._clock()
-        asked.now += 1
-
-    def end(self, system: str) -> None:
-        asked = self._asked[system]
-        asked.now -= 1
-        if not asked.now:
-            asked.before.append((asked.begun, self._clock()))
+    def of(self, system: str) -> SystemAsks:
+        """Those of *system*."""
+        asks = self._asks.get(system)
+        if asks is None:
+            asks = self._asks[system] = SystemAsks(self._clock)
+        return asks
 
     def in_the_last(self, seconds: float) -> Iterator[tuple[str, float]]:
         """Each system that was asked in the last *seconds* or still is, and for how much of them."""
         now = self._clock()
         since = now - seconds
-        for system, asked in self._asked.items():
+        for system, asks in self._asks.items():
             # A lag's last ask is over, as a rule, when the lag is noticed: its reply had long been there.
-            overlaps = [ended - max(begun, since) for begun, ended in asked.before if ended > since]
-            if asked.now:
-                overlaps.append(now - max(asked.begun, since))
+            overlaps = [ended - max(begun, since) for begun, ended in asks.before if ended > since]
+            if asks.now:
+                overlaps.append(now - max(asks.begun, since))
             if overlaps:
                 yield system, sum(overlaps)
 
 
 @dataclass(slots=True)
-class _Asked:
+class SystemAsks:
     """When one system was asked without a pause, by one or by many."""
 
+    clock: Callable[[], float]
     now: int = 0
     """Asks under way."""
     begun: float = 0.0
@@ -90,21 +86,32 @@ class _Asked:
     before: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=8))
     """The last times before, from and to."""
 
+    def begin(self) -> None:
+        if not self.now:
+            self.begun = self.clock()
+        self.now += 1
+
+    def end(self) -> None:
+        self.now -= 1
+        if not self.now:
+            self.before.append((self.begun, self.clock()))
+
 
 @dataclass(frozen=True, slots=True)
 class _WatchedSession:
-    asks: AsksUnderWay
+    all_asks: AsksUnderWay
     system: str
+    asks: SystemAsks
     session: Session
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        self.asks.begin(self.system)
+        self.asks.begin()
         try:
             reply = await self.session.ask(request)
         finally:
-            self.asks.end(self.system)
+            self.asks.end()
         if reply.times is not None:
-            self.asks.timed.add(self.system)
+            self.all_asks.timed.add(self.system)
         return reply
 
 

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from msgspec.structs import replace
 
@@ -108,6 +108,7 @@ class Player:
         log = conversation_log(system=play.system.name, policy=play.policy_name, conversation=conversation.id)
         played = [recorded(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
         played += [played_of(conversation, record) for record in play.records]
+        asked_with = played if any(turn.asked_with for turn in conversation.turns) else None
         due: float | None = None
         done: float | None = None
         traced = None
@@ -137,10 +138,10 @@ class Player:
                 if due is None:
                     return
                 if planned.edit == "filtered":
-                    record, done = self._record(play, depth, planned, "skipped", attempts=0, asks=0), due
+                    record, done = _skipped(play, depth, planned, self._started_at), due
                 else:
                     with blaming('system "%s" fails at turn %s of conversation "%s"', system, *turn):
-                        record = await self._ask(play, session, depth, planned, played, due, log, traced)
+                        record = await self._ask(play, session, depth, planned, asked_with, due, log, traced)
                     done = self._clock()
                 await self._sink.write(record)
                 if self._asker.breaker.stop is not None:
@@ -155,15 +156,16 @@ class Player:
         session: Session,
         depth: int,
         planned: PlannedTurn,
-        played: Sequence[Played],
+        played: Sequence[Played] | None,
         due: float,
         log: ConversationLog | None,
         traced: PlayTrace | None,
     ) -> TurnRecord:
+        """Ask the turn; *played* is what came before it, None where no turn has messages of its own."""
         system = play.system
         keeps_history = system.adapter.history == "server"
         history, asked_with = planned.history, tuple[Message, ...]()
-        if any(turn.asked_with for turn in play.conversation.turns[:depth]):
+        if played is not None:
             history, asked_with = as_recorded(history, played, play.conversation.turns[depth - 1])
         request = ChatRequest(
             question=planned.question,
@@ -217,11 +219,13 @@ class Player:
         usage, cost_usd = asked.spent
         failure = outcome if isinstance(outcome, AdapterError) else None
         is_cached = asked.is_cached
-        return self._record(
-            play,
+        return turn_record(
+            play.conversation,
             depth,
             planned,
-            outcome="answered" if failure is None else cast(Outcome, failure.outcome),
+            "answered" if failure is None else cast(Outcome, failure.outcome),
+            system=system.name,
+            policy=play.policy_name,
             attempts=asked.attempts,
             asks=asked.asks,
             reply=outcome if isinstance(outcome, ChatReply) else None,
@@ -232,7 +236,10 @@ class Player:
             timing=None if is_cached else self._timing(times.sent if asked.is_resumed else due, times),
             usage=usage,
             cost_usd=cost_usd,
+            source=play.source,
+            repeat=play.repeat,
             cached=is_cached,
+            started_at=self._started_at,
         )
 
     def _begun(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> AskedTurn:
@@ -249,29 +256,6 @@ class Player:
             keep=lambda number, step: keep(place, number, planned.question, step),
         )
 
-    def _record(
-        self,
-        play: Play,
-        depth: int,
-        planned: PlannedTurn,
-        outcome: Outcome,
-        attempts: int,
-        **more: Any,
-    ) -> TurnRecord:
-        return turn_record(
-            play.conversation,
-            depth,
-            planned,
-            outcome,
-            system=play.system.name,
-            policy=play.policy_name,
-            attempts=attempts,
-            source=play.source,
-            repeat=play.repeat,
-            started_at=self._started_at,
-            **more,
-        )
-
     def _timing(self, due: float, times: WireTimes) -> Timing:
         start = self._start
         return Timing(
@@ -282,6 +266,22 @@ class Player:
             first_token_s=None if times.first_token is None else times.first_token - start,
             token_gaps_100us=times.token_gaps_100us,
         )
+
+
+def _skipped(play: Play, depth: int, planned: PlannedTurn, started_at: float | None) -> TurnRecord:
+    return turn_record(
+        play.conversation,
+        depth,
+        planned,
+        "skipped",
+        system=play.system.name,
+        policy=play.policy_name,
+        attempts=0,
+        asks=0,
+        source=play.source,
+        repeat=play.repeat,
+        started_at=started_at,
+    )
 
 
 def system_breaker(patience: Patience) -> Breaker:

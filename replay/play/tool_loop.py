@@ -179,7 +179,7 @@ class AskedTurn:
         """Whether a reply came from a cache: the times are not the system's then."""
         if isinstance(self.outcome, ChatReply) and not self._last_attempts:
             return True
-        return any(step.is_reply and not step.attempts for step in self._steps)
+        return bool(self._steps) and any(step.is_reply and not step.attempts for step in self._steps)
 
     @property
     def times(self) -> WireTimes:
@@ -189,23 +189,36 @@ class AskedTurn:
         return last if sent is None or sent == last.sent else replace(last, sent=sent)
 
     @property
+    def _spent_last(self) -> tuple[Usage | None, float | None] | None:
+        """The same of the reply that ended the turn; None where none did."""
+        reply = self.outcome
+        if not isinstance(reply, ChatReply):
+            return None
+        return reply.usage, _spent(cost_usd(reply, self._prices), self._last_attempts)
+
+    @property
     def spent(self) -> tuple[Usage | None, float | None]:
         """
         What all replies took together, in tokens and in USD; None for what one of them doesn't say. One that
         came from a cache has cost nothing.
         """
-        replies = [(step.usage, step.cost_usd, step.attempts) for step in self._steps if step.is_reply]
-        if isinstance(self.outcome, ChatReply):
-            cost = cost_usd(self.outcome, self._prices)
-            replies.append((self.outcome.usage, cost, self._last_attempts))
-        replied = [(usage, cost if made or cost is None else 0.0) for usage, cost, made in replies]
-        if len(replied) == 1:
-            return replied[0]
+        last = self._spent_last
+        if not self._steps:
+            return last or (None, None)
+        replied = [
+            (step.usage, _spent(step.cost_usd, step.attempts)) for step in self._steps if step.is_reply
+        ]
+        if last is not None:
+            replied.append(last)
         usages = [usage or Usage() for usage, _ in replied]
         usage = Usage(
             **{name: _sum([getattr(one, name) for one in usages]) for name in Usage.__struct_fields__}
         )
         return None if usage == Usage() else usage, _sum([cost for _, cost in replied])
+
+
+def _spent(cost: float | None, attempts: int) -> float | None:
+    return 0.0 if cost is not None and not attempts else cost
 
 
 def _sum(numbers: Sequence[Any]) -> Any:

@@ -145,12 +145,12 @@ async def test_an_ask_whose_reply_came_while_the_loop_was_held_up_was_in_the_way
     """It is over when the lag is noticed."""
     now = [10.0]
     asks = AsksUnderWay(clock=lambda: now[0])
-    asks.begin("a")
+    asks.of("a").begin()
     now[0] += 0.3
-    asks.end("a")
+    asks.of("a").end()
     now[0] += 0.001
 
     assert dict(asks.in_the_last(0.25)) == {"a": pytest.approx(0.249)}
-    asks.begin("a")
+    asks.of("a").begin()
     now[0] += 0.002
     assert dict(asks.in_the_last(0.25)) == {"a": pytest.approx(0.247 + 0.002)}

@@ -19,6 +19,7 @@ from replay import (
     Conversation,
     HistoryKeeper,
     Template,
+    ToolCall,
 )
 from replay_adapters.chat.api import ChatApi
 from replay_adapters.chat.body import ChatBodies, ChatBody
@@ -115,9 +116,7 @@ class ChatAdapter:
 
     def _read(self, reply: HttpReply, request: ChatRequest) -> ChatReply:
         value: Any = None
-        # Asked to stream, some don't.
-        whole = reply.broken is None and reply.reads and reply.reads[0].lstrip()[:1] == b"{"
-        if self._end is None or whole:
+        if self._end is None or _is_whole(reply):
             value = reply.json()
             found = self._api.read(reply, value)
             times = reply.times
@@ -127,7 +126,9 @@ class ChatAdapter:
             times = stream_times(reply, found.piece_reads)
         text = whole_text(found.pieces)
         # Each call of a turn has an id of its own, also where the server gives none.
-        calls = found.calls.whole(after=sum(len(step.tool_calls) for step in request.steps))
+        calls: tuple[ToolCall, ...] = ()
+        if found.calls:
+            calls = found.calls.whole(after=sum(len(step.tool_calls) for step in request.steps))
         if not text.strip() and not calls:
             raise _without_text(reply, found)
         passages = (
@@ -145,6 +146,11 @@ class ChatAdapter:
             logprobs=found.logprobs,
             raw=reply.raw if request.keep_raw else None,
         )
+
+
+def _is_whole(reply: HttpReply) -> bool:
+    """Whether *reply*, which was to be a stream, is none: asked to stream, some don't."""
+    return reply.broken is None and bool(reply.reads) and reply.reads[0].lstrip()[:1] == b"{"
 
 
 def _without_text(reply: HttpReply, found: Streamed) -> AdapterReplyError:

@@ -8,7 +8,6 @@ error that the system told, or an answer that was cut off.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import sub
 from typing import Any, TypeVar
 
@@ -40,13 +39,12 @@ from replay_adapters.json_reply import ReplyPath
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class Streamed:
+class Streamed(msgspec.Struct):
     """What the events of one answer say, as far as they came; or what a reply in one piece says."""
 
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = []
     """Texts that aren't empty."""
-    piece_reads: list[int] = field(default_factory=list)
+    piece_reads: list[int] = []
     """For each piece the position of the read in which its event ended."""
     complete: bool = False
     """An event said that the answer is complete."""
@@ -54,7 +52,7 @@ class Streamed:
     """Why the model stopped, in the system's word."""
     refused: bool = False
     """The model refused to answer."""
-    calls: CallPieces = field(default_factory=CallPieces)
+    calls: CallPieces = msgspec.field(default_factory=CallPieces)
     """Tools that it wants to be called."""
     usage: Usage | None = None
     cost_usd: float | None = None

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -67,7 +67,9 @@ class OneReplyEach(aiohttp.TCPConnector):
         """*kept* is whether connections are used again at all."""
         # Any number of connections: how many asks there are at a time is the engine's business.
         super().__init__(limit=0, force_close=not kept)
-        self._used: WeakSet[ResponseHandler] = WeakSet()
+        self._kept = kept
+        self._used: WeakKeyDictionary[ResponseHandler, Incoming] = WeakKeyDictionary()
+        """What has come over each connection since it was used."""
         self._suspects: set[ConnectionKey] = set()
 
     async def connect(
@@ -83,24 +85,27 @@ class OneReplyEach(aiohttp.TCPConnector):
             connection = await super().connect(req, traces, timeout)
             protocol = connection.protocol
             assert protocol is not None
-            again, clean = protocol in self._used, False
+            incoming, clean = self._used.get(protocol), False
             try:
-                clean = not again or await self._is_clean(protocol, key)
+                clean = incoming is None or await self._is_clean(protocol, key, incoming)
             finally:
                 if not clean:  # or given up in the meantime
                     connection.close()
             if not clean:
                 continue
-            self._used.add(protocol)
-            _over_used.set(again)
+            if incoming is not None:
+                _over_used.set(True)
+            elif self._kept:
+                transport = protocol.transport
+                raw = None if transport is None else transport.get_extra_info("socket")
+                self._used[protocol] = Incoming(raw)
             connection.add_callback(partial(self._look_for_more, protocol, key))
             return connection
 
-    async def _is_clean(self, protocol: ResponseHandler, key: ConnectionKey) -> bool:
+    async def _is_clean(self, protocol: ResponseHandler, key: ConnectionKey, incoming: Incoming) -> bool:
         if key in self._suspects:
             return False
-        transport = protocol.transport
-        await taken_in(transport.get_extra_info("socket") if transport is not None else None)
+        await incoming.taken_in()
         self._look_for_more(protocol, key)
         return protocol.is_connected() and not protocol.should_close
 
@@ -124,17 +129,25 @@ def over_a_used_connection(error: Exception) -> bool:
     return ended and _over_used.get()
 
 
-async def taken_in(raw: SupportsFileno | None) -> None:
-    """Wait until the event loop has taken in what has come by now over *raw*, a socket or a pipe."""
-    try:
-        number = -1 if raw is None else raw.fileno()
-    except ValueError:  # a pipe says so of itself when it is closed
-        number = -1
-    if number >= 0 and hasattr(select, "poll"):
-        poll = select.poll()
-        poll.register(number, select.POLLIN)
-        if not poll.poll(0):
+class Incoming:
+    """What comes over a socket or a pipe."""
+
+    __slots__ = ("_poll",)
+
+    def __init__(self, raw: SupportsFileno | None) -> None:
+        try:
+            number = -1 if raw is None else raw.fileno()
+        except ValueError:  # a pipe says so of itself when it is closed
+            number = -1
+        self._poll = None
+        if number >= 0 and hasattr(select, "poll"):
+            self._poll = select.poll()
+            self._poll.register(number, select.POLLIN)
+
+    async def taken_in(self) -> None:
+        """Wait until the event loop has taken in what has come by now."""
+        if self._poll is not None and not self._poll.poll(0):
             return
-    # It is read in the loop's next round, behind whoever comes back in that round, and then handed on.
-    for _ in range(4):
-        await asyncio.sleep(0)
+        # It is read in the loop's next round, behind whoever comes back in that round, and then handed on.
+        for _ in range(4):
+            await asyncio.sleep(0)

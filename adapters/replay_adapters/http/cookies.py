@@ -49,5 +49,4 @@ def trace_headers(traceparent: str | None) -> dict[str, str]:
 
 def trace_extras(request: ChatRequest) -> Extras | None:
     """That header alone."""
-    headers = trace_headers(request.traceparent)
-    return Extras(headers=headers) if headers else None
+    return None if request.traceparent is None else Extras(headers=trace_headers(request.traceparent))

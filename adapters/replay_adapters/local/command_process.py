@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 from replay import AdapterConnectionError, AdapterError, AdapterReplyError
-from replay_adapters.http.connections import taken_in
+from replay_adapters.http.connections import Incoming
 from replay_adapters.http.redaction import Secrets, excerpt
 
 STDERR_BYTES = 4096
@@ -113,7 +113,7 @@ class CommandProcess:
             AdapterError: none came.
         """
         # A line that lies there already answers no question that is still to be written.
-        await taken_in(self._stdout)
+        await Incoming(self._stdout).taken_in()
         if self.failure is not None:
             raise self.failure
         asked = Asked(key)
@@ -168,7 +168,7 @@ class CommandProcess:
 
     async def _look_for_more(self) -> None:
         """Of a line that is left over when nothing more is asked, the log says so."""
-        await taken_in(self._stdout)
+        await Incoming(self._stdout).taken_in()
         if isinstance(self.failure, AdapterReplyError) and not self.told:
             _log.warning("%s. Nothing more is asked; its answers may be those of turns before", self.failure)
 

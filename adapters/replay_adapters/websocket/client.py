@@ -24,7 +24,7 @@ from replay import (
     AdapterReplyError,
 )
 from replay_adapters.http.client import sent_headers
-from replay_adapters.http.connections import new_session, taken_in
+from replay_adapters.http.connections import Incoming, new_session
 from replay_adapters.http.failures import broken, refused
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
 from replay_adapters.setting_checks import check_count, check_seconds
@@ -143,7 +143,7 @@ class Socket:
     async def received(self) -> Frame | Closed | None:
         """As ``receive``, but None where nothing is there yet."""
         if self._received.empty():
-            await taken_in(self._response.get_extra_info("socket"))
+            await Incoming(self._response.get_extra_info("socket")).taken_in()
         return None if self._received.empty() else _given(self._received.get_nowait())
 
     async def close(self) -> None:

@@ -14,9 +14,9 @@ import aiohttp
 import pytest
 
 from replay import AdapterConnectionError, AdapterError, ChatRequest, Conversation
-from replay_adapters.http import connections
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.client import HttpClient
+from replay_adapters.http.connections import Incoming
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.servers import http
 from tests.waiting import PATIENCE_S, others_first
@@ -270,7 +270,7 @@ async def test_a_question_given_up_while_its_connection_is_looked_at_leaves_none
     server, client = Closing("keep", reply=b"1"), HttpClient()
     async with listening(server.serve) as address, client, asyncio.timeout(PATIENCE_S):
         await client.request("POST", address, {})
-        monkeypatch.setattr(connections, "taken_in", taken_in)
+        monkeypatch.setattr(Incoming, "taken_in", taken_in)
         asking = asyncio.create_task(client.request("POST", address, {}))
         await looking.wait()
         asking.cancel()
