@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from replay.core.asking.politeness import OwnTokens, PolitenessLimit
 from replay.runs.cluster.node import Node
 from replay.runs.cluster.wires import ActorWire
-from replay.runs.processes.child import Child
+from replay.runs.processes.child import Child, Job
 from replay.runs.processes.limits import Leases
 from tests.runs.cluster.joined import JoinedActor
 from tests.virtual_time import in_virtual_time, now
@@ -51,8 +51,16 @@ class Place:
         await self.actor.node.begin(__name__, {})
         return ActorWire(self.actor, lambda error: None)
 
+    async def clock_offset(self):
+        return None
+
     async def close(self):
         self.actor.kill()
+
+
+def _job(number):
+    nothing = dict.fromkeys(("text", "source", "folder", "run"), "")
+    return Job(**nothing, start=0.0, started_at=0.0, worker=number, workers=3)
 
 
 class Nodes:
@@ -65,7 +73,7 @@ class Nodes:
         self.leases = Leases({"s": limit})
         self.actors = [JoinedActor(Node(), delay_s) for _ in range(3)]
         self.children = [
-            Child(Place(actor), SimpleNamespace(worker=number), self.leases, gone="gone")
+            Child(Place(actor), _job(number), self.leases, gone="gone")
             for number, actor in enumerate(self.actors)
         ]
 
