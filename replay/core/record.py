@@ -20,10 +20,13 @@ Outcome = Literal[
     "connection-failed",
     "cut-off",
     "unfinished",
+    "lost",
     "skipped",
 ]
 """How an ask ended. ``cut-off``: a reply had begun and ended before it was complete; ``unfinished``: the
-system's calls of tools came to no answer; ``skipped``: a question that the ``filter`` policy did not ask."""
+system's calls of tools came to no answer; ``lost``: it may have been asked, by a node of a cluster that was
+lost with the session in which the system kept the history; ``skipped``: a question that the ``filter``
+policy did not ask."""
 
 Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewrite-failed", "filtered"]
 """What a policy did to the recorded question. Asked as recorded though it should have been changed:

@@ -81,7 +81,8 @@ def turn_record(
 
 def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
     """Whether nothing can be asked after *record*."""
-    return record.failed and (on_failure == "stop" or not record.gold_answers)
+    goes_on = on_failure == "gold" and record.gold_answers and record.outcome != "lost"
+    return record.failed and not goes_on
 
 
 def recorded(turn: Turn) -> Played:

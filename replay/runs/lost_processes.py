@@ -1,29 +1,85 @@
-"""Processes that were lost while they played: kept in the run, told with its numbers."""
+"""Processes and nodes that were lost while they played: kept in the run, told with its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from replay.core.record import TurnRecord
 from replay.play.play import Play
+from replay.play.turn_record import turn_record
+from replay.policies.policy import PlannedTurn
+from replay.runs.processes.plays import Loss
 from replay.store.store import RunStore
 
 _LOST = "process-lost"
 """The event of one such process."""
 
 
-def keep_lost(store: RunStore, number: int, unfinished: Sequence[Play]) -> None:
-    """Keep that the process of that *number*, from 0, was lost, and how much it had not finished."""
-    store.add_event(_LOST, {"process": number + 1, "unfinished": len(unfinished)})
+def lost_turns(loss: Loss, store: RunStore) -> list[TurnRecord]:
+    """
+    The records that end those plays whose session was lost with the process, since the system keeps the
+    history: each is of the first turn that *store* has no record of, and those after it are never asked.
+    """
+    return [_lost_turn(play, loss.child.name, store) for play in loss.begun if _keeps_history(play)]
+
+
+def _lost_turn(play: Play, who: str, store: RunStore) -> TurnRecord:
+    conversation, system = play.conversation, play.system.name
+    depth = conversation.asked_from + len(store.records_of(conversation.id, system, play.policy_name))
+    question = conversation.turns[depth - 1].question
+    return turn_record(
+        conversation,
+        depth,
+        PlannedTurn(question=question, history=(), edit="kept"),
+        "lost",
+        system=system,
+        policy=play.policy_name,
+        attempts=0,
+        asks=0,
+        source=play.source,
+        repeat=play.repeat,
+        error=f"{system}: {who} was lost, and with it the session in which the system keeps the history; "
+        "ask again with: replay rerun --only outcome=lost",
+    )
+
+
+def _keeps_history(play: Play) -> bool:
+    return play.system.adapter.history == "server"
+
+
+def keep_lost(store: RunStore, loss: Loss, *, aside: int) -> None:
+    """Keep that a process was lost; so many of its plays were put *aside*."""
+    event = {
+        "process": loss.child.job.worker + 1,
+        "name": loss.child.name,
+        "why": loss.why,
+        "unfinished": len(loss.plays),
+        "restarted": sum(map(_keeps_history, loss.begun)) - aside,
+        "aside": aside,
+    }
+    store.add_event(_LOST, event)
 
 
 def lost_remarks(store: RunStore) -> list[str]:
     """What became of the plays of processes that were lost, in words."""
-    counts = [event["unfinished"] for event in store.events(_LOST)]
-    if not counts:
-        return []
-    processes = "A process" if len(counts) == 1 else f"{len(counts):,} processes"
-    return [
-        f"{processes} that played ended too early (killed, or out of memory?). What was not finished there, "
-        f"{sum(counts):,} conversations, went on elsewhere after the last stored turn; a question that was "
-        "under way was asked once more."
-    ]
+    events = store.events(_LOST)
+    return list(_remarks(events)) if events else []
+
+
+def _remarks(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    unfinished, restarted, aside = (
+        sum(event[what] for event in events) for what in ("unfinished", "restarted", "aside")
+    )
+    yield (
+        f"Lost while they played: {'; '.join(dict.fromkeys(event['why'] for event in events))}. What was not "
+        f"finished there, {unfinished:,} conversations, went on elsewhere after the last stored turn; a "
+        "question that was under way was asked once more."
+    )
+    if restarted:
+        yield f"{restarted:,} of them began anew: a system that keeps the history had lost its session."
+    if aside:
+        yield (
+            f"{aside:,} of them were set aside with the outcome lost (cluster.lost_sessions): a system that "
+            "keeps the history had lost its session; ask again with: replay rerun --only outcome=lost"
+        )

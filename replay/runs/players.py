@@ -23,20 +23,20 @@ from replay.play.loop_lag import LagSummary, worst
 from replay.play.player import system_breaker
 from replay.policies.rewriter import opened
 from replay.runs.kept_answers import cache_problems, keep_cache_problems
-from replay.runs.lost_processes import keep_lost
+from replay.runs.lost_processes import keep_lost, lost_turns
 from replay.runs.play_worker import Ended
 from replay.runs.plays_left import left_of, plays_left
 from replay.runs.processes.child import Child, Job
 from replay.runs.processes.limits import Leases
 from replay.runs.processes.own_process import OwnProcess, check_platform
-from replay.runs.processes.plays import Crew, FixedCrew, Group, play_in_processes
+from replay.runs.processes.plays import Crew, FixedCrew, Group, Loss, play_in_processes
 from replay.runs.rerun_plan import Rerun
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.runs.versions import with_versions
 from replay.scenario.assembly import Assembly
 from replay.scenario.sections import Scenario
 from replay.scenario.telemetry_section import traces_of
-from replay.store.schema import Row, row_record
+from replay.store.schema import Row, record_row, row_record
 from replay.store.store import RunStore
 
 Lags = dict[str, LagSummary]
@@ -107,14 +107,19 @@ async def _play_elsewhere(
     file = assembly.file
     host = _Host(assembly, store, rerun, observer)
     job = partial(Job.of, file, run=store.needed("id"), start=perf_counter(), started_at=time())
-
     loop = asyncio.get_running_loop()
+    cluster = file.scenario.cluster
+    sets_aside = cluster is not None and cluster.lost_sessions == "set-aside" and rerun is None
 
-    def lost(child: Child, unfinished: Group) -> Group:
-        loop.call_soon_threadsafe(host.take_back, child.job.worker)
-        keep_lost(store, child.job.worker, unfinished)
-        tell(logging.WARNING, "process lost", process=child.job.worker + 1, conversations=len(unfinished))
-        return left_of(unfinished, assembly, store)
+    def lost(loss: Loss) -> Group:
+        loop.call_soon_threadsafe(host.take_back, loss.child.job.worker)
+        store.settle()
+        aside = lost_turns(loss, store) if sets_aside else []
+        rows = [record_row(record) for record in aside]
+        asyncio.run_coroutine_threadsafe(host.keep_rows(rows, set()), loop).result()
+        keep_lost(store, loss, aside=len(aside))
+        tell(logging.WARNING, "process lost", who=loss.child.name, why=loss.why, unfinished=len(loss.plays))
+        return left_of(loss.plays, assembly, store)
 
     ends: list[Ended] = []
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -24,6 +25,10 @@ class ClusterSection(Section):
     """Of Ray's CPUs, for each actor."""
     resources: dict[str, float] = Field(default_factory=dict)
     """Of Ray's own resources, for each actor: it is only on nodes that have them."""
+    lost_sessions: Literal["restart", "set-aside"] = "restart"
+    """What becomes of a conversation that a lost node was playing with a system that keeps the history:
+    ``restart``: it begins anew elsewhere, its earlier turns are put aside; ``set-aside``: it ends there with
+    the outcome ``lost``, so that nothing is asked twice."""
     wait_s: PositiveSeconds = 60.0
     """How long to wait for a node where there is none, before the run is stopped."""
 

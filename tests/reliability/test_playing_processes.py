@@ -73,7 +73,7 @@ async def test_a_killed_process_leaves_its_conversations_to_the_other(tmp_path, 
             await command.all_gone()
     assert code == 0, err
     assert "Traceback" not in err
-    assert "A process that played ended too early" in " ".join(out.split())
+    assert "Lost while they played: process " in " ".join(out.split())
     all_are_there(Run(newest_run(tmp_path / "runs")), server, TOGETHER // 2)
 
 

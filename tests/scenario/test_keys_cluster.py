@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import pytest
 
 from replay.core.errors import RunStoppedError
+from replay.report.notes import notes
 from tests.runs.cluster.inside import InsideRay, ray_inside
+from tests.runs.processes.test_plays import TALKS, stored
 from tests.scenario.keys import key, outcomes, played
+from tests.waiting import until_async
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ async def test_the_cluster_at_the_address_plays(tmp_path, ray):
 @pytest.mark.parametrize("actors", [1, 2])
 async def test_each_node_has_so_many_actors(tmp_path, ray, actors):
     node = "a" * 56
-    ray.add_node(node)
+    ray.add_node(node, CPU=2)
     run = await played(tmp_path, cluster={"per_node": actors})
     assert outcomes(run) == ["answered"] * 3
     assert used(ray) == {node: actors}
@@ -66,3 +70,40 @@ async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
     monkeypatch.setattr("replay.runs.cluster.node.Node.begin", lost_at_once)
     with pytest.raises(RunStoppedError, match=r"no node was left to play for 0\.05 s"):
         await played(tmp_path, cluster={"wait_s": 0.05})
+
+
+@key("cluster.lost_sessions")
+@pytest.mark.parametrize(
+    ("lost_sessions", "said"),
+    [("restart", "began anew"), ("set-aside", "set aside with the outcome lost")],
+)
+async def test_what_a_lost_node_asked_of_a_system_that_keeps_the_history_begins_anew_or_is_set_aside(
+    tmp_path, ray, lost_sessions, said
+):
+    for node in ("a" * 56, "b" * 56):
+        ray.add_node(node)
+    running = asyncio.create_task(
+        played(
+            tmp_path,
+            talks=TALKS,
+            system={"settings": {"history": "server", "delay_s": 0.005}},
+            play={"concurrency": 2},
+            cluster={"lost_sessions": lost_sessions},
+        )
+    )
+    await until_async(lambda: stored(tmp_path) >= 4)
+    lost = ray.nodes.pop(0)["NodeID"]
+    ray.actors[0].kill()
+    run = await running
+    (remark,) = [note for note in notes(run.report(resamples=0)) if said in note]
+    assert remark.startswith("1 of them")
+    ended = {name: [r.outcome for r in run.records() if r.conversation == name] for name in "abcdef"}
+    whole = [name for name, found in ended.items() if found == ["answered"] * 3]
+    if lost_sessions == "restart":
+        assert len(whole) == 6
+    else:
+        assert len(whole) == 5
+        (only,) = [r for r in run.records() if r.failed]
+        assert only.outcome == "lost"
+        assert only.error.startswith(f"s: node {lost} ({lost}, {lost[:8]}) was lost, and with it the session")
+        assert not run.superseded(), "what was answered stays"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
 from replay.core.cancelling import in_thread
 from replay.core.errors import RunStoppedError
-from replay.core.logs import child_environment
+from replay.core.logs import child_environment, tell
 from replay.play.clock_offset import ClockOffset, clock_offset
 from replay.runs.cluster import actors
+from replay.runs.cluster.cluster_node import ClusterNode
 from replay.runs.cluster.connecting import connected
+from replay.runs.cluster.losses import why_gone
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
 from replay.runs.processes.line import LineClosedError
@@ -23,6 +26,8 @@ from replay.scenario.sections import Scenario
 
 LOOKED_EVERY_S = 1.0
 """For nodes that came."""
+RESTARTS = 3
+"""So many actors at most begin on a node in the place of those that were lost there."""
 
 
 @asynccontextmanager
@@ -39,7 +44,11 @@ async def cluster_crew(
     section = scenario.cluster
     assert section is not None
     async with connected(section):
-        yield ClusterCrew(section, module, job, host, most=scenario.play.concurrency)
+        crew = ClusterCrew(section, module, job, host, most=scenario.play.concurrency)
+        try:
+            yield crew
+        finally:
+            await crew.close()
 
 
 class ClusterCrew:
@@ -54,64 +63,145 @@ class ClusterCrew:
         self._host = host
         self._most = most
         self._places: list[NodePlace] = []
+        self._starting: set[asyncio.Task[Child | None]] = set()
+        self._started: asyncio.Queue[asyncio.Task[Child | None]] = asyncio.Queue()
         self._joined = asyncio.Event()
+        self._lost: Counter[str] = Counter()
+        """Actors that were lost, by node."""
+        self._waited_for: Counter[str] = Counter()
+        """How often a node had no room for one."""
+        self._why = ""
+        """No one plays, as far as is known."""
 
     async def members(self) -> AsyncIterator[Child]:
+        loop = asyncio.get_running_loop()
+        seen = loop.time()
         while True:
-            there = Counter(place.node for place in self._places if not place.is_gone)
-            for node in await in_thread(self._nodes):
-                for _ in range(there[node], self._section.per_node):
-                    if sum(not place.is_gone for place in self._places) < self._most:
-                        yield self._member(node)
-            await asyncio.sleep(LOOKED_EVERY_S)
+            self._start_on(await in_thread(self._nodes))
+            until = loop.time() + min(LOOKED_EVERY_S, self._section.wait_s)
+            async for child in self._started_by(until):
+                yield child
+            if any(place.is_ready for place in self._places):
+                seen = loop.time()
+            elif loop.time() - seen >= self._section.wait_s and not self._starting:
+                raise RunStoppedError(
+                    f"stopped: no node was left to play for {self._section.wait_s:g} s (cluster.wait_s); "
+                    f"{self._why}"
+                )
 
     async def joined(self, error: LineClosedError) -> None:
+        """As the protocol has it; where none joins in time it is ``members`` that raises."""
         self._joined.clear()
+        await self._joined.wait()
+
+    async def close(self) -> None:
+        """Start no more."""
+        for task in self._starting:
+            task.cancel()
+        if self._starting:
+            await asyncio.wait(self._starting)
+
+    def _nodes(self) -> list[ClusterNode]:
+        """Those that have what an actor takes, all in all."""
+        nodes = [node for node in map(ClusterNode.of, actors.all_nodes()) if node is not None]
+        found = [node for node in nodes if node.actors(self._section)]
+        if not found:
+            needed = _listed({"CPU": self._section.cpus, **self._section.resources})
+            there = "; ".join(f"{node.name} has {_listed(node.resources)}" for node in nodes)
+            self._why = f"an actor takes {needed}, and no node has that: {there or 'there is none'}"
+        return sorted(found, key=lambda node: self._waited_for[node.id])
+
+    def _start_on(self, nodes: Iterable[ClusterNode]) -> None:
+        there = Counter(place.node.id for place in self._places if not place.is_gone)
+        for node in nodes:
+            if self._lost[node.id] > RESTARTS:
+                continue
+            for _ in range(there[node.id], min(node.actors(self._section), self._section.per_node)):
+                if sum(not place.is_gone for place in self._places) < self._most:
+                    place = NodePlace(self._section, self._module, node, self._note_loss)
+                    self._places.append(place)
+                    task = asyncio.create_task(self._member(place, len(self._places) - 1))
+                    self._starting.add(task)
+                    task.add_done_callback(self._starting.discard)
+                    task.add_done_callback(self._started.put_nowait)
+
+    async def _started_by(self, until: float) -> AsyncIterator[Child]:
+        while True:
+            try:
+                async with asyncio.timeout_at(until):
+                    task = await self._started.get()
+            except TimeoutError:
+                return
+            if (child := task.result()) is not None:
+                self._joined.set()
+                yield child
+
+    async def _member(self, place: NodePlace, number: int) -> Child | None:
+        """The one at *place*, once it is there; None where it does not come."""
         try:
             async with asyncio.timeout(self._section.wait_s):
-                await self._joined.wait()
-        except TimeoutError:
-            raise RunStoppedError(
-                f"stopped: no node was left to play for {self._section.wait_s:g} s; {error}"
-            ) from None
+                await place.start()
+        except (TimeoutError, LineClosedError) as error:
+            await place.close()
+            if isinstance(error, TimeoutError):
+                self._note_busy(place.node)
+            return None
+        except BaseException:
+            await place.close()
+            raise
+        job = self._job(worker=number, workers=number + 1)
+        return Child(place, job, self._host, gone=f"{place.name} was lost")
 
-    def _nodes(self) -> list[str]:
-        """Those that have what an actor takes."""
-        needed = {"CPU": self._section.cpus, **self._section.resources}
-        return [
-            node["NodeID"]
-            for node in actors.all_nodes()
-            if node["Alive"]
-            and all(node["Resources"].get(what, 0) >= amount for what, amount in needed.items())
-        ]
+    def _note_loss(self, node: ClusterNode, why: str) -> None:
+        self._lost[node.id] += 1
+        self._why = why
+        leaves = self._lost[node.id] > RESTARTS
+        then = "it is left out from now on" if leaves else "another begins there if the node lives"
+        tell(logging.WARNING, "actor lost", node=node.name, reason=why, then=then)
 
-    def _member(self, node: str) -> Child:
-        number = len(self._places)
-        place = NodePlace(self._section, self._module, node)
-        self._places.append(place)
-        self._joined.set()
-        return Child(
-            place,
-            self._job(worker=number, workers=number + 1),
-            self._host,
-            gone=f"node {node[:8]} of the cluster was lost",
-        )
+    def _note_busy(self, node: ClusterNode) -> None:
+        self._waited_for[node.id] += 1
+        takes = _listed({"CPU": self._section.cpus, **self._section.resources})
+        waited = f"{self._section.wait_s:g} s (cluster.wait_s)"
+        self._why = f"{node.name} had no room for an actor within {waited}; it takes {takes}"
+        if self._waited_for[node.id] == 1:
+            tell(logging.WARNING, "node without room", node=node.name, takes=takes, waited=waited)
 
 
 class NodePlace:
     """An actor on a node."""
 
-    def __init__(self, section: ClusterSection, module: str, node: str) -> None:
+    def __init__(
+        self,
+        section: ClusterSection,
+        module: str,
+        node: ClusterNode,
+        lost: Callable[[ClusterNode, str], None],
+    ) -> None:
+        """*lost* is told of the node where the actor is lost, and why in a sentence."""
         self.node = node
+        self.name = f"node {node.name}"
+        self.is_ready = False
+        """It can play, or does."""
         self.is_gone = False
         """It was lost, or has ended."""
         self._section = section
         self._module = module
+        self._told_lost = lost
         self._actor: Any = None
 
-    async def open(self) -> ActorWire:
-        self._actor = actors.new_actor(self._section, self.node)
+    async def start(self) -> None:
+        """
+        Return when there is an actor, which may take until the node has room for it.
+
+        Raises:
+            LineClosedError: it was lost.
+        """
+        self._actor = actors.new_actor(self._section, self.node.id)
         await self._called("begin", self._module, child_environment())
+        self.is_ready = True
+
+    async def open(self) -> ActorWire:
         return ActorWire(self._actor, self._lost)
 
     async def clock_offset(self) -> ClockOffset:
@@ -127,15 +217,24 @@ class NodePlace:
         try:
             return await called(getattr(self._actor, method), *arguments)
         except ray.exceptions.RayError as error:
-            raise LineClosedError(f"node {self.node[:8]} of the cluster was lost: {error}") from error
+            raise LineClosedError(self._lost(error)) from error
 
-    def _lost(self, error: Exception) -> None:
-        self.is_gone = True
+    def _lost(self, error: Exception) -> str:
+        """Note that the actor is gone; why, in a sentence."""
+        why = f"{self.name} was lost: {why_gone(error)}"
+        if not self.is_gone:
+            self.is_ready, self.is_gone = False, True
+            self._told_lost(self.node, why)
+        return why
 
     async def close(self) -> None:
         import ray
 
-        self.is_gone = True
+        self.is_ready, self.is_gone = False, True
         if self._actor is not None:
             with suppress(ray.exceptions.RayError):
                 await in_thread(actors.end_actor, self._actor)
+
+
+def _listed(amounts: Mapping[str, float]) -> str:
+    return ", ".join(f"{what} {amount:g}" for what, amount in sorted(amounts.items())) or "nothing"

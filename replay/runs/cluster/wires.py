@@ -13,6 +13,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from replay.runs.processes.line import LineClosedError
+
 TOGETHER_S = 0.005
 """A call costs a millisecond of both ends: what is written within this time goes with one."""
 FETCH_S = 1.0
@@ -22,8 +24,8 @@ FETCH_S = 1.0
 class ActorWire:
     """The program's end."""
 
-    def __init__(self, actor: Any, gone: Callable[[Exception], None]) -> None:
-        """*gone* is told why the actor no longer answers."""
+    def __init__(self, actor: Any, gone: Callable[[Exception], str]) -> None:
+        """*gone* is told why the actor no longer answers, and says so in a sentence."""
         self._actor = actor
         self._gone = gone
         self._sent = 0
@@ -44,8 +46,8 @@ class ActorWire:
             try:
                 batch = await called(self._actor.give)
             except ray.exceptions.RayError as error:
-                self._gone(error)
-                batch = None
+                self._is_closed = True
+                raise LineClosedError(self._gone(error)) from error
             if batch is None:
                 self._is_closed = True
                 return None

@@ -51,6 +51,11 @@ class Job:
 class Place(Protocol):
     """Where a process runs."""
 
+    @property
+    def name(self) -> str:
+        """What to call it, as in ``node HOST``; empty where it is one of several on this machine."""
+        ...
+
     async def open(self) -> Wire:
         """Have it started; the wire to it."""
         ...
@@ -85,6 +90,11 @@ class Child:
         self.clock: ClockOffset | None = None
         """Of its clock to ours, as its job has it; None where they are one."""
         self._listening: asyncio.Task[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return self._place.name or f"process {self.job.worker + 1} of {self.job.workers}"
 
     async def start(self) -> None:
         """

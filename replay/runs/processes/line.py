@@ -33,7 +33,12 @@ class Wire(Protocol):
         ...
 
     async def read(self) -> bytes | None:
-        """The next message; None where the other end is gone."""
+        """
+        The next message; None where the other end is gone.
+
+        Raises:
+            LineClosedError: it is, and the wire knows why.
+        """
         ...
 
     def close(self) -> None:
@@ -111,6 +116,9 @@ class Line:
                 else:
                     self._serve(number, served, method, content)
             is_there = False
+            return None
+        except LineClosedError as error:
+            is_there, self._gone = False, str(error)
             return None
         finally:
             for task in self._serving:

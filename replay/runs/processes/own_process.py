@@ -20,6 +20,8 @@ from replay.runs.processes.socket_wire import SocketWire
 class OwnProcess:
     """One such process, which does what ``work`` in a module does."""
 
+    name = ""
+
     def __init__(self, module: str, *, workers: int) -> None:
         """There are so many *workers* on this machine."""
         self._module = module

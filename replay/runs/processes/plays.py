@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -28,6 +28,23 @@ from replay.store.schema import to_json
 
 Group = list[Play]
 """Plays of one conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A process that is gone."""
+
+    child: Child
+    why: str
+    """A sentence."""
+    begun: Group
+    """What it was playing."""
+    waiting: Group
+    """What it was still to play."""
+
+    @property
+    def plays(self) -> Group:
+        return [*self.begun, *self.waiting]
 
 
 class Crew(Protocol):
@@ -67,16 +84,15 @@ async def play_in_processes(
     *,
     concurrency: int,
     played: Callable[[Play], None],
-    lost: Callable[[Child, Group], Group],
+    lost: Callable[[Loss], Group],
     ended: Callable[[Any], None],
 ) -> None:
     """
     Let the *crew* play everything that *plays* yields, *concurrency* conversations at a time together.
 
-    *played* is told of each play that is over. *lost* is told of a process that is gone, with what it had not
-    finished, and says what is left to be played of that. It is called in a thread, as *plays* is advanced,
-    and never at the same time. *ended* is given what a process that was started has to say at its end, if it
-    can say anything.
+    *played* is told of each play that is over. *lost* is told of a process that is gone, and says what is
+    left of its plays. It is called in a thread, as *plays* is advanced, and never at the same time.
+    *ended* is given what a process that was started has to say at its end, if it can say anything.
 
     Raises:
         RunStoppedError: all processes are gone.
@@ -84,6 +100,8 @@ async def play_in_processes(
     """
     deal = _Deal(plays)
     hands: list[_Hand] = []
+    there: set[Child] = set()
+    """Who has joined, and is not lost."""
 
     def share_out() -> None:
         for number, hand in enumerate(hands):
@@ -103,8 +121,10 @@ async def play_in_processes(
             hands.remove(hand)
             await child.close()  # whatever it still does ends before others go on with it
             share_out()
-            await deal.take_back(hand.unfinished(), lambda rest: lost(child, rest))
-            if not hands:
+            there.discard(child)
+            loss = hand.lost(str(error))
+            await deal.take_back(len(loss.plays), lambda: lost(loss))
+            if not there:
                 await crew.joined(error)
         finally:
             if (end := await child.end()) is not None:
@@ -115,6 +135,7 @@ async def play_in_processes(
     async def let_join(tasks: asyncio.TaskGroup) -> None:
         async for child in crew.members():
             children.append(child)
+            there.add(child)
             tasks.create_task(keep_playing(child))
 
     try:
@@ -178,9 +199,9 @@ class _Hand:
             raise
         self._taken -= 1
 
-    def unfinished(self) -> Group:
-        """What is not known to be over."""
-        return [*self._under_way.values(), *self._waiting]
+    def lost(self, why: str) -> Loss:
+        """What is not known to be over, now that the process is gone."""
+        return Loss(self._child, why, begun=list(self._under_way.values()), waiting=list(self._waiting))
 
 
 class _Deal:
@@ -220,12 +241,12 @@ class _Deal:
         if not self._out:
             self._wake()
 
-    async def take_back(self, group: Group, left: Callable[[Group], Group]) -> None:
-        """Give out again what is *left* of *group*."""
-        rest = await self._groups.between(lambda: left(group))
+    async def take_back(self, plays: int, left: Callable[[], Group]) -> None:
+        """Give out again what is *left* of so many *plays*."""
+        rest = await self._groups.between(left)
         if rest:
             self._returned.append(rest)
-        self.over(len(group))
+        self.over(plays)
         self._wake()
 
     def _wake(self) -> None:

@@ -26,7 +26,8 @@ class InsideRay:
 
     def add_node(self, name: str, **resources: float) -> None:
         has = {"CPU": 1.0, "memory": 4.0 * GIB, **resources}
-        self.nodes.append({"NodeID": name, "Alive": True, "Resources": has, "NodeManagerAddress": name})
+        where = {"NodeManagerAddress": name, "NodeManagerHostname": name}
+        self.nodes.append({"NodeID": name, "Alive": True, "Resources": has, **where})
 
     def init(self, **given: Any) -> None:
         self.given = given

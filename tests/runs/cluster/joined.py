@@ -17,7 +17,7 @@ import pytest
 
 from replay.runs.cluster import actors, crew
 from replay.runs.cluster.node import Node
-from tests.waiting import takes
+from tests.waiting import PATIENCE_S, takes
 
 
 class JoinedActor:
@@ -47,7 +47,8 @@ class JoinedActor:
         for task in self._tasks:
             task.cancel()
         for one in list(self._under_way):
-            one.set_exception(self._error)
+            if not one.cancelled():
+                one.set_exception(self._error)
         self._under_way.clear()
 
     def end(self) -> None:
@@ -101,6 +102,8 @@ class JoinedCluster:
     def __init__(self, delay_s: Callable[[], float] = lambda: 0.0) -> None:
         self.actors: list[JoinedActor] = []
         """All that were started, in that order."""
+        self.full: set[str] = set()
+        """Nodes that have no room for an actor: one that is to be there never begins."""
         self._delay_s = delay_s
         self._numbers = count()
         self._nodes: dict[str, dict[str, Any]] = {}
@@ -132,8 +135,8 @@ class JoinedCluster:
         monkeypatch.setattr(actors, "end_actor", JoinedActor.end)
         monkeypatch.setattr(crew, "connected", _connected)
 
-    def _new_actor(self, section: object, node: str) -> JoinedActor:
-        actor = JoinedActor(Node(), self._delay_s)
+    def _new_actor(self, section: object, node: str, *_: object) -> JoinedActor:
+        actor = JoinedActor(Node(), (lambda: PATIENCE_S) if node in self.full else self._delay_s)
         self.actors.append(actor)
         self._on[node].append(actor)
         return actor

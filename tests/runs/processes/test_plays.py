@@ -110,15 +110,15 @@ async def test_a_lost_process_leaves_nothing_undone_and_nothing_asked_twice_but_
     asked = Counter(map(last, server.asked))
     assert len(asked) == 18
     assert asked.total() <= 18 + 2, "at most what two conversations were just asking"
-    (remark,) = [note for note in notes(run.report(resamples=0)) if "ended too early" in note]
-    assert "A process that played ended too early (killed, or out of memory?)" in remark
+    (remark,) = [note for note in notes(run.report(resamples=0)) if "Lost while" in note]
+    assert "process 1 of 2 ended before it was done (killed, or out of memory?)" in remark
 
 
 async def test_a_session_that_a_lost_process_had_begins_again(tmp_path, inside):
     settings = {"history": "server", "delay_s": 0.005}
     play = {"workers": 2, "concurrency": 2}
     running = asyncio.create_task(played(tmp_path, talks=TALKS, system={"settings": settings}, play=play))
-    await until_async(lambda: _kept(tmp_path) >= 4)
+    await until_async(lambda: stored(tmp_path) >= 4)
     inside[0].kill()
     run = await running
     assert [len([r for r in run.records() if r.conversation == name]) for name in "abcdef"] == [3] * 6
@@ -126,7 +126,7 @@ async def test_a_session_that_a_lost_process_had_begins_again(tmp_path, inside):
     assert all(depth < 3 for _, depth in again), "what was over stays"
 
 
-def _kept(folder):
+def stored(folder):
     runs = list((folder / "runs").glob("*/run.db"))
     return len(Run(runs[0].parent).records()) if runs else 0
 
@@ -165,7 +165,7 @@ async def test_a_cancelled_run_keeps_what_was_answered_and_resumes_with_any_numb
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        kept = _kept(tmp_path)
+        kept = stored(tmp_path)
         assert 5 <= kept < 18
         run = await resumed(tmp_path, workers=1)
         assert len(inside) == 2, "the number is for this once"
@@ -244,7 +244,7 @@ async def test_a_refused_key_stops_all_processes_before_anything_is_recorded(tmp
     async with Server(no).running() as address:
         with pytest.raises(RunStoppedError, match="refused us before it answered anything"):
             await played(tmp_path, talks=TALKS, system=asking(address), play={"workers": 2})
-    assert _kept(tmp_path) == 0
+    assert stored(tmp_path) == 0
 
 
 async def test_a_plug_ins_bug_stops_the_run_with_its_place(tmp_path, inside):
@@ -265,7 +265,7 @@ class Bot:
 """
 
 
-async def test_replies_as_they_came_are_kept(tmp_path, inside):
+async def test_replies_as_they_came_arestored(tmp_path, inside):
     async with Server().running() as address:
         play = {"workers": 2, "keep_raw": True}
         run = await played(tmp_path, talks=TALKS[:2], system=asking(address), play=play)
