@@ -82,8 +82,9 @@ def write(folder: Path, turns: int, tokens: int) -> None:
         end = begin + length_s
         moments = {"began_s": begin, "measured_from_s": begin, "measured_to_s": end, "ended_s": end}
         lag = {"samples": 9, "p50_s": 0.0001, "p99_s": 0.001, "max_s": 0.002}
-        name = f"{index + 1} conversations/s"
-        store.add_event("level", {"index": index, "name": name, "value": index + 1.0, "lag": lag, **moments})
+        offered = {"name": f"{index + 1} conversations/s", "value": index + 1.0}
+        generators = [{"number": 0, "host": "here", "conversations": CONVERSATIONS // LEVELS, "lag": lag}]
+        store.add_event("level", {"index": index, "generators": generators, **offered, **moments})
     store.close()
     connection = schema.connect(str(folder / DATABASE))
     connection.execute("BEGIN")

@@ -196,6 +196,36 @@ def _per_s(counts: Sequence[int], bucket_s: float) -> list[float | None]:
     return [count / bucket_s for count in counts]
 
 
+def _seconds(offset_s: float | None) -> str:
+    """To a tenth of a millisecond, however large: what a clock shows says nothing, its changes do."""
+    return NONE if offset_s is None else f"{offset_s:+,.4f}"
+
+
+def generator_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
+    """A row for each generator at each level: how late, in milliseconds, and how busy it was."""
+    rows = [
+        (level.played.name if at == 0 else "", one)
+        for level in levels
+        for at, one in enumerate(level.played.generators)
+    ]
+    late = [one.lateness for _, one in rows]
+    columns = [
+        column("level", [name for name, _ in rows], left=True),
+        column("generator", [str(one.number + 1) for _, one in rows]),
+        column("host", [one.host for _, one in rows], left=True),
+        column("conv.", [f"{one.conversations:,}" for _, one in rows]),
+        column("busy %", [percent(one.busy) for _, one in rows]),
+        column("late p50", [milliseconds(one.p50_s if one else None) for one in late]),
+        column("p99", [milliseconds(one.p99_s if one else None) for one in late]),
+        column("max", [milliseconds(one.max_s if one else None) for one in late]),
+        column("lag p99", [milliseconds(one.lag.p99_s if one.lag else None) for _, one in rows]),
+        column("clock s", [_seconds(one.clock.offset_s if one.clock else None) for _, one in rows]),
+        column("+-", [milliseconds(one.clock.uncertainty_s if one.clock else None) for _, one in rows]),
+        column("moved", [milliseconds(one.clock_moved_s) for _, one in rows]),
+    ]
+    return [*columns[:4], *_without_silence(columns[4:])]
+
+
 def error_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
     """A row for each kind of failure at each level."""
     rows = [(level.played.name, error) for level in levels for error in level.errors]

@@ -19,6 +19,7 @@ from replay.report.load_tables import (
     depth_columns,
     duration_columns,
     error_columns,
+    generator_columns,
     level_columns,
     number,
     score_columns,
@@ -31,7 +32,7 @@ from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.load.load_warnings import few_answers
+from replay.statistics.load.load_warnings import few_answers, worst_generator
 from replay.statistics.load.percentiles import asks_needed
 
 MOST_NOTES = 4
@@ -83,6 +84,8 @@ def _every_table(summary: LoadSummary, console: Console) -> None:
     if summary.series:
         title = f"Over time, in steps of {number(summary.series.bucket_s)} s"
         _table(console, title, series_columns(summary.series, bars=has_person(console)))
+    if any(level.played.generators for level in levels):
+        _table(console, "Who offered the load", generator_columns(levels))
     if any(level.errors for level in levels):
         _table(console, "Errors", error_columns(levels))
 
@@ -120,6 +123,8 @@ def _brief_notes(summary: LoadSummary, console: Console) -> None:
     if len(said) > MOST_NOTES:
         said[MOST_NOTES:] = [f"and {len(said) - MOST_NOTES} more of this kind, in the full report."]
     said += _few_answers(levels)
+    if worst := worst_generator(levels):
+        said.append(worst)
     ttft = "; TTFT from when it was sent" if any(level.total.ttft for level in levels) else ""
     said.append(f"durations in ms, from when a turn was due to its last byte{ttft}.")
     section(console, "Notes on the load", [*_missed(levels), *said])

@@ -17,7 +17,7 @@ from replay.scorers.token_f1 import f1
 from replay.statistics.load.load_summary import LoadSummary
 from replay.store.stored import StoredScore, StoredTally
 from tests.runs.scorer_entries import scorer_entry
-from tests.statistics.load_runs import ask, level, summary_of, write_run
+from tests.statistics.load_runs import ask, generator, level, summary_of, write_run
 
 SCENARIO = """
 name: load
@@ -158,6 +158,37 @@ def test_without_more_ado_it_is_one_screen(swept):
     assert "fewer have concurrency 8 (30), concurrency 16 (27)." in text
     assert len(lines) <= 24
     assert not {"Durations of answers", "By depth at concurrency 8", "Errors"} & set(lines)
+
+
+def offered(tmp_path, *generators):
+    """The summary of a level that they offered."""
+    records = [ask(n * 0.1, conversation=f"c{n}") for n in range(90)]
+    return summary_of(write_run(tmp_path / "run", records, [level(generators=list(generators))]))
+
+
+def test_each_generator_has_its_row_and_the_worst_of_several_a_sentence(tmp_path):
+    late = {"asks": 9, "p50_s": 0.001, "p99_s": 0.004, "max_s": 0.1}
+    clock = {"offset_s": -1234.5, "uncertainty_s": 0.0005}
+    far = generator(number=1, host="b", busy=0.456, lateness=late, clock=clock, clock_moved_s=0.00025)
+    summary = offered(tmp_path, generator(), far)
+    lines = shown(summary, width=140).splitlines()
+    table = lines[lines.index("Who offered the load") :]
+    heads = "level generator host conv. busy % late p50 p99 max lag p99 clock s +- moved"
+    assert table[1].split() == heads.split()
+    assert table[3].split() == ["concurrency", "1", "1", "here", "1", "10.0", *"0000", "-", "-", "-"]
+    assert table[4].split() == ["2", "b", "1", "45.6", "1", "4", "100", "0", "-1,234.5000", "0.5", "0.25"]
+    brief = " ".join(shown(summary, full=False).split())
+    said = (
+        "the worst of the generators was generator 2 of 2 (b): it sent 4 ms late (p99) and was busy for 46%"
+    )
+    assert said in brief
+    assert "Who offered" not in brief
+
+
+def test_of_the_only_generator_one_screen_says_nothing_unless_it_is_at_its_limit(tmp_path):
+    assert "generator" not in shown(offered(tmp_path, generator()), full=False)
+    busy = shown(offered(tmp_path / "busy", generator(busy=0.97)), full=False)
+    assert "the generator was busy for 97% of the time" in " ".join(busy.split())
 
 
 def test_scores_of_several_policies_stand_in_a_table_of_their_own(tmp_path):

@@ -83,10 +83,24 @@ def level(
         "conversations": 1,
         "cut": 0,
         "delayed": 0,
-        "lag": {"samples": 10, "p50_s": 0.0, "p99_s": 0.0, "max_s": 0.0},
+        "generators": [generator()],
         "interrupted": False,
         "met": None,
         "goals": [],
+        **changes,
+    }
+
+
+def generator(**changes: Any) -> dict[str, Any]:
+    """One who offered a level, as its event has it, neither late nor busy unless *changes* say so."""
+    quantiles = {"p50_s": 0.0, "p99_s": 0.0, "max_s": 0.0}
+    return {
+        "number": 0,
+        "host": "here",
+        "conversations": 1,
+        "busy": 0.1,
+        "lateness": {"asks": 10, **quantiles},
+        "lag": {"samples": 10, **quantiles},
         **changes,
     }
 

@@ -53,7 +53,7 @@ DRAWN = {"resamples": 1000, "seed": 0, **INTERVAL}
                 "conversations": None,
                 "cut": None,
                 "delayed": 0,
-                "lag": None,
+                "generators": (),
                 "unclosed": 0,
                 "first_unclosed": "",
                 "interrupted": False,

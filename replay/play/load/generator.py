@@ -9,11 +9,14 @@ the mistake coordinated omission).
 from __future__ import annotations
 
 import asyncio
+import platform
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from replay.play.first_failure import first_failure
+from replay.play.load.busy import BusyTime
+from replay.play.load.generator_report import GeneratorReport
 from replay.play.load.level import Level, LevelOutcome
 from replay.play.loop_lag import AsksUnderWay, LoopLag, worst
 from replay.play.turn_schedule import Pacer
@@ -53,9 +56,11 @@ async def play_level(
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.
     """
+    began, ended = level.window_s
+    busy = BusyTime((start + began, start + ended), clock)
     async with LoopLag(asks or AsksUnderWay()) as lag:
         stage = _Stage(level, clock, start, after)
-        with first_failure():
+        with busy, first_failure():
             async with asyncio.TaskGroup() as tasks:
                 if level.is_open:
                     tasks.create_task(_arrive(stage, sessions, tasks, max_open))
@@ -64,12 +69,18 @@ async def play_level(
                     users = int(level.value)
                     for number in range(users):
                         tasks.create_task(_keep_coming(stage, sessions, level.ramp_s * number / users))
+    report = GeneratorReport(
+        host=platform.node(),
+        conversations=stage.begun,
+        busy=busy.share,
+        lag=worst(lag.summaries().values()),
+    )
     return LevelOutcome(
         ended_s=clock() - start,
         conversations=stage.begun,
         cut=stage.cut,
         delayed=stage.delayed,
-        lag=worst(lag.summaries().values()),
+        generators=(report,),
     )
 
 

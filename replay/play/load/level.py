@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from replay.play.loop_lag import LagSummary, worst
+from replay.play.load.generator_report import GeneratorReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def share_of(total: int, worker: int, workers: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelOutcome:
-    """What came of a level in one process; times in seconds since the run's start."""
+    """What came of a level; times in seconds since the run's start."""
 
     ended_s: float
     conversations: int
@@ -75,8 +75,8 @@ class LevelOutcome:
     """Of these, ended because the level was over."""
     delayed: int
     """Arrivals that had to wait since as many conversations were open as may be."""
-    lag: LagSummary | None
-    """Of the system whose asks it disturbed most; None where none has a wire."""
+    generators: tuple[GeneratorReport, ...]
+    """Who offered it."""
     unclosed: int = 0
     """Sessions that the systems could not close."""
     first_unclosed: str = ""
@@ -90,7 +90,7 @@ def together(parts: list[LevelOutcome]) -> LevelOutcome:
         conversations=sum(part.conversations for part in parts),
         cut=sum(part.cut for part in parts),
         delayed=sum(part.delayed for part in parts),
-        lag=worst(part.lag for part in parts if part.lag is not None),
+        generators=tuple(generator for part in parts for generator in part.generators),
         unclosed=sum(part.unclosed for part in parts),
         first_unclosed=next((part.first_unclosed for part in parts if part.unclosed), ""),
     )

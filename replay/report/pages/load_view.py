@@ -21,6 +21,7 @@ from replay.report.pages.charts import (
     value_cell,
 )
 from replay.report.pages.figures import Trace, hover, layout
+from replay.report.pages.generator_view import generator_charts
 from replay.report.pages.numbers import duration, number, with_unit
 from replay.statistics.estimate import Estimate
 from replay.statistics.load.load_level import LevelSummary
@@ -49,6 +50,7 @@ def load_charts(load: LoadSummary | None) -> list[Chart]:
         *_rates(levels, limit_sentences(load)),
         *_quality(levels, load.score_units),
         *_by_depth(levels),
+        *generator_charts(levels, _names(levels)),
         *_errors(levels),
     ]
 

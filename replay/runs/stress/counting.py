@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.core.record import TurnRecord
+from replay.play.load.generator_report import Lateness
 from replay.play.load.histogram import DurationHistogram
 from replay.play.player import RecordSink
 
@@ -110,15 +111,18 @@ class CountingSink:
         self.window_s: tuple[float, float] = (0.0, float("inf"))
         """Of the level: what is due outside of it is warm-up."""
         self.counts: Counts = Counts()
+        self.lateness: Lateness = Lateness()
 
     def write(self, record: TurnRecord) -> Awaitable[None]:
         self.counts.count.add(record)
+        timing = record.timing
+        begin, end = self.window_s
+        measured = timing is None or begin <= timing.scheduled_s < end
+        self.lateness.add(record, counts=measured)
         if self._left > 0:
             self._left -= 1
             return self._sink.write(record)
-        timing = record.timing
-        begin, end = self.window_s
-        if timing is None or begin <= timing.scheduled_s < end:
+        if measured:
             key = (self.level, record.system, record.policy, record.depth)
             self.counts.tallies.setdefault(key, Tally()).add(record)
         return asyncio.sleep(0)

@@ -17,6 +17,7 @@ from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import AsksUnderWay
 from replay.play.play import Play
 from replay.play.player import Player, RecordSink
+from replay.play.turn_schedule import Pacer
 from replay.policies.rewriter import opened
 from replay.runs.stress.counting import CountingSink, Counts
 from replay.runs.stress.inputs import LoadInputs
@@ -61,7 +62,9 @@ class LocalLevelPlayer:
             traces=traces_of(self._assembly.file.scenario, run),
         )
         self._unclosed, self._first_unclosed = 0, ""
-        self._sessions = PlannedSessions(inputs, player.play, worker=worker, workers=workers)
+        self._player = player
+        self._worker = worker
+        self._sessions = PlannedSessions(inputs, self._play, worker=worker, workers=workers)
         self.counts: Counts = self._sink.counts
 
     @asynccontextmanager
@@ -103,7 +106,20 @@ class LocalLevelPlayer:
             max_open=self._max_open,
             asks=self._asks,
         )
-        return replace(outcome, unclosed=self._unclosed, first_unclosed=self._first_unclosed)
+        (generator,) = outcome.generators
+        lateness = self._sink.lateness.take(first_turns=not outcome.delayed)
+        return replace(
+            outcome,
+            generators=(replace(generator, number=self._worker, lateness=lateness),),
+            unclosed=self._unclosed,
+            first_unclosed=self._first_unclosed,
+        )
+
+    async def _play(self, play: Play, pacer: Pacer) -> None:
+        try:
+            await self._player.play(play, pacer)
+        finally:
+            self._sink.lateness.forget(play.conversation.id, play.system.name, play.policy_name)
 
     def _count_unclosed(self, play: Play, error: AdapterError) -> None:
         self._unclosed += 1

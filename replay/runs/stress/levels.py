@@ -192,7 +192,7 @@ def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: s
         "conversations": outcome.conversations if outcome else None,
         "cut": outcome.cut if outcome else None,
         "delayed": outcome.delayed if outcome else 0,
-        "lag": outcome.lag if outcome else None,
+        "generators": outcome.generators if outcome else (),
         "unclosed": outcome.unclosed if outcome else 0,
         "first_unclosed": outcome.first_unclosed if outcome else "",
         "interrupted": outcome is None,

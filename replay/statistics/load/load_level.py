@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks, Floats
+from replay.statistics.load.generators import Generator
 from replay.statistics.load.load_cell import LoadCell, Tally, picked_asks
 from replay.statistics.load.percentiles import Percentiles
 
@@ -25,16 +26,6 @@ class ObjectiveResult:
     met: bool | None
     key: str = ""
     """As in the scenario, from which the value's unit can be told."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lag:
-    """Of the generator's event loop; of the worst process where there were several."""
-
-    samples: int
-    p50_s: float
-    p99_s: float
-    max_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +46,8 @@ class LevelPlayed:
     """Ended because the level was over."""
     delayed: int = 0
     """Arrivals that had to wait, since as many conversations were open as may be."""
-    lag: Lag | None = None
+    generators: tuple[Generator, ...] = ()
+    """Who offered it; nobody is known of a level that was interrupted."""
     unclosed: int = 0
     """Sessions that the systems could not close."""
     first_unclosed: str = ""

@@ -7,15 +7,18 @@ server.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from replay.statistics.load.generators import Generator, Lateness, busiest, latest, most_lagging
 from replay.statistics.load.load_level import LevelSummary
-from replay.statistics.load.percentiles import SHARES, asks_needed
+from replay.statistics.load.percentiles import SHARES, Percentiles, asks_needed
 
 LATENESS_S = 0.01
 SHARE = 0.1
 """Of the median latency: a generator later than this and ``LATENESS_S``, or a loop that lags by more,
 disturbs what it measures."""
+BUSY = 0.9
+"""Of the time: a generator that has less left than a tenth of a core is the limit itself, or soon will be."""
 
 
 def level_warnings(level: LevelSummary) -> tuple[str, ...]:
@@ -35,13 +38,7 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
             "with less warm-up."
         )
         return
-    median_s = total.latency.p50_s if total.latency else None
-    yield from _lateness(level)
-    if played.lag and median_s is not None and played.lag.p99_s > SHARE * median_s:
-        yield (
-            f"the generator's event loop lagged by {duration(played.lag.p99_s)} (p99), more than {SHARE:.0%} "
-            f"of the median latency ({duration(median_s)}); latencies may be too high by as much."
-        )
+    yield from _of_generators(level)
     if played.delayed:
         arrivals = "1 arrival" if played.delayed == 1 else f"{played.delayed:,} arrivals"
         yield (
@@ -69,19 +66,70 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
 
 
 def is_late(level: LevelSummary) -> bool:
-    """Whether the generator could not offer the level in time."""
-    median_s = level.total.latency.p50_s if level.total.latency else 0.0
-    return level.lateness is not None and level.lateness.p99_s > max(LATENESS_S, SHARE * median_s)
+    """Whether a generator could not offer its share of the level in time."""
+    late = _lateness(level)
+    return late is not None and late.p99_s > max(LATENESS_S, SHARE * (_median_s(level) or 0.0))
 
 
-def _lateness(level: LevelSummary) -> Iterator[str]:
-    if (late := level.lateness) is not None and is_late(level):
+def _of_generators(level: LevelSummary) -> Iterator[str]:
+    """Each by the worst of them, which spoils the numbers of all."""
+    generators, median_s = level.played.generators, _median_s(level)
+    if (late := _lateness(level)) is not None and is_late(level):
         yield (
-            f"the generator was late: asks were sent {duration(late.p50_s)} (p50) to {duration(late.p99_s)} "
-            "(p99) after they were due. It could not offer this load in time, so latencies understate what "
-            "users would see, and the figures say more of this machine, or of a limit on requests, or of "
-            "sessions to be opened first, than of the system; lower the load, or use more workers."
+            f"{named(latest(generators), generators)} was late: asks were sent {duration(late.p50_s)} (p50) "
+            f"to {duration(late.p99_s)} (p99) after they were due. It could not offer this load in time, so "
+            "latencies understate what users would see, and the figures say more of this machine, or of a "
+            "limit on requests, or of sessions to be opened first, than of the system; lower the load, or "
+            "use more workers."
         )
+    lagging = most_lagging(generators)
+    if lagging and lagging.lag and median_s is not None and lagging.lag.p99_s > SHARE * median_s:
+        yield (
+            f"{named(lagging, generators)}'s event loop lagged by {duration(lagging.lag.p99_s)} (p99), more "
+            f"than {SHARE:.0%} of the median latency ({duration(median_s)}); latencies may be too high by as "
+            "much."
+        )
+    busy = busiest(generators)
+    if busy and busy.busy is not None and busy.busy > BUSY:
+        yield (
+            f"{named(busy, generators)} was busy for {min(1.0, busy.busy):.0%} of the time: one process "
+            "can't do much more, so that the limit may be its own and not the system's; use more workers."
+        )
+
+
+def worst_generator(levels: Sequence[LevelSummary]) -> str | None:
+    """The latest of several generators, in one sentence; None where there was one, or nothing is known."""
+    found = [(one, level) for level in levels if (one := latest(level.played.generators)) is not None]
+    late = latest([one for one, _ in found])
+    if late is None or late.lateness is None:
+        return None
+    level = next(level for one, level in found if one is late)
+    if len(level.played.generators) < 2:
+        return None
+    busy = "" if late.busy is None else f" and was busy for {min(1.0, late.busy):.0%} of the time"
+    at = "" if len(levels) == 1 else f" at {level.played.name}"
+    return (
+        f"the worst of the generators was {named(late, level.played.generators)}{at}: it sent "
+        f"{duration(late.lateness.p99_s)} late (p99){busy}."
+    )
+
+
+def _lateness(level: LevelSummary) -> Percentiles | Lateness | None:
+    """Of the latest of several generators, since those that were in time would hide it."""
+    generators = level.played.generators
+    late = latest(generators)
+    return late.lateness if late and len(generators) > 1 else level.lateness
+
+
+def _median_s(level: LevelSummary) -> float | None:
+    return level.total.latency.p50_s if level.total.latency else None
+
+
+def named(generator: Generator | None, generators: Sequence[Generator]) -> str:
+    """Which of *generators* it is, in words."""
+    if generator is None or len(generators) < 2:
+        return "the generator"
+    return f"generator {generator.number + 1} of {len(generators)} ({generator.host})"
 
 
 def few_answers(answered: int) -> str | None:

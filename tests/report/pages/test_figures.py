@@ -72,6 +72,7 @@ def test_a_stress_run_has_all_its_charts_each_with_its_table(load):
         "load-throughput",
         "load-quality",
         "load-depth",
+        "load-generators",
         "load-errors",
     ]
     for chart in charts.values():
@@ -80,6 +81,8 @@ def test_a_stress_run_has_all_its_charts_each_with_its_table(load):
             assert {len(row.cells) for row in variant.rows} == {len(variant.heads)}
     assert list(charts["load-quality"].variants) == ["f1"]
     assert charts["load-errors"].variants[""].rows[0].cells[1].exact == 3
+    offered = [[cell.shown for cell in row.cells[:5]] for row in charts["load-generators"].variants[""].rows]
+    assert offered == [[f"concurrency {users}", "1", "here", "1", "10%"] for users in (8, 16)]
     page = render("load.html", load=list(charts.values()), failed=None)
     assert "Latency against quality" in page
 
@@ -101,7 +104,11 @@ def test_what_was_not_measured_has_no_chart(load):
     assert load_charts(None) == []
     assert load_charts(replace(load, levels=(), series=None)) == []
     shown = load_charts(replace(load, levels=[replace(load.levels[0], groups=())], series=None))
-    assert [chart.id for chart in shown] == ["load-latency-levels", "load-ttft-levels", "load-throughput"]
+    ids = ["load-latency-levels", "load-ttft-levels", "load-throughput", "load-generators"]
+    assert [chart.id for chart in shown] == ids
+    played = replace(load.levels[0].played, generators=())
+    nobody = replace(load, levels=[replace(load.levels[0], played=played, groups=())], series=None)
+    assert [chart.id for chart in load_charts(nobody)] == ids[:-1]
 
 
 def test_a_real_stress_run_has_its_load_page_and_other_runs_have_none(quickstart, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import signal
 import sys
 from collections import Counter
@@ -41,6 +42,13 @@ async def test_two_processes_play_what_one_plays(tmp_path):
         played[workers] = Counter((r.conversation, r.source, r.depth) for r in run.records())
         (level,) = level_events(run)
         assert (level["conversations"], level["cut"]) == (11, 0)
+        offered = level["generators"]
+        assert [(one["number"], one["host"]) for one in offered] == [
+            (n, platform.node()) for n in range(workers)
+        ]
+        assert sum(one["conversations"] for one in offered) == 11
+        assert sum(one["lateness"]["asks"] for one in offered) == 22
+        assert all(one["busy"] > 0 and one["lag"] and one["clock"] is None for one in offered)
     assert played[1] == played[2]
     assert not workers_of_this_process()
 

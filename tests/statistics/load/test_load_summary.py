@@ -15,7 +15,7 @@ from replay.scorers.token_f1 import f1
 from replay.statistics.load.percentiles import CountedDurations, percentiles
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
-from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
+from tests.statistics.load_runs import ask, generator, level, summarised, summary_of, write_run
 
 NAMES = ("p50_s", "p90_s", "p95_s", "p99_s", "p99_9_s", "max_s")
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
@@ -185,7 +185,7 @@ def test_a_level_without_turns_is_there_and_says_so(tmp_path):
 
 def test_a_run_that_ended_in_its_first_level_is_summed_up_as_far_as_it_went(tmp_path):
     interrupted = level(
-        0, 0.0, 3.0, measured_from_s=1.0, interrupted=True, conversations=None, cut=None, lag=None
+        0, 0.0, 3.0, measured_from_s=1.0, interrupted=True, conversations=None, cut=None, generators=[]
     )
     found = summarised(tmp_path, [ask(0.5), ask(1.5, conversation="c2")], interrupted).levels[0]
     assert found.total.turns == 1
@@ -292,9 +292,11 @@ def test_lateness_within_a_tenth_of_the_median_latency_is_no_warning(tmp_path):
 
 def test_a_lagging_loop_is_warned_of(tmp_path):
     lag = {"samples": 9, "p50_s": 0.001, "p99_s": 0.011, "max_s": 0.02}
-    assert "event loop lagged by 11 ms" in warnings_of(tmp_path, plays([0.1] * 1500), lag=lag)
+    assert "event loop lagged by 11 ms" in warnings_of(
+        tmp_path, plays([0.1] * 1500), generators=[generator(lag=lag)]
+    )
     lag["p99_s"] = 0.009
-    assert warnings_of(tmp_path / "little", plays([0.1] * 1500), lag=lag) == ""
+    assert warnings_of(tmp_path / "little", plays([0.1] * 1500), generators=[generator(lag=lag)]) == ""
 
 
 def test_arrivals_that_had_to_wait_retries_and_few_asks_are_warned_of(tmp_path):

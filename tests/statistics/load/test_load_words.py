@@ -10,8 +10,9 @@ import pytest
 
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks
+from replay.statistics.load.generators import Generator, Lag, Lateness
 from replay.statistics.load.load_cell import LoadCell, Tally
-from replay.statistics.load.load_level import Lag, LevelPlayed, LevelSummary, Rates, goodput, tokens_from
+from replay.statistics.load.load_level import LevelPlayed, LevelSummary, Rates, goodput, tokens_from
 from replay.statistics.load.load_summary import Knee, load_summary
 from replay.statistics.load.load_warnings import duration, level_warnings
 from replay.statistics.load.percentiles import (
@@ -68,8 +69,21 @@ def told(
     return list(level_warnings(level))
 
 
-def lag(p99_s: float) -> Lag:
-    return Lag(samples=9, p50_s=0.0, p99_s=p99_s, max_s=p99_s)
+def generators(*several: dict[str, Any]) -> dict[str, Any]:
+    """Those of a level, on hosts a, b and so on."""
+    found = (
+        Generator(number=number, host="abc"[number], conversations=1, **one)
+        for number, one in enumerate(several)
+    )
+    return {"generators": tuple(found)}
+
+
+def lag(p99_s: float) -> dict[str, Any]:
+    return {"lag": Lag(samples=9, p50_s=0.0, p99_s=p99_s, max_s=p99_s)}
+
+
+def late(p99_s: float) -> dict[str, Any]:
+    return {"lateness": Lateness(asks=9, p50_s=0.0, p99_s=p99_s, max_s=p99_s)}
 
 
 def test_of_a_level_without_anything_odd_nothing_is_said():
@@ -86,7 +100,7 @@ def test_of_a_level_without_anything_odd_nothing_is_said():
         ({"interrupted": True}, "interrupted: the numbers are those of the part that was played."),
         ({"total": {"turns": 0, "outcomes": {}, "latency": None}}, "no turn was due in the measured window"),
         (
-            {"lag": lag(0.101)},
+            generators(lag(0.101)),
             "the generator's event loop lagged by 101 ms (p99), more than 10% of the median "
             "latency (1 s); latencies",
         ),
@@ -119,6 +133,16 @@ def test_of_a_level_without_anything_odd_nothing_is_said():
             {"lateness": taking(0.0, 0.011), "total": {"latency": None}},
             "the generator was late: asks were sent 0 ms",
         ),
+        (
+            {**generators(late(0.01), late(0.2), {}), "lateness": taking(0.0, 0.02)},
+            "generator 2 of 3 (b) was late: asks were sent 0 ms (p50) to 200 ms (p99)",
+        ),
+        (generators(lag(0.0), lag(0.101)), "generator 2 of 2 (b)'s event loop lagged by 101 ms (p99)"),
+        (generators({**lag(0.0), "busy": 0.91}), "the generator was busy for 91% of the time"),
+        (
+            generators({**lag(0.0), "busy": 1.3}, {**lag(0.0), "busy": 0.2}),
+            "generator 1 of 2 (a) was busy for 100% of the time",
+        ),
     ],
 )
 def test_what_is_odd_is_told_in_one_sentence(given, beginning):
@@ -130,8 +154,12 @@ def test_what_is_odd_is_told_in_one_sentence(given, beginning):
 @pytest.mark.parametrize(
     "given",
     [
-        {"lag": lag(0.1)},
-        {"lag": lag(9.0), "total": {"latency": None}},
+        generators(lag(0.1)),
+        {**generators(lag(9.0)), "total": {"latency": None}},
+        generators(late(0.1), late(0.1)),
+        {**generators(late(9.0)), "lateness": taking(0.0, 0.1)},
+        generators({**lag(0.0), "busy": 0.9}),
+        generators({"busy": 4.0}),
         {"lateness": taking(0.0, 0.1)},
         {"lateness": taking(0.0, 0.01), "total": {"latency": taking(0.02)}},
         {"total": {"turns": 3, "outcomes": {"refused": 3}}},

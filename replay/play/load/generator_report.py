@@ -1,0 +1,114 @@
+"""How one of those who offer a load kept up: this process, a process or an actor of a cluster."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from replay.core.record import TurnRecord
+from replay.play.clock_offset import ClockOffset
+from replay.play.load.histogram import DurationHistogram
+from replay.play.loop_lag import LagSummary
+
+_TOGETHER = 4096
+"""So many latenesses are counted at once, which takes a tenth of the time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatenessSummary:
+    """Quantiles of how long after it could be sent each ask was sent, in seconds."""
+
+    asks: int
+    p50_s: float
+    p99_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorReport:
+    """Of one level."""
+
+    host: str
+    """The machine's name."""
+    conversations: int
+    """Begun."""
+    number: int = 0
+    """Which of those that offer the load, from 0."""
+    busy: float | None = None
+    """CPU time of the process over the time of the measured window; None where that never began. It is more
+    than 1 where several threads work."""
+    lateness: LatenessSummary | None = None
+    """Of turns due in the measured window; None where none was."""
+    lag: LagSummary | None = None
+    """Of its event loop while it asked the system that this disturbs most; None where none has a wire."""
+    clock: ClockOffset | None = None
+    """Of its machine's clock to that of the program that plays the run, as the level's times have it; None
+    where they are one."""
+    clock_moved_s: float | None = None
+    """How much further ahead it was right before the level than at the measurement before that."""
+
+
+class Lateness:
+    """
+    How late one generator sends.
+
+    From when a turn was due, or from the end of the turn before where that was later: nobody asks on before
+    there is an answer. As ``replay.statistics.load.load_level.generator_lateness``, but it counts on when
+    records are no longer kept.
+    """
+
+    def __init__(self) -> None:
+        self._first, self._later = _Durations(), _Durations()
+        self._done_s: dict[Hashable, float] = {}
+
+    def add(self, record: TurnRecord, *, counts: bool) -> None:
+        """The next *record* of its play; what it says of lateness *counts*, or not."""
+        timing = record.timing
+        if timing is None:
+            return
+        play = (record.conversation, record.system, record.policy)
+        before_s = self._done_s.get(play)
+        self._done_s[play] = timing.done_s
+        # Of a retried turn the moment of sending is that of the last attempt.
+        if not counts or record.attempts > record.asks:
+            return
+        if before_s is None:
+            self._first.add(timing.sent_s - timing.scheduled_s)
+        else:
+            self._later.add(timing.sent_s - max(timing.scheduled_s, before_s))
+
+    def forget(self, conversation: str, system: str, policy: str) -> None:
+        """This play is over."""
+        self._done_s.pop((conversation, system, policy), None)
+
+    def take(self, *, first_turns: bool) -> LatenessSummary | None:
+        """What came since the last call; without *first_turns* where arrivals had to wait for others."""
+        taken, self._first, self._later = (self._first, self._later), _Durations(), _Durations()
+        whole = DurationHistogram()
+        for durations in taken if first_turns else taken[1:]:
+            whole.merge(durations.histogram())
+        quantiles = whole.quantiles((0.5, 0.99, 1.0))
+        if quantiles is None:
+            return None
+        p50, p99, most = quantiles
+        return LatenessSummary(asks=whole.count, p50_s=p50, p99_s=p99, max_s=most)
+
+
+class _Durations:
+    def __init__(self) -> None:
+        self._new = array("d")
+        self._counted = DurationHistogram()
+
+    def add(self, duration_s: float) -> None:
+        self._new.append(duration_s)
+        if len(self._new) >= _TOGETHER:
+            self.histogram()
+
+    def histogram(self) -> DurationHistogram:
+        """Of all there were."""
+        import numpy as np
+
+        self._counted.record_all(np.array(self._new))
+        self._new = array("d")
+        return self._counted
