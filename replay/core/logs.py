@@ -16,7 +16,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -116,9 +116,14 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "event": hidden(record.getMessage()),
             **{name: hidden(value) if isinstance(value, str) else value for name, value in fields.items()},
-            "traceback": hidden(self.formatException(record.exc_info)) if record.exc_info else None,
+            "traceback": hidden(_traceback(self, record)) or None,
         }
         return json.dumps({name: value for name, value in told.items() if value is not None}, default=str)
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    """That of the bug behind *record*; empty where there is none. ``exc_text`` came from another process."""
+    return formatter.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
 
 
 class _Handler(logging.StreamHandler[TextIO]):
@@ -166,6 +171,52 @@ def log_to(path: Path | None, level: str | None) -> None:
     LOGGER.setLevel(chosen)
     LOGGER.propagate = False
     os.environ[_LEVEL] = chosen.lower()
+
+
+Told = tuple[int, str, Mapping[str, Any], str]
+"""A log record for another machine: level, event, fields, traceback or nothing."""
+
+
+class _Elsewhere(logging.Handler):
+    """Has what is logged here logged by another machine."""
+
+    def __init__(self, send: Callable[[Told], None]) -> None:
+        super().__init__()
+        self._send = send
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: Mapping[str, Any] = getattr(record, "fields", {})
+        if "node" in fields:  # it came from elsewhere
+            return
+        plain = {
+            name: value if isinstance(value, str | int | float | None) else str(value)
+            for name, value in fields.items()
+        }
+        traceback = _traceback(logging.Formatter(), record)
+        self._send((record.levelno, hidden(record.getMessage()), plain, hidden(traceback)))
+
+
+@contextmanager
+def logged_elsewhere(level: int, send: Callable[[Told], None]) -> Iterator[None]:
+    """Within the block what is logged from *level* on is sent as well, from whichever thread."""
+    handler, before = _Elsewhere(send), LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(before)
+        LOGGER.removeHandler(handler)
+
+
+def tell_again(told: Told, node: str) -> None:
+    """Log here what was *told* on *node*."""
+    level, event, fields, traceback = told
+    if LOGGER.isEnabledFor(level):
+        record = LOGGER.makeRecord(LOGGER.name, level, "", 0, event, (), None)
+        record.exc_text = traceback or None
+        record.fields = {**fields, "run": _run.get(), "node": node}
+        LOGGER.handle(record)
 
 
 def child_environment() -> dict[str, str]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from replay.core.record import TurnRecord
 from replay.play.play import Play
-from replay.play.turn_record import turn_record
+from replay.play.player import is_over
+from replay.play.turn_record import OnFailure, turn_record
 from replay.policies.policy import PlannedTurn
 from replay.runs.processes.plays import Loss
 from replay.store.store import RunStore
@@ -16,17 +17,23 @@ _LOST = "process-lost"
 """The event of one such process."""
 
 
-def lost_turns(loss: Loss, store: RunStore) -> list[TurnRecord]:
+def lost_turns(loss: Loss, store: RunStore, on_failure: OnFailure) -> list[TurnRecord]:
     """
     The records that end those plays whose session was lost with the process, since the system keeps the
     history: each is of the first turn that *store* has no record of, and those after it are never asked.
     """
-    return [_lost_turn(play, loss.child.name, store) for play in loss.begun if _keeps_history(play)]
+    plays = (play for play in loss.begun if _keeps_history(play))
+    kept = ((p, store.records_of(p.conversation.id, p.system.name, p.policy_name)) for p in plays)
+    return [
+        _lost_turn(play, len(records), loss.child.name)
+        for play, records in kept
+        if not is_over(play.conversation, records, on_failure)
+    ]
 
 
-def _lost_turn(play: Play, who: str, store: RunStore) -> TurnRecord:
+def _lost_turn(play: Play, recorded: int, who: str) -> TurnRecord:
     conversation, system = play.conversation, play.system.name
-    depth = conversation.asked_from + len(store.records_of(conversation.id, system, play.policy_name))
+    depth = conversation.asked_from + recorded
     question = conversation.turns[depth - 1].question
     return turn_record(
         conversation,

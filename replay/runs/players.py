@@ -16,7 +16,7 @@ from loky import cpu_count
 
 from replay.core.asking.tally import total
 from replay.core.errors import AdapterError
-from replay.core.logs import tell
+from replay.core.logs import tell, tell_again
 from replay.core.raw_reply import RawReply
 from replay.play.engine import Observer, play_all
 from replay.play.loop_lag import LagSummary, worst
@@ -114,7 +114,7 @@ async def _play_elsewhere(
     def lost(loss: Loss) -> Group:
         loop.call_soon_threadsafe(host.take_back, loss.child.job.worker)
         store.settle()
-        aside = lost_turns(loss, store) if sets_aside else []
+        aside = lost_turns(loss, store, file.scenario.play.on_failure) if sets_aside else []
         rows = [record_row(record) for record in aside]
         asyncio.run_coroutine_threadsafe(host.keep_rows(rows, set()), loop).result()
         keep_lost(store, loss, aside=len(aside))
@@ -123,7 +123,7 @@ async def _play_elsewhere(
 
     ends: list[Ended] = []
     try:
-        async with _crew(file.scenario, workers, job, host) as crew:
+        async with _crew(assembly, workers, job, host) as crew:
             await play_in_processes(
                 with_versions(plays_left(assembly, store, rerun), assembly, store),
                 crew,
@@ -143,13 +143,13 @@ async def _play_elsewhere(
 
 @asynccontextmanager
 async def _crew(
-    scenario: Scenario, workers: int, job: Callable[..., Job], host: object
+    assembly: Assembly, workers: int, job: Callable[..., Job], host: object
 ) -> AsyncIterator[Crew]:
-    """Who plays *scenario*, for as long as the block lasts; *job* is to be given a worker's number."""
-    if scenario.cluster is not None:
+    """Who plays *assembly*, for as long as the block lasts; *job* is to be given a worker's number."""
+    if assembly.file.scenario.cluster is not None:
         from replay.runs.cluster.crew import cluster_crew
 
-        async with cluster_crew(scenario, _WORK, job, host) as crew:
+        async with cluster_crew(assembly, _WORK, job, host) as crew:
             yield crew
         return
     check_platform("play.workers")
@@ -181,6 +181,7 @@ class _Host(Leases):
         self._raw_limit_bytes = assembly.file.scenario.play.raw_limit_bytes
         self.keep_step = store.write_step
         self.add_event = store.add_event
+        self.log = tell_again
 
     async def keep_rows(self, rows: list[Row], answered: set[str]) -> None:
         """Return when *rows* are durable; *answered* are the systems that answered since the last call."""

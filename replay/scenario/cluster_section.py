@@ -25,6 +25,9 @@ class ClusterSection(Section):
     """Of Ray's CPUs, for each actor."""
     resources: dict[str, float] = Field(default_factory=dict)
     """Of Ray's own resources, for each actor: it is only on nodes that have them."""
+    files: tuple[str, ...] = ()
+    """More files and folders (patterns too), relative to the scenario's folder, that code on the nodes reads
+    and that no setting names."""
     lost_sessions: Literal["restart", "set-aside"] = "restart"
     """What becomes of a conversation that a lost node was playing with a system that keeps the history:
     ``restart``: it begins anew elsewhere, its earlier turns are put aside; ``set-aside``: it ends there with

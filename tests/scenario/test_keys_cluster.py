@@ -11,19 +11,18 @@ from replay.core.errors import RunStoppedError
 from replay.report.notes import notes
 from tests.runs.cluster.inside import InsideRay, ray_inside
 from tests.runs.processes.test_plays import TALKS, stored
-from tests.scenario.keys import key, outcomes, played
+from tests.scenario.keys import answers, key, outcomes, played, python
 from tests.waiting import until_async
 
 
 @pytest.fixture
 def ray(monkeypatch) -> InsideRay:
-    monkeypatch.setenv("CONVREPLAY_LOG_RUN", "")  # which an actor sets, here for this process
     return ray_inside(monkeypatch)
 
 
 def used(ray: InsideRay) -> Counter[str]:
     """How many actors were on each node."""
-    return Counter(actor.options["scheduling_strategy"].node_id for actor in ray.actors)
+    return Counter(options["scheduling_strategy"].node_id for options in ray.options)
 
 
 @key("cluster.address")
@@ -55,8 +54,8 @@ async def test_nodes_with_what_an_actor_takes_play(tmp_path, ray):
     ray.add_node(fit, CPU=2, bot=1)
     await played(tmp_path, cluster={"cpus": 2, "resources": {"bot": 0.5}})
     assert used(ray) == {fit: 1}
-    (actor,) = ray.actors
-    assert (actor.options["num_cpus"], actor.options["resources"]) == (2, {"bot": 0.5})
+    (options,) = ray.options
+    assert (options["num_cpus"], options["resources"]) == (2, {"bot": 0.5})
 
 
 @key("cluster.wait_s")
@@ -107,3 +106,19 @@ async def test_what_a_lost_node_asked_of_a_system_that_keeps_the_history_begins_
         assert only.outcome == "lost"
         assert only.error.startswith(f"s: node {lost} ({lost}, {lost[:8]}) was lost, and with it the session")
         assert not run.superseded(), "what was answered stays"
+
+
+@key("cluster.files")
+async def test_files_that_no_setting_names_go_to_the_nodes_where_they_are_asked_for(tmp_path, ray):
+    ray.add_node("a" * 56)
+    code = """
+from pathlib import Path
+def answer(question):
+    return " ".join(sorted(path.name for path in Path(__file__).parent.iterdir() if path.is_file()))
+"""
+    bot = python(tmp_path, code)
+    for name in ("words.txt", "more.txt", "other.csv"):
+        (tmp_path / name).write_text("word")
+    assert set(answers(await played(tmp_path, system=bot, cluster={}))) == {"bot.py"}
+    run = await played(tmp_path, system=bot, cluster={"files": ["*.txt"]})
+    assert set(answers(run)) == {"bot.py more.txt words.txt"}

@@ -33,6 +33,13 @@ def new_actor(section: ClusterSection, node: str) -> Any:
     return actor.remote()
 
 
+def for_all_nodes(value: Any) -> Any:
+    """A reference to *value*, in whose place an actor that is called with it gets that."""
+    import ray
+
+    return ray.put(value)
+
+
 def end_actor(actor: Any) -> None:
     """
     End *actor* by force.

@@ -12,39 +12,48 @@ from typing import Any
 
 from replay.core.cancelling import in_thread
 from replay.core.errors import RunStoppedError
-from replay.core.logs import child_environment, tell
+from replay.core.logs import LOGGER, tell
 from replay.play.clock_offset import ClockOffset, clock_offset
 from replay.runs.cluster import actors
 from replay.runs.cluster.cluster_node import ClusterNode
 from replay.runs.cluster.connecting import connected
 from replay.runs.cluster.losses import why_gone
+from replay.runs.cluster.luggage import Variables, files_of, variables_of
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
 from replay.runs.processes.line import LineClosedError
+from replay.scenario.assembly import Assembly
 from replay.scenario.cluster_section import ClusterSection
-from replay.scenario.sections import Scenario
 
 LOOKED_EVERY_S = 1.0
 """For nodes that came."""
 RESTARTS = 3
 """So many actors at most begin on a node in the place of those that were lost there."""
+ENDING_S = 2.0
+"""So long an actor that is to end may take to clean up."""
+
+Luggage = tuple[Any, Variables]
+"""What goes to each node: Ray's reference to the files, and the variables."""
 
 
 @asynccontextmanager
 async def cluster_crew(
-    scenario: Scenario, module: str, job: Callable[..., Job], host: object
+    assembly: Assembly, module: str, job: Callable[..., Job], host: object
 ) -> AsyncIterator[ClusterCrew]:
     """
-    Who plays *scenario* on its cluster, for as long as the block lasts: each does what ``work`` in *module*
-    does with the *job* of its number, and may call the methods of *host*.
+    Who plays *assembly*'s scenario on its cluster, for as long as the block lasts: each does what ``work`` in
+    *module* does with the *job* of its number, and may call the methods of *host*.
 
     Raises:
-        InputError: the cluster can't be reached.
+        InputError: the cluster can't be reached, or what the nodes need can't be sent.
     """
+    scenario = assembly.file.scenario
     section = scenario.cluster
     assert section is not None
+    files, variables = await in_thread(files_of, assembly.file), variables_of(assembly)
     async with connected(section):
-        crew = ClusterCrew(section, module, job, host, most=scenario.play.concurrency)
+        luggage = await in_thread(actors.for_all_nodes, files), variables
+        crew = ClusterCrew(section, module, luggage, job, host, most=scenario.play.concurrency)
         try:
             yield crew
         finally:
@@ -55,9 +64,17 @@ class ClusterCrew:
     """The actors of one run, *most* at a time."""
 
     def __init__(
-        self, section: ClusterSection, module: str, job: Callable[..., Job], host: object, *, most: int
+        self,
+        section: ClusterSection,
+        module: str,
+        luggage: Luggage,
+        job: Callable[..., Job],
+        host: object,
+        *,
+        most: int,
     ) -> None:
         self._section = section
+        self._luggage = luggage
         self._module = module
         self._job = job
         self._host = host
@@ -118,7 +135,7 @@ class ClusterCrew:
                 continue
             for _ in range(there[node.id], min(node.actors(self._section), self._section.per_node)):
                 if sum(not place.is_gone for place in self._places) < self._most:
-                    place = NodePlace(self._section, self._module, node, self._note_loss)
+                    place = NodePlace(self._section, self._module, self._luggage, node, self._note_loss)
                     self._places.append(place)
                     task = asyncio.create_task(self._member(place, len(self._places) - 1))
                     self._starting.add(task)
@@ -175,6 +192,7 @@ class NodePlace:
         self,
         section: ClusterSection,
         module: str,
+        luggage: Luggage,
         node: ClusterNode,
         lost: Callable[[ClusterNode, str], None],
     ) -> None:
@@ -187,6 +205,7 @@ class NodePlace:
         """It was lost, or has ended."""
         self._section = section
         self._module = module
+        self._luggage = luggage
         self._told_lost = lost
         self._actor: Any = None
 
@@ -198,7 +217,8 @@ class NodePlace:
             LineClosedError: it was lost.
         """
         self._actor = actors.new_actor(self._section, self.node.id)
-        await self._called("begin", self._module, child_environment())
+        level = LOGGER.getEffectiveLevel()
+        await self._called("begin", self._module, self.node.id[:8], level, *self._luggage)
         self.is_ready = True
 
     async def open(self) -> ActorWire:
@@ -232,6 +252,9 @@ class NodePlace:
 
         self.is_ready, self.is_gone = False, True
         if self._actor is not None:
+            with suppress(LineClosedError, TimeoutError):
+                async with asyncio.timeout(ENDING_S):
+                    await self._called("clear")
             with suppress(ray.exceptions.RayError):
                 await in_thread(actors.end_actor, self._actor)
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from time import perf_counter
 
-from replay.core.logs import configure_from_environment
+from replay.core.cancelling import ended
+from replay.core.logs import Told, logged_elsewhere
+from replay.runs.cluster.luggage import Files, Variables, unpacked
 from replay.runs.cluster.wires import NodeWire
+from replay.runs.processes.child import Job
 from replay.runs.processes.child_main import serve_parent
+from replay.runs.processes.line import Line
 
 
 class Node:
@@ -19,11 +24,29 @@ class Node:
         self._wire = NodeWire()
         self._playing: asyncio.Task[None] | None = None
 
-    async def begin(self, module: str, environment: Mapping[str, str]) -> None:
-        """Do what ``work`` in *module* does, with *environment* variables beside those that are there."""
-        os.environ.update(environment)
-        configure_from_environment()
-        self._playing = asyncio.create_task(serve_parent(module, self._wire))
+    async def begin(self, module: str, name: str, log_level: int, files: Files, variables: Variables) -> None:
+        """
+        Do what ``work`` in *module* does, with *files* and *variables*.
+
+        *name* is what the node is called in the log that the program keeps, from *log_level* on.
+        """
+
+        @contextmanager
+        def arranged(job: Job, line: Line) -> Iterator[Job]:
+            loop = asyncio.get_running_loop()
+
+            def send(told: Told) -> None:
+                loop.call_soon_threadsafe(line.tell, "log", told, name)
+
+            with logged_elsewhere(log_level, send), unpacked(files, variables) as folder:
+                yield replace(job, folder=str(folder))
+
+        self._playing = asyncio.create_task(serve_parent(module, self._wire, arranged))
+
+    async def clear(self) -> None:
+        """Return when nothing of what it did is left here."""
+        if self._playing is not None:
+            await ended(self._playing)
 
     async def clock(self) -> float:
         """A reading of ``perf_counter`` here."""

@@ -10,19 +10,26 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from importlib import import_module
 
 from replay.core.logs import configure_from_environment
 from replay.core.terminal import guard_streams
 from replay.play.event_loop import run_on_loop
 from replay.play.first_failure import first_failure
+from replay.runs.processes.child import Job
 from replay.runs.processes.line import Line, Wire
 from replay.runs.processes.parent import Parent
 from replay.runs.processes.socket_wire import SocketWire
 
+Arranged = Callable[[Job, Line], AbstractContextManager[Job]]
+"""Around the work: the job as it is to be done here."""
 
-async def serve_parent(module: str, wire: Wire) -> None:
+
+async def serve_parent(
+    module: str, wire: Wire, arranged: Arranged = lambda job, line: nullcontext(job)
+) -> None:
     """Do what the parent at the other end of *wire* wants, by ``work`` in *module*."""
     line = Line(wire, gone="the program that started this one is gone")
     with closing(line):
@@ -31,8 +38,8 @@ async def serve_parent(module: str, wire: Wire) -> None:
             return
         parent = Parent(line, number)
         try:
-            with first_failure():
-                await import_module(module).work(job, parent)
+            with first_failure(), arranged(job, line) as here:
+                await import_module(module).work(here, parent)
         except Exception as error:  # noqa: BLE001 - the parent gets it
             line.refuse(parent.awaited, error)
         else:

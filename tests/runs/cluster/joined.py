@@ -133,6 +133,7 @@ class JoinedCluster:
         monkeypatch.setattr(actors, "all_nodes", lambda: list(self._nodes.values()))
         monkeypatch.setattr(actors, "new_actor", self._new_actor)
         monkeypatch.setattr(actors, "end_actor", JoinedActor.end)
+        monkeypatch.setattr(actors, "for_all_nodes", lambda value: value)
         monkeypatch.setattr(crew, "connected", _connected)
 
     def _new_actor(self, section: object, node: str, *_: object) -> JoinedActor:

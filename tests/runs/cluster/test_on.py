@@ -43,7 +43,7 @@ async def test_ray_is_the_scenario_s_own_cluster(tmp_path, ray):
     file = scenario(tmp_path, cluster={"address": HEAD, "cpus": 0.5})
     await in_time(run_async(file, runs=tmp_path / "runs", on="ray"))
     assert ray.given["address"] == HEAD
-    assert ray.actors[0].options["num_cpus"] == 0.5
+    assert ray.options[0]["num_cpus"] == 0.5
 
 
 async def test_here_is_no_cluster(tmp_path, ray):

@@ -1,0 +1,120 @@
+"""
+The files that it takes to play a scenario elsewhere: its own code, and what its settings name.
+
+Conversations are none of them: whoever plays is given them. A file that an absolute path names is each
+machine's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from glob import glob
+from os.path import abspath
+from pathlib import Path
+from typing import Any
+
+from replay.core.errors import Fault, ScenarioError
+from replay.scenario.imported_files import ImportedFiles
+from replay.scenario.reading import ScenarioFile, located
+
+_CODE = re.compile(r"([\w./\\-]*\w)\.py:[A-Za-z_][\w.]*")
+_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):[A-Za-z_][\w.]*")
+_LONGEST = 1000
+_FOLDERS = ("model", "path")
+"""Under these keys a text may name a whole folder: a language model."""
+_LEFT_OUT = frozenset({"__pycache__", "node_modules", "runs", "venv"})
+"""Of a folder; and what begins with a dot: version control, environments, caches."""
+_ELSEWHERE = frozenset({"name", "assertions", "not_secret", "telemetry"})
+"""Sections of a scenario whose files nobody needs who only plays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFiles:
+    """What a scenario names, as absolute paths."""
+
+    files: tuple[Path, ...]
+    """In order."""
+    search: tuple[Path, ...]
+    """The folders that modules among them are imported from."""
+
+
+def named_files(file: ScenarioFile) -> NamedFiles:
+    """
+    What *file* names.
+
+    Raises:
+        ScenarioError: ``cluster.files`` names what isn't there.
+    """
+    named, imported = dict.fromkeys(_asked_for(file)), ImportedFiles()
+    for key, text in _texts(_played(file), ""):
+        if len(text) > _LONGEST or "\n" in text or "\0" in text:
+            continue
+        if module := _MODULE.fullmatch(text):
+            imported.of_module(module[1])
+        code = _CODE.fullmatch(text)
+        place = file.folder / (f"{code[1]}.py" if code else text)
+        if Path(text).is_absolute():
+            continue
+        if place.is_file():
+            named[place] = None
+        elif key in _FOLDERS and text and place.is_dir():
+            named.update(dict.fromkeys(_inside(place)))
+    for path in named:
+        if path.suffix == ".py":
+            imported.of_file(path)
+    files = {*imported.files, *(Path(abspath(path)) for path in named)}
+    return NamedFiles(files=tuple(sorted(files)), search=tuple(imported.search))
+
+
+def _played(file: ScenarioFile) -> dict[str, Any]:
+    """What of *file* it takes to play."""
+    scenario = file.scenario
+    judging = () if scenario.load else ("scorers", "judges")
+    content = scenario.model_dump(exclude={*_ELSEWHERE, *judging})
+    content["data"].pop("path")
+    content["play"].pop("cache")
+    return content
+
+
+def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
+    """Each text in *value*, a part of a scenario under *key*, after the key that it stands under itself."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _texts(item, str(name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item, key)
+    elif isinstance(value, str | Path):
+        yield key, str(value)
+
+
+def _asked_for(file: ScenarioFile) -> Iterator[Path]:
+    """
+    What ``cluster.files`` names.
+
+    Raises:
+        ScenarioError: nothing is there.
+    """
+    faults = []
+    for index, pattern in enumerate(file.scenario.cluster.files if file.scenario.cluster else ()):
+        places = sorted(Path(found) for found in glob(str(file.folder / pattern), recursive=True))
+        files = [path for place in places for path in (_inside(place) if place.is_dir() else [place])]
+        yield from files
+        if not files:
+            message = f'"{pattern}" names no file in {file.folder}; leave it out, or mend it'
+            faults.append(Fault(path=f"cluster.files[{index}]", message=message))
+    if faults:
+        raise ScenarioError(file.source, located(faults, file.lines))
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The files in *folder* and below, in order."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name in _LEFT_OUT:
+            continue
+        if path.is_dir():
+            yield from _inside(path)
+        elif path.is_file():
+            yield path
