@@ -43,13 +43,19 @@ def parse(text: str) -> tuple[Any, Lines, list[Fault]]:
     if len(text) > LONGEST:
         message = f"has {len(text):,} characters, more than a scenario can have ({LONGEST:,})"
         return None, Lines({}), [Fault(path="", message=message)]
+    lines: dict[str, int] = {}
+    faults: list[Fault] = []
     try:
         if _DEEP.search(text):  # PyYAML takes seconds to find that out
             raise RecursionError
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None:
-            _check_size(node, {}, ())
-        value = yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None, Lines({}), []
+        _check_size(node, {}, ())
+        # Before values are made of it, which puts merged keys (<<) into it.
+        _walk(node, "", lines, faults)
+        value = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         problem = error.problem or "can't be read"
@@ -62,10 +68,6 @@ def parse(text: str) -> tuple[Any, Lines, list[Fault]]:
         # PyYAML lets out what its constructors raise: for 2024-02-31, a number of 5,000 digits, `!!int x`.
         message = f"not valid YAML: a value can't be read as what it looks like ({error}); put it in quotes"
         return None, Lines({}), [Fault(path="", message=message)]
-    lines: dict[str, int] = {}
-    faults: list[Fault] = []
-    if node is not None:
-        _walk(node, "", lines, faults)
     return value, Lines(lines), faults
 
 
