@@ -19,7 +19,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
@@ -198,6 +198,13 @@ def _annotations(factory: Factory) -> dict[str, Any]:
 
 def settings_model(factory: Factory, provided: Iterable[str] = ()) -> type[BaseModel]:
     """The pydantic model of a factory's settings: its parameters but those we provide; no others."""
+    try:
+        return _model_once(factory, frozenset(provided))
+    except TypeError:  # a plug-in may be an object that has no hash
+        return _model(factory, frozenset(provided))
+
+
+def _model(factory: Factory, provided: frozenset[str]) -> type[BaseModel]:
     from pydantic import ConfigDict, create_model
 
     parameters, hints = _parameters(factory), _annotations(factory)
@@ -216,6 +223,10 @@ def settings_model(factory: Factory, provided: Iterable[str] = ()) -> type[BaseM
             fields[name] = (hints.get(name, Any), default)
     config = ConfigDict(extra=extra, arbitrary_types_allowed=True, protected_namespaces=())
     return create_model("Settings", __config__=config, **fields)
+
+
+# A fifth of what it takes to check a scenario, whose parts name the same few plug-ins.
+_model_once = lru_cache(maxsize=256)(_model)
 
 
 def _dataclass_factory(factory: Factory, name: str) -> Callable[[], Any]:
