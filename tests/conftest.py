@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from hypothesis import settings
 from replay.core import secret_hiding
 from replay.core.logs import LOGGER
 from replay.core.settings.code_gate import code_may_run
+from replay.play import gc_pause
+from replay.play.gc_pause import quiet_collector
 
 # A shell starts background jobs with SIGINT ignored, and programs inherit that; those that the tests start
 # and interrupt have to be ones that can be interrupted.
@@ -69,9 +71,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.path.stem not in NEURAL)
 
 
-def pytest_collection_finish() -> None:
-    """Thousands of tests are no garbage: looking through them took longer than a small run that is played."""
-    gc.collect()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """
+    Thousands of tests are no garbage: looking through them took longer than a small run that is played.
+
+    A run finds another one under way that keeps the collector quiet, or each would count what is frozen.
+    """
+    quiet = ExitStack()
+    quiet.enter_context(quiet_collector())
+    session.config.add_cleanup(quiet.close)
+
+
+@pytest.fixture
+def nothing_frozen(monkeypatch) -> Iterator[None]:
+    """As in a process where nobody has frozen objects and no run is under way."""
+    thresholds = gc.get_threshold()
+    monkeypatch.setattr(gc_pause, "_quiet", 0)
+    gc.unfreeze()
+    yield
+    gc.set_threshold(*thresholds)
     gc.freeze()
 
 

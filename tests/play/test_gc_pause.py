@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from replay.play.gc_pause import THRESHOLDS, quiet_collector
 
-
-@pytest.fixture(autouse=True)
-def as_it_was() -> Iterator[None]:
-    thresholds = gc.get_threshold()
-    gc.unfreeze()
-    yield
-    gc.set_threshold(*thresholds)
-    gc.freeze()  # as tests/conftest.py does
+pytestmark = pytest.mark.usefixtures("nothing_frozen")
 
 
 def test_what_was_there_is_not_looked_at_until_the_block_ends():

@@ -73,15 +73,13 @@ def changed(before: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def own_loop() -> Iterator[asyncio.AbstractEventLoop]:
+def own_loop(nothing_frozen) -> Iterator[asyncio.AbstractEventLoop]:
     """A program's, set as its thread's current one; of a process whose objects nobody has frozen."""
-    gc.unfreeze()
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     yield loop
     asyncio.set_event_loop(None)
     loop.close()
-    gc.freeze()  # as tests/conftest.py does
 
 
 seen: list[dict[str, Any]] = []
