@@ -23,6 +23,7 @@ from replay.core.logs import conversation_log, log_to, run_logged, tell
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.policies.gold import GoldPolicy
+from tests.cli.command import replay_cli, replay_process
 from tests.samples import Fake, play
 
 
@@ -31,12 +32,6 @@ def no_log_by_environment(monkeypatch):
     for name in ("CONVREPLAY_LOG_FILE", "CONVREPLAY_LOG_LEVEL", "CONVREPLAY_LOG_RUN"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-
-
-def replay_cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replay", *arguments], cwd=folder, capture_output=True, text=True, timeout=60
-    )
 
 
 def lines_of(path: Path) -> list[dict]:
@@ -61,7 +56,7 @@ def write_scenario(folder: Path, **changes) -> None:
 
 def test_a_runs_log_names_every_ask_by_run_conversation_turn_and_attempt(tmp_path):
     write_scenario(tmp_path)
-    done = replay_cli(tmp_path, "--log-level", "debug", "--log-file", "log", "run", "scenario.yaml")
+    done = replay_cli("--log-level", "debug", "--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, done.stderr)
     told = lines_of(tmp_path / "log")
     events = [line["event"] for line in told]
@@ -81,8 +76,8 @@ def test_a_runs_log_names_every_ask_by_run_conversation_turn_and_attempt(tmp_pat
 
 def test_by_default_nothing_is_logged_and_a_file_holds_no_asks(tmp_path):
     write_scenario(tmp_path)
-    assert '"event"' not in replay_cli(tmp_path, "run", "scenario.yaml").stderr
-    replay_cli(tmp_path, "--log-file", "log", "run", "scenario.yaml")
+    assert '"event"' not in replay_cli("run", "scenario.yaml", cwd=tmp_path).stderr
+    replay_cli("--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
     events = {line["event"] for line in lines_of(tmp_path / "log")}
     assert events == {"run began", "conversation began", "conversation ended", "run ended"}
 
@@ -97,7 +92,7 @@ def test_by_default_nothing_is_logged_and_a_file_holds_no_asks(tmp_path):
 )
 def test_a_log_that_cannot_be_written_is_one_message_before_anything_is_asked(options, told, tmp_path):
     write_scenario(tmp_path)
-    done = replay_cli(tmp_path, *options, "run", "scenario.yaml")
+    done = replay_cli(*options, "run", "scenario.yaml", cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
@@ -107,7 +102,7 @@ def test_a_log_that_cannot_be_written_is_one_message_before_anything_is_asked(op
 def test_worker_processes_log_to_the_same_file_under_the_same_run(tmp_path):
     load = {"profile": "closed", "concurrency": 4, "workers": 2, "conversations": 8}
     write_scenario(tmp_path, load=load)
-    done = replay_cli(tmp_path, "--log-level", "debug", "--log-file", "log", "run", "scenario.yaml")
+    done = replay_process("--log-level", "debug", "--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = lines_of(tmp_path / "log")
     assert len({line["run"] for line in told}) == 1

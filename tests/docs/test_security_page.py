@@ -9,7 +9,7 @@ import pytest
 import typer.main
 
 from replay.cli import app
-from tests.cli.command import replay_process
+from tests.cli.command import replay_cli
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 SCENARIO = re.findall(r"```yaml\n# sent.yaml\n(.*?)```", PAGE, re.DOTALL)[0]
@@ -27,7 +27,7 @@ def test_the_block_that_it_shows_is_what_validate_says(tmp_path, monkeypatch, va
     if variables_are_set:
         monkeypatch.setenv("SHOP_KEY", "a key")
         monkeypatch.setenv("ANTHROPIC_KEY_FILE", str(tmp_path / "key"))
-    done = replay_process("validate", "sent.yaml", cwd=tmp_path)
+    done = replay_cli("validate", "sent.yaml", cwd=tmp_path)
     if variables_are_set:
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith(SHOWN)
