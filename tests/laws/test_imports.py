@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -79,6 +80,7 @@ FILES = {
 """Every file by the name under which it is imported."""
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """Dotted names that a file imports, TYPE_CHECKING ones and late ones included."""
     found = set()
