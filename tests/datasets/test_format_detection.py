@@ -123,11 +123,10 @@ def test_no_mixture_of_formats_is_recognized_twice(tmp_path_factory, value):
 
 
 @pytest.mark.parametrize("one", ITEMS)
-@pytest.mark.parametrize("other", ITEMS)
-def test_no_two_formats_in_one_are_recognized_twice(tmp_path, one, other):
-    found = recognizers(tmp_path / "two.json", json.dumps(merged(one, other)).encode())
-
-    assert len(found) == 1 if one is other else len(found) <= 1
+def test_no_two_formats_in_one_are_recognized_twice(tmp_path, one):
+    for other in ITEMS:
+        found = recognizers(tmp_path / "two.json", json.dumps(merged(one, other)).encode())
+        assert len(found) == 1 if one is other else len(found) <= 1, other
 
 
 @given(st.text('{}[]:,"\\a 1\n', max_size=60))

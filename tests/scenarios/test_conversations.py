@@ -119,18 +119,19 @@ def test_the_first_gold_answer_stands_in_a_gold_passage(conversation: dict[str, 
         assert 4 <= len(answer.split()) <= 25, turn["id"]
 
 
-@pytest.mark.parametrize("turn", TURNS, ids=[turn["id"] for turn in TURNS])
-def test_an_unanswerable_turn_has_no_other_answer_and_no_passage(turn: dict[str, Any]) -> None:
-    if CANNOT_ANSWER in turn["gold_answers"]:
-        assert turn["gold_answers"] == [CANNOT_ANSWER]
-        assert turn["gold_passages"] == []
-    else:
-        assert all(answer.strip() for answer in turn["gold_answers"])
-        assert turn["gold_passages"]
+@each_conversation
+def test_an_unanswerable_turn_has_no_other_answer_and_no_passage(conversation: dict[str, Any]) -> None:
+    for turn in conversation["turns"]:
+        if CANNOT_ANSWER in turn["gold_answers"]:
+            assert turn["gold_answers"] == [CANNOT_ANSWER], turn["id"]
+            assert turn["gold_passages"] == [], turn["id"]
+        else:
+            assert all(answer.strip() for answer in turn["gold_answers"]), turn["id"]
+            assert turn["gold_passages"], turn["id"]
 
 
-@pytest.mark.parametrize("turn", TURNS, ids=[turn["id"] for turn in TURNS])
-def test_a_standalone_question_leans_on_nothing(turn: dict[str, Any]) -> None:
+@each_conversation
+def test_a_standalone_question_leans_on_nothing(conversation: dict[str, Any]) -> None:
     dangling = re.compile(
         # "that" may also open a clause ("the wheel that broke"): only "that" at
         # the end or before "one" is sure to point backwards.
@@ -138,9 +139,10 @@ def test_a_standalone_question_leans_on_nothing(turn: dict[str, Any]) -> None:
         re.IGNORECASE,
     )
 
-    assert turn["standalone"].strip()
-    if turn["id"] not in OWN_ANTECEDENT:
-        assert dangling.findall(turn["standalone"]) == []
+    for turn in conversation["turns"]:
+        assert turn["standalone"].strip(), turn["id"]
+        if turn["id"] not in OWN_ANTECEDENT:
+            assert dangling.findall(turn["standalone"]) == [], turn["id"]
 
 
 def test_the_allowed_pronouns_are_still_there() -> None:
