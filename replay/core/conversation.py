@@ -7,8 +7,10 @@ Plain data.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from replay.core.expectation import Expectation
 from replay.core.message import Message
@@ -26,8 +28,7 @@ class Passage:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """One recorded question and what is known about its answer."""
 
     id: str
@@ -57,8 +58,7 @@ class Turn:
         return self.gold_answers[0] if self.gold_answers else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """Turns in order (depth 1 is ``turns[0]``) and what surrounds them."""
 
     id: str
@@ -67,7 +67,7 @@ class Conversation:
     section: str = ""
     background: str = ""
     passages: tuple[Passage, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Whatever else the data set says of the conversation; JSON values."""
     expect: tuple[Expectation, ...] = ()
     """What is expected of the whole conversation, once it is over."""

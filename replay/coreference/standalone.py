@@ -6,8 +6,10 @@ is to be used without any system, or that has no standalone questions of its own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading

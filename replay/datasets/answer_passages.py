@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from replay.core.conversation import CANNOT_ANSWER, Passage, Turn
 from replay.datasets.place import Place

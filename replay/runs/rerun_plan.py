@@ -165,7 +165,7 @@ class Rerun:
         """The turns *first* to *last* alone; what a failure kept from being asked after them as well."""
         conversation = play.conversation
         if last < len(records):
-            conversation = replace(conversation, turns=conversation.turns[:last])
+            conversation = msgspec.structs.replace(conversation, turns=conversation.turns[:last])
         return replace(play, conversation=conversation, records=_before(records, first))
 
     def write(self, record: TurnRecord) -> Awaitable[None]:

@@ -8,9 +8,11 @@ that a scenario names may not run, the rest is built and checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from replay.core.adapter import Adapter
 from replay.core.asking.patience import Patience

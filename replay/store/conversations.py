@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import blake2b
 
+import msgspec
+
 from replay.core.conversation import Conversation
 from replay.store.schema import to_bytes, to_json
 from replay.store.writer import Statement
@@ -41,11 +43,11 @@ def renamed(conversation: Conversation, name: str) -> Conversation:
     def new(id: str) -> str:
         return name + id[len(own) :] if id.startswith(own) else id
 
-    return replace(
+    return msgspec.structs.replace(
         conversation,
         id=name,
         turns=tuple(
-            replace(turn, id=new(turn.id), gold_passages=tuple(map(new, turn.gold_passages)))
+            msgspec.structs.replace(turn, id=new(turn.id), gold_passages=tuple(map(new, turn.gold_passages)))
             for turn in conversation.turns
         ),
         passages=tuple(replace(passage, id=new(passage.id)) for passage in conversation.passages),

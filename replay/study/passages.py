@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from replay.core.conversation import Conversation, Passage
 
 PAGE = 20
@@ -67,10 +69,14 @@ def told_apart(conversations: Iterable[Conversation]) -> list[Conversation]:
             renamed[passage.id] = ids[said]
         passages = {renamed[one.id]: replace(one, id=renamed[one.id]) for one in conversation.passages}
         turns = [
-            replace(turn, gold_passages=tuple(renamed.get(id, id) for id in turn.gold_passages))
+            msgspec.structs.replace(
+                turn, gold_passages=tuple(renamed.get(id, id) for id in turn.gold_passages)
+            )
             for turn in conversation.turns
         ]
-        found.append(replace(conversation, passages=tuple(passages.values()), turns=tuple(turns)))
+        found.append(
+            msgspec.structs.replace(conversation, passages=tuple(passages.values()), turns=tuple(turns))
+        )
     return found
 
 

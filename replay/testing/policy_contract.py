@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import typing
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterError

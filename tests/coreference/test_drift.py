@@ -48,8 +48,11 @@ async def test_a_lost_antecedent_is_drift():
 @pytest.mark.parametrize("mode", ["strict", "hard"])
 async def test_a_turn_that_left_no_trace_is_no_identical_answer(mode):
     """The window then reaches further back, to an answer that may happen to be the same."""
-    turns = SINGER.turns[0], replace(SINGER.turns[1], question="Who else?", gold_answers=("Bob Ray.",))
-    talk = replace(SINGER, turns=(*turns, replace(SINGER.turns[1], id="q3")))
+    turns = (
+        SINGER.turns[0],
+        msgspec.structs.replace(SINGER.turns[1], question="Who else?", gold_answers=("Bob Ray.",)),
+    )
+    talk = msgspec.structs.replace(SINGER, turns=(*turns, msgspec.structs.replace(SINGER.turns[1], id="q3")))
     same = [Played(turn=t, asked="Who?", answer=t.gold_answer) for t in turns]
     filtered = [same[0], Played(turn=turns[1], asked="Who?", answer=None)]
 
@@ -122,7 +125,7 @@ async def test_under_the_published_rule_only_what_was_answered_stands_in_both_hi
     ],
 )
 def test_what_is_read_of_a_conversation_can_be_chosen(background, text):
-    talk = replace(
+    talk = msgspec.structs.replace(
         conversation(("Who?", "Ann.")), title="Ann Lee", section="Early life", background="She sang."
     )
 

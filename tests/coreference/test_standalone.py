@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import msgspec
 import pytest
 
 from replay.core.drift_evidence import Mention, Reading
@@ -18,7 +19,9 @@ from replay.coreference.standalone import (
 )
 from tests.samples import SINGER, conversation
 
-BARE = replace(SINGER, turns=tuple(replace(turn, standalone=None) for turn in SINGER.turns))
+BARE = msgspec.structs.replace(
+    SINGER, turns=tuple(msgspec.structs.replace(turn, standalone=None) for turn in SINGER.turns)
+)
 REWRITTEN = [
     "Who sang Stone Garden?",
     "Where was Alice Okafor born?",
@@ -111,7 +114,10 @@ def test_what_may_be_left_out_and_most_probably_is_not_makes_no_question_lean():
 def test_only_questions_without_a_standalone_form_get_ours():
     found = standalone_questions(BARE, EmbeddedResolver())
     unmended = (found[0], replace(found[1], rewritten=found[1].question), *found[2:])
-    mixed = replace(BARE, turns=(*BARE.turns[:2], replace(BARE.turns[2], standalone="Whose?"), BARE.turns[3]))
+    mixed = msgspec.structs.replace(
+        BARE,
+        turns=(*BARE.turns[:2], msgspec.structs.replace(BARE.turns[2], standalone="Whose?"), BARE.turns[3]),
+    )
     kept = with_standalone(mixed, unmended)
     assert [turn.standalone for turn in kept.turns] == [
         REWRITTEN[0],
@@ -119,7 +125,7 @@ def test_only_questions_without_a_standalone_form_get_ours():
         "Whose?",
         found[3].rewritten if found[3].stands_alone else None,
     ]
-    assert replace(kept, turns=mixed.turns) == mixed
+    assert msgspec.structs.replace(kept, turns=mixed.turns) == mixed
 
 
 def test_the_evidence_is_all_that_led_to_the_question(as_probable):
@@ -158,8 +164,13 @@ def test_the_evidence_names_no_probability_where_there_is_none():
 
 
 def test_a_question_that_the_resolver_cannot_read_stays_as_it_is():
-    mixed = replace(
-        BARE, turns=(BARE.turns[0], replace(BARE.turns[1], question="Wo wurde sie geboren?"), BARE.turns[2])
+    mixed = msgspec.structs.replace(
+        BARE,
+        turns=(
+            BARE.turns[0],
+            msgspec.structs.replace(BARE.turns[1], question="Wo wurde sie geboren?"),
+            BARE.turns[2],
+        ),
     )
     first, german, third = found = standalone_questions(mixed, EmbeddedResolver())
 
@@ -172,8 +183,9 @@ def test_a_question_that_the_resolver_cannot_read_stays_as_it_is():
 
 
 def test_a_resolver_of_any_language_reads_them_all():
-    german = replace(
-        BARE, turns=tuple(replace(turn, question="Wo wurde sie geboren?") for turn in BARE.turns)
+    german = msgspec.structs.replace(
+        BARE,
+        turns=tuple(msgspec.structs.replace(turn, question="Wo wurde sie geboren?") for turn in BARE.turns),
     )
     everything = Everything(0.5)
 

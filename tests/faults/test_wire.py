@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from replay.core.asking.patience import Patience
@@ -165,7 +166,7 @@ async def test_pauses_grow_from_one_attempt_to_the_next_and_differ_between_conve
     pauses = {}
     async with playing_faults([reply(b"{}", "503 Service Unavailable")]) as server:
         for number in range(20):
-            talk = replace(TWO_TURNS, id=f"talk {number}")
+            talk = msgspec.structs.replace(TWO_TURNS, id=f"talk {number}")
             adapter = dialect.build(f"http://{server.address}")
             seen = await play_against(adapter, Patience(attempts=4, backoff_s=1.0), talk)
             pauses[talk.id] = seen.pauses_s

@@ -8,12 +8,12 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import Played

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply
 from replay.core.asking.patience import Patience

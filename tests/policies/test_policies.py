@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from replay.core.history import Exchange
 from replay.policies.augment import AugmentPolicy

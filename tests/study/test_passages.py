@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.study.passages import PAGE, TABLES, PassageIndex, keep_passages, told_apart

@@ -14,9 +14,11 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+
+from msgspec.structs import replace
 
 from replay import (
     AdapterError,

@@ -5,12 +5,12 @@ DeepEval's conversations as ours: goldens to be replayed, and test cases of othe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from deepeval.dataset import ConversationalGolden
 from deepeval.test_case import ConversationalTestCase
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError

@@ -174,7 +174,7 @@ def _talks(data: Sequence[Conversation], records: Sequence[TurnRecord]) -> list[
     for record in records:
         talks.setdefault(record.conversation, []).append(record)
     return [
-        replace(
+        msgspec.structs.replace(
             about.get(id) or about[turns[0].recorded_conversation],
             id=id,
             turns=tuple(

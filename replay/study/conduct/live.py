@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import cast
 
+import msgspec
+
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.asking.opening import opened_endpoints
 from replay.core.asking.patience import PatientAsker
@@ -163,7 +165,9 @@ class LiveTalks:
     def _about(self, plan: TalkPlan) -> Conversation:
         if plan.index is None:
             return plan.about
-        return replace(plan.about, passages=self._store.index.passages(plan.index.conversation))
+        return msgspec.structs.replace(
+            plan.about, passages=self._store.index.passages(plan.index.conversation)
+        )
 
     def _forget(self, assignment: int, due: asyncio.Event) -> None:
         if self._due.get(assignment) is due:

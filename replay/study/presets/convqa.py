@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from replay.core.conversation import Passage
 from replay.core.errors import InputError

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
 from replay.scorers.answer_text import declines

@@ -16,10 +16,10 @@ Passages have to be the same, too, where they are what is compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.statistics.estimate import resampling

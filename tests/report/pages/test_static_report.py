@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import InputError

@@ -220,8 +220,8 @@ def test_what_is_not_known_of_a_case_is_empty():
 
 def test_the_facts_of_a_dialogue_are_told_once_each():
     first, second, third = TALK.turns
-    again = replace(third, fact=second.fact)
-    talk = replace(TALK, turns=(first, second, again))
+    again = msgspec.structs.replace(third, fact=second.fact)
+    talk = msgspec.structs.replace(TALK, turns=(first, second, again))
 
     assert dialogue_fact(Case(conversation=talk, records=records(*ANSWERS))) == (
         "Alice Okafor wrote it in 1987.\n\nOkafor was born in 1950."

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from replay.core.errors import ScenarioError
@@ -27,9 +28,9 @@ def rubric(text: str, judge: str | None = None) -> Expectation:
 
 
 EXPECTED = (rubric("Names a year."), Expectation(kind="contains", value="x"), rubric("Is polite.", "manners"))
-ASKED_FOR = replace(
+ASKED_FOR = msgspec.structs.replace(
     TALK,
-    turns=(TALK.turns[0], replace(TALK.turns[1], expect=EXPECTED), TALK.turns[2]),
+    turns=(TALK.turns[0], msgspec.structs.replace(TALK.turns[1], expect=EXPECTED), TALK.turns[2]),
     expect=(rubric("Never guesses."),),
 )
 
