@@ -21,4 +21,4 @@ class RawReply:
     cut_bytes: int = 0
     """How much of its end was left out."""
     asked_at: str = ""
-    """UTC, ISO 8601; empty until it is stored."""
+    """UTC, ISO 8601; where it is empty, that is when it is stored."""

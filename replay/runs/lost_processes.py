@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from replay.core.record import TurnRecord
@@ -17,23 +18,26 @@ _LOST = "process-lost"
 """The event of one such process."""
 
 
-def lost_turns(loss: Loss, store: RunStore, on_failure: OnFailure) -> list[TurnRecord]:
+def lost_sessions(loss: Loss, store: RunStore, on_failure: OnFailure) -> list[Play]:
     """
-    The records that end those plays whose session was lost with the process, since the system keeps the
-    history: each is of the first turn that *store* has no record of, and those after it are never asked.
+    Those plays whose session was lost with the process, since the system keeps the history; with what *store*
+    has of them. Of a play that is over, the last word of it may have been lost alone.
     """
-    plays = (play for play in loss.begun if _keeps_history(play))
-    kept = ((p, store.records_of(p.conversation.id, p.system.name, p.policy_name)) for p in plays)
-    return [
-        _lost_turn(play, len(records), loss.child.name)
-        for play, records in kept
-        if not is_over(play.conversation, records, on_failure)
-    ]
+    kept = (play for play in loss.begun if play.system.adapter.history == "server")
+    begun = (replace(play, records=_records(play, store)) for play in kept)
+    return [play for play in begun if not is_over(play.conversation, play.records, on_failure)]
 
 
-def _lost_turn(play: Play, recorded: int, who: str) -> TurnRecord:
-    conversation, system = play.conversation, play.system.name
-    depth = conversation.asked_from + recorded
+def _records(play: Play, store: RunStore) -> tuple[TurnRecord, ...]:
+    return store.records_of(play.conversation.id, play.system.name, play.policy_name)
+
+
+def lost_turn(play: Play, who: str) -> TurnRecord:
+    """
+    The record that ends *play*, whose session was lost with *who*: of its first turn without one. Those after
+    it are never asked.
+    """
+    conversation, system, depth = play.conversation, play.system.name, play.first_depth
     question = conversation.turns[depth - 1].question
     return turn_record(
         conversation,
@@ -51,18 +55,14 @@ def _lost_turn(play: Play, recorded: int, who: str) -> TurnRecord:
     )
 
 
-def _keeps_history(play: Play) -> bool:
-    return play.system.adapter.history == "server"
-
-
-def keep_lost(store: RunStore, loss: Loss, *, aside: int) -> None:
-    """Keep that a process was lost; so many of its plays were put *aside*."""
+def keep_lost(store: RunStore, loss: Loss, *, restarted: int, aside: int) -> None:
+    """Keep that a process was lost; so many of its plays begin anew, so many were put *aside*."""
     event = {
         "process": loss.child.job.worker + 1,
         "name": loss.child.name,
         "why": loss.why,
         "unfinished": len(loss.plays),
-        "restarted": sum(map(_keeps_history, loss.begun)) - aside,
+        "restarted": restarted,
         "aside": aside,
     }
     store.add_event(_LOST, event)

@@ -20,7 +20,9 @@ from replay.play.player import Player
 from replay.policies.rewriter import opened
 from replay.runs.kept_answers import cache_problems
 from replay.runs.processes.child import Job
+from replay.runs.processes.line import Line
 from replay.runs.processes.parent import Parent
+from replay.runs.processes.part import Part, sink_of
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.scenario.assembly import Assembly, assemble
 from replay.scenario.reading import ScenarioFile, parse_scenario
@@ -45,25 +47,31 @@ async def work(job: Job, parent: Parent) -> None:
     with code_may_run():
         assembly = assemble(_to_play(file), data_is_read=True)
     parent.lease(assembly.limits, job.worker)
-    line, asks = parent.line, AsksUnderWay()
-    player = Player(
-        assembly.patience,
-        parent,
-        clock=perf_counter,
-        start=job.start,
-        on_failure=file.scenario.play.on_failure,
-        keep_raw=partial(line.tell, "keep_raw"),
-        keep_step=partial(line.call, "keep_step"),
-        unclosed=partial(keep_unclosed, partial(line.tell, "add_event")),
-        asks=asks,
-        breaker=parent,
-        started_at=job.started_at,
-        traces=traces_of(file.scenario, job.run),
-    )
-    resolving, systems = assembly.service, assembly.systems
-    async with resolving, opened(assembly.policies.values()), opened_endpoints(systems), LoopLag(asks) as lag:
+    play, resolving, systems, asks = file.scenario.play, assembly.service, assembly.systems, AsksUnderWay()
+    keeping = sink_of(job, parent, durability=play.durability, raw_limit_bytes=play.raw_limit_bytes)
+    async with (
+        keeping as sink,
+        resolving,
+        opened(assembly.policies.values()),
+        opened_endpoints(systems),
+        LoopLag(asks) as lag,
+    ):
+        player = Player(
+            assembly.patience,
+            sink,
+            clock=perf_counter,
+            start=job.start,
+            on_failure=play.on_failure,
+            keep_raw=sink.keep_raw,
+            keep_step=sink.keep_step,
+            unclosed=partial(keep_unclosed, sink.add_event),
+            asks=asks,
+            breaker=parent,
+            started_at=job.started_at,
+            traces=traces_of(file.scenario, job.run),
+        )
         with quiet_collector():
-            await parent.serve(_PlayWorker(assembly, player))
+            await parent.serve(_PlayWorker(assembly, player, parent.line, sink))
     asked = resolving.asked.tally if resolving.asked else None
     parent.result = Ended(lags=lag.summaries(), asked=asked, cache_problems=cache_problems(systems))
 
@@ -78,13 +86,16 @@ def _to_play(file: ScenarioFile) -> ScenarioFile:
 
 
 class _PlayWorker:
-    def __init__(self, assembly: Assembly, player: Player) -> None:
+    def __init__(self, assembly: Assembly, player: Player, line: Line, sink: Parent | Part) -> None:
         self._systems = {system.name: system for system in assembly.systems}
         self._policies = assembly.policies
         self._player = player
+        self._line = line
+        self._sink = sink
 
     async def play(self, system: str, conversation: str, rest: Mapping[str, Any]) -> None:
-        """Play what ``packed`` made of a play."""
+        """Play what ``packed`` made of a play; return when all of it has arrived."""
+        await self._line.in_touch()
         play = Play(
             system=self._systems[system],
             policy=self._policies[rest["policy_name"]],
@@ -92,3 +103,4 @@ class _PlayWorker:
             **rest,
         )
         await self._player.play(play)
+        await self._sink.arrived((play.conversation.id, system, play.policy_name))

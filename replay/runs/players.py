@@ -22,8 +22,9 @@ from replay.play.engine import Observer, play_all
 from replay.play.loop_lag import LagSummary, worst
 from replay.play.player import system_breaker
 from replay.policies.rewriter import opened
+from replay.runs.cluster_session import ClusterSession
 from replay.runs.kept_answers import cache_problems, keep_cache_problems
-from replay.runs.lost_processes import keep_lost, lost_turns
+from replay.runs.lost_processes import keep_lost, lost_sessions, lost_turn
 from replay.runs.play_worker import Ended
 from replay.runs.plays_left import left_of, plays_left
 from replay.runs.processes.child import Child, Job
@@ -107,6 +108,7 @@ async def _play_elsewhere(
     file = assembly.file
     host = _Host(assembly, store, rerun, observer)
     job = partial(Job.of, file, run=store.needed("id"), start=perf_counter(), started_at=time())
+    session = await ClusterSession.begin(assembly, store, rerun)
     loop = asyncio.get_running_loop()
     cluster = file.scenario.cluster
     sets_aside = cluster is not None and cluster.lost_sessions == "set-aside" and rerun is None
@@ -114,16 +116,16 @@ async def _play_elsewhere(
     def lost(loss: Loss) -> Group:
         loop.call_soon_threadsafe(host.take_back, loss.child.job.worker)
         store.settle()
-        aside = lost_turns(loss, store, file.scenario.play.on_failure) if sets_aside else []
-        rows = [record_row(record) for record in aside]
-        asyncio.run_coroutine_threadsafe(host.keep_rows(rows, set()), loop).result()
-        keep_lost(store, loss, aside=len(aside))
+        sessions = lost_sessions(loss, store, file.scenario.play.on_failure)
+        aside = [record_row(lost_turn(play, loss.child.name)) for play in sessions] if sets_aside else []
+        asyncio.run_coroutine_threadsafe(host.keep_rows(aside, set()), loop).result()
+        keep_lost(store, loss, restarted=len(sessions) - len(aside), aside=len(aside))
         tell(logging.WARNING, "process lost", who=loss.child.name, why=loss.why, unfinished=len(loss.plays))
         return left_of(loss.plays, assembly, store)
 
     ends: list[Ended] = []
     try:
-        async with _crew(assembly, workers, job, host) as crew:
+        async with _crew(assembly, workers, job, host, session) as crew:
             await play_in_processes(
                 with_versions(plays_left(assembly, store, rerun), assembly, store),
                 crew,
@@ -143,13 +145,14 @@ async def _play_elsewhere(
 
 @asynccontextmanager
 async def _crew(
-    assembly: Assembly, workers: int, job: Callable[..., Job], host: object
+    assembly: Assembly, workers: int, job: Callable[..., Job], host: _Host, session: ClusterSession | None
 ) -> AsyncIterator[Crew]:
     """Who plays *assembly*, for as long as the block lasts; *job* is to be given a worker's number."""
-    if assembly.file.scenario.cluster is not None:
+    if session is not None:
         from replay.runs.cluster.crew import cluster_crew
 
-        async with cluster_crew(assembly, _WORK, job, host) as crew:
+        async with cluster_crew(assembly, _WORK, session.job(job), host) as crew:
+            await session.take_left(crew, host.keep_rows)
             yield crew
         return
     check_platform("play.workers")

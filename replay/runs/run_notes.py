@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from replay.datasets.left_out import LEFT_OUT, LeftOut
 from replay.runs.kept_answers import kept_answers_remarks
+from replay.runs.left_turns import taken_remarks
 from replay.runs.lost_processes import lost_remarks
 from replay.runs.rerun_notes import again_remarks
 from replay.runs.resolver_asks import resolver_remarks
@@ -32,5 +33,6 @@ def run_notes(store: RunStore, judged: Sequence[Judged]) -> tuple[str, ...]:
         *resolver_remarks(store),
         *unclosed_remarks(store),
         *lost_remarks(store),
+        *taken_remarks(store),
         *remarks(judged),
     )

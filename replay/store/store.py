@@ -32,6 +32,7 @@ from replay.store.raw_replies import insert_raw
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
 from replay.store.stored import StoredScore, StoredTally, StoredVerdict
 from replay.store.superseding import Span, supersede
+from replay.store.unreached import Unreached, taken_over
 from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
@@ -141,7 +142,10 @@ class RunStore(RunReader):
         Raises:
             RunError: the database can't be written; by the future where that shows later.
         """
-        row = schema.record_row(record)
+        return self.write_row(schema.record_row(record))
+
+    def write_row(self, row: schema.Row) -> asyncio.Future[None]:
+        """``write`` of the record that ``schema.record_row`` made *row* of."""
         return self.write_rows([row]) if self._has_steps else self._writing.write(row)
 
     def write_step(self, place: TurnPlace, number: int, asked: str, step: Step) -> asyncio.Future[None]:
@@ -166,8 +170,12 @@ class RunStore(RunReader):
         return self._writing.write_all(rows, dropped)
 
     def add_raw(self, reply: RawReply, *, most_bytes: int) -> None:
-        """Keep *reply*, up to *most_bytes* of it; durable with the record that is written next."""
-        self._writing.post(*insert_raw(reply, at=_now(), most_bytes=most_bytes))
+        """
+        Keep *reply*, up to *most_bytes* of it; durable with the record that is written next.
+
+        It came now, unless it says when.
+        """
+        self._writing.post(*insert_raw(reply, at=reply.asked_at or now(), most_bytes=most_bytes))
 
     def add_turn_key(self) -> None:
         """Make turns quick to find, where the run was created without that."""
@@ -213,7 +221,7 @@ class RunStore(RunReader):
             names = (self.rows(f"SELECT DISTINCT {c} FROM {t}") for c, t in _JUDGED_IN)
             self._judged_by = tuple([name for (name,) in rows] for rows in names)
         scorers, judges = self._judged_by
-        return supersede(span, at=_now(), reason=reason, scorers=scorers, judges=judges)
+        return supersede(span, at=now(), reason=reason, scorers=scorers, judges=judges)
 
     async def flush(self) -> None:
         """
@@ -227,6 +235,11 @@ class RunStore(RunReader):
     def settle(self) -> None:
         """The same as ``flush``, for a caller that may block."""
         self._writing.flush()
+
+    def take_over(self, unreached: Unreached) -> None:
+        """Keep steps, replies and events of *unreached* that aren't here yet; its rows are the caller's."""
+        self._has_steps = self._has_steps or bool(unreached.steps)
+        self._writing.post_all(taken_over(unreached))
 
     def set_fact(self, key: str, value: Any) -> None:
         self._writing.post(*_fact(key, value))
@@ -292,9 +305,10 @@ def _fact(key: str, value: Any) -> Statement:
 
 def _event(kind: str, data: Any) -> Statement:
     return Statement(
-        "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", [_now(), kind, schema.to_json(data)]
+        "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", [now(), kind, schema.to_json(data)]
     )
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as a run's database has it: UTC, ISO 8601, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

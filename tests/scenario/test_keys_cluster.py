@@ -58,6 +58,18 @@ async def test_nodes_with_what_an_actor_takes_play(tmp_path, ray):
     assert (options["num_cpus"], options["resources"]) == (2, {"bot": 0.5})
 
 
+@key("cluster.folder")
+@pytest.mark.parametrize("folder", ["kept", "elsewhere"])
+async def test_a_node_keeps_what_it_played_in_the_folder_until_it_has_arrived(tmp_path, ray, folder):
+    ray.add_node("a" * 56)
+    kept = tmp_path / "kept"
+    look = f"len(list(pathlib.Path({str(kept)!r}).glob('*/*/run.db')))"
+    bot = python(tmp_path, f"import pathlib\ndef answer(request): return str({look})")
+    run = await played(tmp_path, system=bot, cluster={"folder": str(tmp_path / folder)})
+    assert set(answers(run)) == {"1" if folder == "kept" else "0"}
+    assert not list(kept.glob("*/*"))
+
+
 @key("cluster.wait_s")
 async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
     ray.add_node("a" * 56)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
+from replay.core.errors import RunError
+from replay.core.logs import tell
 from replay.runs.cluster.node import Node
+from replay.runs.processes.child import Job
 from replay.scenario.cluster_section import ClusterSection
+
+T = TypeVar("T")
+
+_NAMESPACE = "convreplay"
+"""Ray's, of the names of our actors."""
 
 
 def all_nodes() -> list[Mapping[str, Any]]:
@@ -17,12 +28,19 @@ def all_nodes() -> list[Mapping[str, Any]]:
     return found
 
 
-def new_actor(section: ClusterSection, node: str) -> Any:
-    """One on the *node* of that id, as soon as that has room for it."""
+def name_of(job: Job) -> str | None:
+    """By which a later session finds who does *job*; None where it would look for nobody."""
+    return None if job.part is None else f"{job.run}/{job.part.id}"
+
+
+def new_actor(section: ClusterSection, node: str, name: str | None) -> Any:
+    """One of that *name* on the *node* of that id, as soon as that has room for it."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     actor = ray.remote(Node).options(
+        name=name,
+        namespace=_NAMESPACE,
         num_cpus=section.cpus,
         resources=section.resources,
         scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
@@ -50,3 +68,41 @@ def end_actor(actor: Any) -> None:
     import ray
 
     ray.kill(actor)
+
+
+def end_actors(run: str) -> None:
+    """
+    End those that still play the *run* of that id.
+
+    Ray does so once it knows that their program is gone: half a minute later, where that was outside of the
+    cluster.
+    """
+    import ray
+
+    for one in ray.util.list_named_actors(all_namespaces=True):
+        if one["namespace"] == _NAMESPACE and one["name"].startswith(f"{run}/"):
+            with suppress(ValueError):  # it has just ended
+                end_actor(ray.get_actor(one["name"], namespace=_NAMESPACE))
+
+
+async def on_node(node: str, do: Callable[..., T], *arguments: Any) -> T | None:
+    """
+    What *do* gives, called once on *node*; None where the node was lost before.
+
+    Raises:
+        RunError: that failed there.
+    """
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    task: Any = ray.remote(do).options(
+        num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)
+    )
+    try:
+        found: T = await asyncio.wrap_future(task.remote(*arguments).future())
+    except ray.exceptions.RayTaskError as error:
+        raise RunError(f"node {node[:8]} of the cluster: {error.cause}") from error
+    except ray.exceptions.RayError as error:
+        tell(logging.WARNING, "node lost before its turns were taken", node=node, reason=str(error))
+        return None
+    return found

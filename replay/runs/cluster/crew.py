@@ -21,9 +21,11 @@ from replay.runs.cluster.losses import why_gone
 from replay.runs.cluster.luggage import Variables, files_of, variables_of
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
+from replay.runs.processes.left_parts import drop_parts, left_parts
 from replay.runs.processes.line import LineClosedError
 from replay.scenario.assembly import Assembly
 from replay.scenario.cluster_section import ClusterSection
+from replay.store.unreached import Unreached
 
 LOOKED_EVERY_S = 1.0
 """For nodes that came."""
@@ -135,9 +137,14 @@ class ClusterCrew:
                 continue
             for _ in range(there[node.id], min(node.actors(self._section), self._section.per_node)):
                 if sum(not place.is_gone for place in self._places) < self._most:
-                    place = NodePlace(self._section, self._module, self._luggage, node, self._note_loss)
+                    number = len(self._places)
+                    job = self._job(worker=number, workers=number + 1)
+                    name = actors.name_of(job)
+                    place = NodePlace(
+                        self._section, self._module, self._luggage, node, self._note_loss, name=name
+                    )
                     self._places.append(place)
-                    task = asyncio.create_task(self._member(place, len(self._places) - 1))
+                    task = asyncio.create_task(self._member(place, job))
                     self._starting.add(task)
                     task.add_done_callback(self._starting.discard)
                     task.add_done_callback(self._started.put_nowait)
@@ -153,7 +160,7 @@ class ClusterCrew:
                 self._joined.set()
                 yield child
 
-    async def _member(self, place: NodePlace, number: int) -> Child | None:
+    async def _member(self, place: NodePlace, job: Job) -> Child | None:
         """The one at *place*, once it is there; None where it does not come."""
         try:
             async with asyncio.timeout(self._section.wait_s):
@@ -166,7 +173,6 @@ class ClusterCrew:
         except BaseException:
             await place.close()
             raise
-        job = self._job(worker=number, workers=number + 1)
         return Child(place, job, self._host, gone=f"{place.name} was lost")
 
     def _note_loss(self, node: ClusterNode, why: str) -> None:
@@ -184,6 +190,18 @@ class ClusterCrew:
         if self._waited_for[node.id] == 1:
             tell(logging.WARNING, "node without room", node=node.name, takes=takes, waited=waited)
 
+    async def left(self, run: str) -> AsyncIterator[Unreached]:
+        """What nodes still have of the *run* of that id, part after part, after its actors have ended."""
+        await in_thread(actors.end_actors, run)
+        for node in await in_thread(self._nodes):
+            for part in await actors.on_node(node.id, left_parts, self._section.folder, run) or []:
+                yield part
+
+    async def drop_left(self, run: str) -> None:
+        """Delete that."""
+        for node in await in_thread(self._nodes):
+            await actors.on_node(node.id, drop_parts, self._section.folder, run)
+
 
 class NodePlace:
     """An actor on a node."""
@@ -195,8 +213,10 @@ class NodePlace:
         luggage: Luggage,
         node: ClusterNode,
         lost: Callable[[ClusterNode, str], None],
+        *,
+        name: str | None,
     ) -> None:
-        """*lost* is told of the node where the actor is lost, and why in a sentence."""
+        """It is found by *name*; *lost* is told of the node where it is lost, and why in a sentence."""
         self.node = node
         self.name = f"node {node.name}"
         self.is_ready = False
@@ -206,6 +226,7 @@ class NodePlace:
         self._section = section
         self._module = module
         self._luggage = luggage
+        self._name = name
         self._told_lost = lost
         self._actor: Any = None
 
@@ -216,7 +237,7 @@ class NodePlace:
         Raises:
             LineClosedError: it was lost.
         """
-        self._actor = actors.new_actor(self._section, self.node.id)
+        self._actor = actors.new_actor(self._section, self.node.id, self._name)
         level = LOGGER.getEffectiveLevel()
         await self._called("begin", self._module, self.node.id[:8], level, *self._luggage)
         self.is_ready = True

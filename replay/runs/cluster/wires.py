@@ -19,6 +19,9 @@ TOGETHER_S = 0.005
 """A call costs a millisecond of both ends: what is written within this time goes with one."""
 FETCH_S = 1.0
 """So long a call waits for something before it gives nothing."""
+FENCE_S = 5.0
+"""An actor that nothing was fetched from for so long begins no further question, since others may have been
+given what it plays. Shorter than Ray takes to call a node lost that can't be reached."""
 
 
 class ActorWire:
@@ -47,12 +50,17 @@ class ActorWire:
                 batch = await called(self._actor.give)
             except ray.exceptions.RayError as error:
                 self._is_closed = True
+                if isinstance(error, ray.exceptions.ActorUnavailableError):
+                    await asyncio.sleep(FENCE_S)  # it may live, and by then it asks nothing more
                 raise LineClosedError(self._gone(error)) from error
             if batch is None:
                 self._is_closed = True
                 return None
             self._messages = batch[::-1]
         return self._messages.pop()
+
+    async def in_touch(self) -> None:
+        """At once: ``read`` says where the actor is gone."""
 
     def close(self) -> None:
         self._is_closed = True
@@ -82,6 +90,8 @@ class NodeWire:
         self._has_some = asyncio.Event()
         self._all_given = asyncio.Event()
         self._is_closed = False
+        self._given_at = asyncio.get_running_loop().time()
+        self._giving = asyncio.Event()
 
     def take(self, number: int, messages: list[bytes]) -> None:
         """*messages* of the program's write of that *number*, from 0: calls may overtake each other."""
@@ -93,6 +103,8 @@ class NodeWire:
 
     async def give(self) -> list[bytes] | None:
         """What was written; nothing after a while, None where nothing more will be."""
+        self._given_at = asyncio.get_running_loop().time()
+        self._giving.set()
         try:
             async with asyncio.timeout(FETCH_S):
                 await self._has_some.wait()
@@ -114,6 +126,11 @@ class NodeWire:
 
     async def read(self) -> bytes | None:
         return await self._messages.get()
+
+    async def in_touch(self) -> None:
+        while asyncio.get_running_loop().time() - self._given_at > FENCE_S:
+            self._giving.clear()
+            await self._giving.wait()
 
     def close(self) -> None:
         self._is_closed = True

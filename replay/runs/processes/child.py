@@ -11,6 +11,7 @@ from replay.core.cancelling import ended
 from replay.core.errors import ReplayError
 from replay.play.clock_offset import ClockOffset
 from replay.runs.processes.line import END, Line, Wire
+from replay.runs.processes.part import PartPlace
 from replay.scenario.reading import ScenarioFile
 
 STOPPING_S = 10.0
@@ -34,6 +35,8 @@ class Job:
     worker: int
     """Which of them it is, from 0."""
     workers: int
+    part: PartPlace | None = None
+    """Where it keeps what it plays until this program has it; None where that is at once."""
 
     @classmethod
     def of(cls, file: ScenarioFile, *, worker: int, workers: int, **when: Any) -> Job:

@@ -41,6 +41,10 @@ class Wire(Protocol):
         """
         ...
 
+    async def in_touch(self) -> None:
+        """Return when the other end is not known to be out of reach."""
+        ...
+
     def close(self) -> None:
         """Nothing more is sent."""
         ...
@@ -127,6 +131,10 @@ class Line:
                 await asyncio.wait(self._serving)
             if not is_there:
                 self._hang_up()
+
+    async def in_touch(self) -> None:
+        """Return when the other end is not known to be out of reach."""
+        await self._wire.in_touch()
 
     def close(self) -> None:
         """Nothing more is said."""

@@ -5,13 +5,15 @@ The process that started this one, seen from here: where records go, and who kno
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import Any
 
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.errors import AdapterError, RunStoppedError
+from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
+from replay.core.step import Step, TurnPlace
 from replay.runs.processes.limits import LeasedTokens
 from replay.runs.processes.line import Line
 from replay.store.schema import Row, record_row
@@ -54,18 +56,34 @@ class Parent:
         rows, self._rows = self._rows, []
         waiting, self._waiting = self._waiting, []
         if rows:
-            kept = self.line.call("keep_rows", rows, self._take_answered())
+            kept = self.line.call("keep_rows", rows, self.take_answered())
             kept.add_done_callback(partial(_settle, waiting))
+
+    def keep_raw(self, reply: RawReply) -> None:
+        """Keep *reply*; durable with the record that is written next."""
+        self.line.tell("keep_raw", reply)
+
+    def keep_step(self, place: TurnPlace, number: int, asked: str, step: Step) -> Awaitable[None]:
+        """As ``RunStore.write_step``."""
+        return self.line.call("keep_step", place, number, asked, step)
+
+    def add_event(self, kind: str, data: Any) -> None:
+        """As ``RunStore.add_event``."""
+        self.line.tell("add_event", kind, data)
+
+    async def arrived(self, play: tuple[str, str, str]) -> None:
+        """Return when the parent has all records of *play*: at once, since each waited for that."""
 
     def answered(self, name: str) -> None:
         self._answered.add(name)
 
     async def failed(self, name: str, error: AdapterError) -> None:
-        told = self.line.call("ask_failed", name, str(error), error.status, self._take_answered())
+        told = self.line.call("ask_failed", name, str(error), error.status, self.take_answered())
         if (stop := await told) is not None:
             self.stop = RunStoppedError(stop)
 
-    def _take_answered(self) -> set[str]:
+    def take_answered(self) -> set[str]:
+        """Systems that answered since this was last called."""
         answered, self._answered = self._answered, set()
         return answered
 

@@ -40,6 +40,9 @@ class SocketWire:
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
 
+    async def in_touch(self) -> None:
+        """At once: on one machine the other end is there, or ``read`` says that it is gone."""
+
     def close(self) -> None:
         self._writer.close()
 

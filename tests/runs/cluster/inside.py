@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -36,8 +38,8 @@ class InsideRay:
     def shutdown(self) -> None:
         self.is_connected = False
 
-    def remote(self, made: Any) -> _ActorClass:
-        return _ActorClass(self, made)
+    def remote(self, made: Any) -> _ActorClass | _Task:
+        return _ActorClass(self, made) if inspect.isclass(made) else _Task(made)
 
 
 class _ActorClass:
@@ -55,6 +57,29 @@ class _ActorClass:
         return self._inside.actors[-1]
 
 
+class _Task:
+    """A function that is done on a node."""
+
+    def __init__(self, do: Callable[..., Any]) -> None:
+        self._do = do
+
+    def options(self, **options: Any) -> _Task:
+        return self
+
+    def remote(self, *arguments: Any) -> _Done:
+        return _Done(self._do(*arguments))
+
+
+class _Done:
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def future(self) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(self._value)
+        return done
+
+
 def ray_inside(monkeypatch: pytest.MonkeyPatch) -> InsideRay:
     """From now on Ray is that."""
     ray = pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
@@ -65,4 +90,5 @@ def ray_inside(monkeypatch: pytest.MonkeyPatch) -> InsideRay:
     monkeypatch.setattr(ray, "nodes", lambda: inside.nodes)
     monkeypatch.setattr(ray, "put", lambda value: value)
     monkeypatch.setattr(ray, "kill", JoinedActor.end)
+    monkeypatch.setattr(ray.util, "list_named_actors", lambda all_namespaces: [])
     return inside

@@ -11,13 +11,16 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from replay.core.cancelling import in_thread
 from replay.runs.cluster import actors, crew
 from replay.runs.cluster.node import Node
 from tests.waiting import PATIENCE_S, takes
+
+T = TypeVar("T")
 
 
 class JoinedActor:
@@ -26,6 +29,7 @@ class JoinedActor:
     def __init__(self, node: Any, delay_s: Callable[[], float] = lambda: 0.0) -> None:
         """Each call, and each answer, is under way for a time that *delay_s* draws."""
         self.node = node
+        self.name: str | None = None
         self._delay_s = delay_s
         self._under_way: set[Future[Any]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -134,13 +138,24 @@ class JoinedCluster:
         monkeypatch.setattr(actors, "new_actor", self._new_actor)
         monkeypatch.setattr(actors, "end_actor", JoinedActor.end)
         monkeypatch.setattr(actors, "for_all_nodes", lambda value: value)
+        monkeypatch.setattr(actors, "end_actors", self._end_actors)
+        monkeypatch.setattr(actors, "on_node", self._on_node)
         monkeypatch.setattr(crew, "connected", _connected)
 
-    def _new_actor(self, section: object, node: str, *_: object) -> JoinedActor:
+    def _new_actor(self, section: object, node: str, name: str | None) -> JoinedActor:
         actor = JoinedActor(Node(), (lambda: PATIENCE_S) if node in self.full else self._delay_s)
+        actor.name = name
         self.actors.append(actor)
         self._on[node].append(actor)
         return actor
+
+    def _end_actors(self, run: str) -> None:
+        for actor in self.actors:
+            if actor.name and actor.name.startswith(f"{run}/"):
+                actor.end()
+
+    async def _on_node(self, node: str, do: Callable[..., T], *arguments: Any) -> T | None:
+        return await in_thread(do, *arguments) if self._nodes[node]["Alive"] else None
 
 
 @asynccontextmanager
