@@ -27,6 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes says how busy the machine is.
 settings.register_profile("any-machine", deadline=None, max_examples=50)
 settings.register_profile("long", deadline=None, max_examples=1000)
+settings.register_profile("few", deadline=None, max_examples=5)
 
 CHROMIUM = Path("/usr/bin/chromium")
 DRIVER = Path("/usr/bin/chromedriver")
