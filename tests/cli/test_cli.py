@@ -195,7 +195,7 @@ def test_a_run_in_which_nothing_was_answered_ends_with_1(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
     runs = f"interrupted-{number}"
     (folder / "slow.yaml").write_text(
