@@ -61,6 +61,7 @@ def keep_lost(store: RunStore, loss: Loss, *, restarted: int, aside: int) -> Non
         "process": loss.child.job.worker + 1,
         "name": loss.child.name,
         "why": loss.why,
+        "begun": len(loss.begun),
         "unfinished": len(loss.plays),
         "restarted": restarted,
         "aside": aside,

@@ -55,6 +55,10 @@ class JoinedActor:
                 one.set_exception(self._error)
         self._under_way.clear()
 
+    @property
+    def is_gone(self) -> bool:
+        return self._error is not None
+
     def end(self) -> None:
         """The same, from any thread."""
         self._loop.call_soon_threadsafe(self.kill)
