@@ -14,6 +14,7 @@ from replay.core.cancelling import in_thread
 from replay.core.errors import RunStoppedError
 from replay.core.logs import LOGGER, tell
 from replay.play.clock_offset import ClockOffset, clock_offset
+from replay.play.first_failure import side_by_side
 from replay.runs.cluster import actors
 from replay.runs.cluster.cluster_node import ClusterNode
 from replay.runs.cluster.connecting import connected
@@ -114,11 +115,12 @@ class ClusterCrew:
         await self._joined.wait()
 
     async def close(self) -> None:
-        """Start no more."""
+        """Start no more, and end those that nobody took."""
         for task in self._starting:
             task.cancel()
         if self._starting:
             await asyncio.wait(self._starting)
+        await side_by_side(place.close() for place in self._places if not place.is_gone)
 
     def _nodes(self) -> list[ClusterNode]:
         """Those that have what an actor takes, all in all."""

@@ -111,7 +111,22 @@ async def test_a_lost_process_leaves_nothing_undone_and_nothing_asked_twice_but_
     assert len(asked) == 18
     assert asked.total() <= 18 + 2, "at most what two conversations were just asking"
     (remark,) = [note for note in notes(run.report(resamples=0)) if "Lost while" in note]
-    assert "process 1 of 2 ended before it was done (killed, or out of memory?)" in remark
+    assert "of 2 ended before it was done (killed, or out of memory?)" in remark
+
+
+async def test_where_the_only_one_that_plays_is_lost_one_that_had_nothing_to_play_begins(tmp_path, inside):
+    async def fatal_once(body, writer):
+        if len(server.asked) == 2:
+            inside[0].kill()
+        else:
+            await reply(body, writer)
+
+    server = Server(fatal_once)
+    async with server.running() as address:
+        run = await played(tmp_path, talks=TALKS[:1], system=asking(address), play={"workers": 2})
+    assert [r.outcome for r in run.records()] == ["answered"] * 3
+    assert len(inside) == 2
+    assert len(server.asked) == 4
 
 
 async def test_a_session_that_a_lost_process_had_begins_again(tmp_path, inside):
