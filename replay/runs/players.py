@@ -15,12 +15,10 @@ from time import perf_counter, time
 from loky import cpu_count
 
 from replay.core.asking.tally import total
-from replay.core.errors import AdapterError
 from replay.core.logs import tell, tell_again
 from replay.core.raw_reply import RawReply
 from replay.play.engine import Observer, play_all
 from replay.play.loop_lag import LagSummary, worst
-from replay.play.player import system_breaker
 from replay.policies.rewriter import opened
 from replay.runs.cluster_session import ClusterSession
 from replay.runs.kept_answers import cache_problems, keep_cache_problems
@@ -28,7 +26,7 @@ from replay.runs.lost_processes import keep_lost, lost_sessions, lost_turn
 from replay.runs.play_worker import Ended
 from replay.runs.plays_left import left_of, plays_left
 from replay.runs.processes.child import Child, Job
-from replay.runs.processes.limits import Leases
+from replay.runs.processes.host import Host
 from replay.runs.processes.own_process import OwnProcess, check_platform
 from replay.runs.processes.plays import Crew, FixedCrew, Group, Loss, play_in_processes
 from replay.runs.rerun_plan import Rerun
@@ -170,17 +168,16 @@ async def _crew(
     )
 
 
-class _Host(Leases):
+class _Host(Host):
     """What the processes that play may call."""
 
     def __init__(
         self, assembly: Assembly, store: RunStore, rerun: Rerun | None, observer: Observer | None
     ) -> None:
-        super().__init__(assembly.limits)
+        super().__init__(assembly.limits, assembly.patience)
         self._store = store
         self._rerun = rerun
         self._observer = observer
-        self._breaker = system_breaker(assembly.patience)
         self._raw_limit_bytes = assembly.file.scenario.play.raw_limit_bytes
         self.keep_step = store.write_step
         self.add_event = store.add_event
@@ -188,7 +185,7 @@ class _Host(Leases):
 
     async def keep_rows(self, rows: list[Row], answered: set[str]) -> None:
         """Return when *rows* are durable; *answered* are the systems that answered since the last call."""
-        self._note_answers(answered)
+        self.note_answers(answered)
         if self._rerun:
             await asyncio.gather(*(self._rerun.write(row_record(row)) for row in rows))
         else:
@@ -199,18 +196,3 @@ class _Host(Leases):
 
     def keep_raw(self, reply: RawReply) -> None:
         self._store.add_raw(reply, most_bytes=self._raw_limit_bytes)
-
-    async def ask_failed(self, name: str, message: str, status: int | None, answered: set[str]) -> str | None:
-        """
-        Why everything is to stop once the failure is recorded, if it is; *answered* as in ``keep_rows``.
-
-        Raises:
-            RunStoppedError: as for ``CircuitBreaker.failed``.
-        """
-        self._note_answers(answered)
-        await self._breaker.failed(name, AdapterError(message, status=status))
-        return None if self._breaker.stop is None else str(self._breaker.stop)
-
-    def _note_answers(self, systems: set[str]) -> None:
-        for system in systems:
-            self._breaker.answered(system)

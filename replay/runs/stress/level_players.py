@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Self
 
+from replay.core.asking.circuit_breaker import CircuitBreaker
 from replay.core.asking.opening import opened_endpoints
 from replay.core.errors import AdapterError
 from replay.coreference.resolver import Document
@@ -38,10 +39,11 @@ class LocalLevelPlayer:
         run: str,
         worker: int = 0,
         workers: int = 1,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         """
         *start* is the reading of ``perf_counter`` when the run started, *started_at* that of ``time``, *run*
-        its id; the rest as for sessions.
+        its id, *breaker* that of all who play, if there are others; the rest as for sessions.
         """
         load = inputs.load
         self._assembly = inputs.assembly
@@ -60,6 +62,7 @@ class LocalLevelPlayer:
             unclosed=self._count_unclosed,
             started_at=started_at,
             traces=traces_of(self._assembly.file.scenario, run),
+            breaker=breaker,
         )
         self._unclosed, self._first_unclosed = 0, ""
         self._player = player

@@ -34,6 +34,7 @@ async def work(job: Job, parent: Parent) -> None:
         run=job.run,
         worker=job.worker,
         workers=job.workers,
+        breaker=parent,
     )
     async with players.opened() as player, asyncio.TaskGroup() as tasks:
         worker = _LevelWorker(job, parent, player)

@@ -2,7 +2,7 @@
 A load run on several processes, each with its own event loop and its share of the load.
 
 Their records are written here, by the run's one writer. An asking process never waits for another one, save
-at a politeness limit: who comes when follows from the scenario and the seed
+at a politeness limit and where an ask failed: who comes when follows from the scenario and the seed
 (``replay.runs.stress.planned_sessions``).
 """
 
@@ -13,12 +13,11 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Self
 
-from replay.core.asking.politeness import PolitenessLimit
 from replay.play.first_failure import side_by_side
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.play.load.section import LoadSection
 from replay.runs.processes.child import Child, Job
-from replay.runs.processes.limits import Leases
+from replay.runs.processes.host import Host
 from replay.runs.processes.own_process import OwnProcess, check_platform
 from replay.runs.stress.counting import Count, Counts, Tally, TallyKey
 from replay.scenario.assembly import Assembly
@@ -34,7 +33,7 @@ class ProcessLevelPlayer:
     ) -> None:
         """When the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
         self.counts: Counts = Counts()
-        host = _Host(assembly.limits, store, self.counts)
+        host = _Host(assembly, store, self.counts)
         when = {"run": store.needed("id"), "start": start, "started_at": started_at}
         self._workers = [
             Child(
@@ -67,15 +66,16 @@ class ProcessLevelPlayer:
             raise
 
 
-class _Host(Leases):
+class _Host(Host):
     """What the processes may call."""
 
-    def __init__(self, limits: Mapping[str, PolitenessLimit], store: RunStore, counts: Counts) -> None:
-        super().__init__(limits)
+    def __init__(self, assembly: Assembly, store: RunStore, counts: Counts) -> None:
+        super().__init__(assembly.limits, assembly.patience)
         self._store = store
         self._counts = counts
 
     def keep_rows(self, rows: list[Row], answered: set[str]) -> asyncio.Future[None]:
+        self.note_answers(answered)
         return self._store.write_rows(rows)
 
     def counted(self, count: Count, tallies: Mapping[TallyKey, Tally]) -> None:

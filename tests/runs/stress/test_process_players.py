@@ -16,6 +16,7 @@ from replay.core.errors import ReplayError, RunStoppedError, ScenarioError
 from replay.runs.launch import run_async
 from replay.runs.run import Run, newest_run
 from tests.adapters.servers import http
+from tests.runs.processes.inside import started_inside
 from tests.runs.stress.processes import workers_of_this_process
 from tests.runs.stress.scenes import Body, Server, level_events, play, reply, scenario, talk
 from tests.waiting import PATIENCE_S, takes
@@ -71,6 +72,21 @@ async def test_turns_are_never_more_than_asked_for_and_the_rest_is_tallied(tmp_p
     assert len(server.asked) == 51
     assert len(run.records()) == 21
     assert run.outcomes() == {"answered": 51}
+
+
+async def test_failures_in_a_row_are_those_of_all_processes(tmp_path, monkeypatch):
+    async def down(body: Body, writer: asyncio.StreamWriter) -> None:
+        writer.write(http(b"{}", status="500 Internal Server Error"))
+        await writer.drain()
+
+    started = started_inside(monkeypatch)
+    server = Server(down)
+    load = {"concurrency": 2, "turns": 40, "workers": 2}
+    async with server.running() as address:
+        with pytest.raises(RunStoppedError, match="4 failures in a row"):
+            await play(tmp_path, load, address=address, play={"stop_after": 4})
+    assert len(started) == 2
+    assert len(server.asked) <= 5, "what the other one was just asking"
 
 
 async def test_a_worker_that_is_killed_ends_the_run_with_all_that_was_answered(tmp_path):
