@@ -116,7 +116,8 @@ async def _play_elsewhere(
         store.settle()
         sessions = lost_sessions(loss, store, file.scenario.play.on_failure)
         aside = [record_row(lost_turn(play, loss.child.name)) for play in sessions] if sets_aside else []
-        asyncio.run_coroutine_threadsafe(host.keep_rows(aside, set()), loop).result()
+        if aside:
+            asyncio.run_coroutine_threadsafe(host.keep_rows(aside, set()), loop).result()
         keep_lost(store, loss, restarted=len(sessions) - len(aside), aside=len(aside))
         tell(logging.WARNING, "process lost", who=loss.child.name, why=loss.why, unfinished=len(loss.plays))
         return left_of(loss.plays, assembly, store)
