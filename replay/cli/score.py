@@ -44,6 +44,15 @@ def score(
         typer.Option("--repeats", min=1, max=100, help="Ask each judge so often, and show the spread."),
     ] = None,
     no_cache: FreshOption = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="ray|ADDRESS|here",
+            help="Where scorers with a model observe: on the nodes of a Ray cluster (ray: the scenario's "
+            "own, or this machine's; or that at an address as in ray://HOST:10001), or here.",
+        ),
+    ] = None,
     dry_run: PlanOption = False,
     as_json: JsonOption = False,
     allow_code: AllowOption = False,
@@ -68,13 +77,15 @@ def score(
         return
     if (repeats or no_cache) and not judge:
         raise InputError("--repeats and --no-cache are about judges; name one, or say --judge all")
+    if on and judge and not scorer:
+        raise InputError("--on is about scorers; judges are asked by this program, so leave it out")
     from replay.cli.playing import show
 
     panels = []
     if judge:
         panels = run_panels(found, judge, repeats=repeats, cache=not no_cache, allow_code=True)
     if scorer or not judge:
-        score_run(folder, scorers, allow_code=True)
+        score_run(folder, scorers, allow_code=True, on=on)
     if panels:
         from replay.cli.judging import judge_with_progress
 

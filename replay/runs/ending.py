@@ -42,8 +42,9 @@ async def ending(
         raise type(error)(f"{error}\nwhat was answered is kept; {next_step}") from error
     store.set_fact("finished", True)
     await store.flush()  # scoring reads what was just written
-    choices = chosen_scorers(store) or assembly.file.scenario.scorers
-    await stoppable(partial(score_into, store, choices))
+    scenario = assembly.file.scenario
+    choices = chosen_scorers(store) or scenario.scorers
+    await stoppable(partial(score_into, store, choices, cluster=scenario.cluster))
     await stoppable(partial(check_into, store))  # judges may be stopped, and most checks don't wait for them
     if assembly.judges:
         await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))

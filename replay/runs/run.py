@@ -25,7 +25,7 @@ from replay.runs.run_data import BAD
 from replay.runs.scoring import score_into, stored_columns
 from replay.runs.stored_scorers import stored_scorers
 from replay.runs.versions import played_by, version_signatures
-from replay.scenario.reading import ScenarioFile, parse_scenario
+from replay.scenario.reading import ScenarioFile, parse_scenario, played_on
 from replay.scorers.scorer import Scorer
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
@@ -330,29 +330,39 @@ class Run:
         )
 
 
-def score(folder: str | Path, choices: Sequence[Choice] | None = None, *, allow_code: bool = False) -> Run:
+def score(
+    folder: str | Path,
+    choices: Sequence[Choice] | None = None,
+    *,
+    allow_code: bool = False,
+    on: str | None = None,
+) -> Run:
     """
     Score a run's records anew, without asking any system anything.
 
     With the scorers of its scenario, or with *choices* in their place. In a run that this user did not
-    begin on this machine they run no code unless *allow_code* says that they may.
+    begin on this machine they run no code unless *allow_code* says that they may. Scorers that have a model
+    observe on the nodes of the scenario's ``cluster``; *on* as for ``run_async``.
 
     Raises:
+        InputError: the cluster can't be reached.
         RunError: there is no such run, another process is writing it, or *allow_code* is missing.
         PluginError, ScenarioError: a scorer can't be built.
+        RunStoppedError: the cluster has no room, or was lost.
     """
     from replay.runs.checking import check_into
     from replay.runs.consent import check_consent, foreign_doings
     from replay.runs.telemetry import send_scores
 
     run = Run(folder)
+    scenario = played_on(run.scenario(), on).scenario
     if choices is None:
-        choices = run.scenario().scenario.scorers
+        choices = scenario.scorers
     check_consent(run.folder, foreign_doings(run.folder, scorers=choices), allow_code=allow_code)
     store = RunStore(run.folder, write=True)
     try:
         with code_may_run():
-            score_into(store, choices)
+            score_into(store, choices, cluster=scenario.cluster)
             check_into(store)
     finally:
         store.close()

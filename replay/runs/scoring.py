@@ -10,14 +10,15 @@ from typing import Any
 
 import msgspec
 
-from replay.core.errors import CodeNotRunError, PluginError, RunError, ScenarioError
+from replay.core.errors import CodeNotRunError, PluginError, RunError, RunStoppedError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.runs.run_mark import MARK, is_own, mark
 from replay.runs.stored_scorers import SCORERS, ScorerEntry, ScorerKeeper
+from replay.scenario.cluster_section import ClusterSection
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.observing import observe
-from replay.scorers.scorer import Scorer, Unscored
+from replay.scorers.scorer import Scorer, Unscored, is_neural
 from replay.statistics.score_column import ScoreColumn, in_parts, stored_column, surveyed
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore
@@ -57,32 +58,58 @@ def chosen_scorers(store: RunStore) -> list[Choice]:
     return [Choice(name=one.name, settings=one.settings, called=one.label) for one in stored]
 
 
-def score_into(store: RunStore, choices: Sequence[Choice], stop: Event | None = None) -> None:
+def score_into(
+    store: RunStore,
+    choices: Sequence[Choice],
+    stop: Event | None = None,
+    *,
+    cluster: ClusterSection | None = None,
+) -> None:
     """
     Score every record in *store* with the scorers of *choices*; earlier scores give way once all are there.
 
     Whole conversations at a time, so that a million turns take no more memory than a few thousand. What
     keeps a scorer from observing any of them, or ends the program meanwhile, leaves earlier scores as they
-    were, and so does *stop* once it is set.
+    were, and so does *stop* once it is set. Scorers that have a model observe on the nodes of *cluster*,
+    where there is one.
 
     Raises:
+        InputError: the cluster can't be reached.
         PluginError, ScenarioError: a scorer can't be built, or does something wrong.
+        RunStoppedError: the cluster has no room, or was lost.
     """
-    scorers = build_scorers(choices, Path(store.needed("scenario")["folder"]))
-    scorers = surveyed(scorers, store.records)
+    folder = Path(store.needed("scenario")["folder"])
+    scorers = surveyed(build_scorers(choices, folder), store.records)
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
     own = is_own(store)
-    store.begin_anew()
-    for records in in_parts(store.records()) if scorers else ():
-        if stop and stop.is_set():
-            return
-        with _answers_kept(store):
-            observed = {label: observe(label, scorer, records) for label, scorer in scorers.items()}
+    there = {label: one for label, one in scorers.items() if cluster and is_neural(one)}
+    here = {label: one for label, one in scorers.items() if label not in there}
+    kept = None
+
+    def keep(records: Sequence[TurnRecord], observed: Mapping[str, Sequence[Any]]) -> None:
         for label, values in observed.items():
             keepers[label].add(records, values)
             scores = [stored_score(r, value) for r, value in zip(records, values, strict=True)]
             store.add_scores(label, scores, anew=True)
         store.settle()  # or scores would pile up where they are observed faster than written
+
+    store.begin_anew()
+    if here:
+        for records in in_parts(store.records()):
+            if stop and stop.is_set():
+                return
+            with _answers_kept(store):
+                observed = {label: observe(label, scorer, records) for label, scorer in here.items()}
+            keep(records, observed)
+    if cluster and there:
+        from replay.runs.scoring_there import ScoredThere
+
+        kept = ScoredThere(store, [one for one in choices if one.label in there], there, folder)
+        with _answers_kept(store):
+            for records, found in kept.observed(cluster, stop):
+                keep(records, found)
+        if stop and stop.is_set():
+            return
     with _answers_kept(store):
         facts: dict[str, Any] = {
             SCORERS: [msgspec.to_builtins(keeper.entry()) for keeper in keepers.values()]
@@ -91,19 +118,22 @@ def score_into(store: RunStore, choices: Sequence[Choice], stop: Event | None = 
         facts[MARK] = mark({**facts, **{name: store.fact(name) for name in ("scenario", "begun")}})
     signatures = {label: scorer.signature for label, scorer in scorers.items()}
     store.switch(scorers, facts=facts, event=("scored", signatures))
+    if kept:
+        store.settle()
+        kept.forget()
 
 
 @contextmanager
 def _answers_kept(store: RunStore) -> Iterator[None]:
     """
     Raises:
-        PluginError: as the block did, with how to go on.
+        PluginError, RunStoppedError: as the block did, with how to go on.
     """
     try:
         yield
-    except PluginError as error:
+    except (PluginError, RunStoppedError) as error:
         again = f"what was answered is kept; once that is mended: replay score {store.folder}"
-        raise PluginError(f"{error}\n{again}") from error
+        raise type(error)(f"{error}\n{again}") from error
 
 
 def stored_score(record: TurnRecord, value: Any) -> StoredScore:

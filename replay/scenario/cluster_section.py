@@ -7,10 +7,23 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from replay.core.settings.bounds import PositiveSeconds
+from replay.core.settings.bounds import Count, PositiveSeconds
 from replay.core.settings.choice import Section
 
 _ADDRESS = re.compile(r"(ray://)?([^\s:/]+|\[[0-9A-Fa-f:]+\]):\d{1,5}")
+
+
+class ScoringSection(Section):
+    """How scorers that have a model observe are spread over the nodes, by Ray Data."""
+
+    actors: Count | None = None
+    """Each loads the models; left out, one for each node that has what an actor takes."""
+    batch: Count = 256
+    """Turns, at least, that an actor is given at a time; whole plays of conversations."""
+    cpus: float = Field(default=1.0, ge=0, le=1000)
+    """Of Ray's CPUs, for each actor; its model has as many threads."""
+    gpus: float = Field(default=0.0, ge=0, le=1000)
+    """Of Ray's GPUs, for each actor: with 0.5 two of them share one."""
 
 
 class ClusterSection(Section):
@@ -35,6 +48,7 @@ class ClusterSection(Section):
     folder: str | None = None
     """Where on its disk each node keeps what it played until that has arrived, from the root or ``~`` on;
     left out, in its user's cache folder."""
+    scoring: ScoringSection = ScoringSection()
     wait_s: PositiveSeconds = 60.0
     """How long to wait for a node where there is none, before the run is stopped."""
 

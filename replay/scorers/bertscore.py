@@ -161,6 +161,10 @@ class IdfBertScore:
     def is_mean(self) -> bool:
         return True
 
+    @property
+    def is_neural(self) -> bool:
+        return True
+
     def check_installed(self) -> None:
         self.plain.check_installed()
 

@@ -62,6 +62,10 @@ class ReferenceScore:
     def is_mean(self) -> bool:
         return True
 
+    @property
+    def is_neural(self) -> bool:
+        return bool(self.needs)
+
     def check_installed(self) -> None:
         check_neural(self.needs, self.name)
 

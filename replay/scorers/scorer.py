@@ -120,6 +120,18 @@ class CheckedScorer(Protocol):
 
 
 @runtime_checkable
+class NeuralScorer(Protocol):
+    """
+    Marks a scorer that may have a model observe: where a run has a cluster, its nodes do that.
+
+    It travels there as a pickle; what it loads is best loaded by ``observe``.
+    """
+
+    @property
+    def is_neural(self) -> bool: ...
+
+
+@runtime_checkable
 class DirectedScorer(Protocol):
     """Marks a scorer that says itself whether less of it is better, instead of its unit."""
 
@@ -138,6 +150,11 @@ COSTS = ("s", "tokens", "usd")
 def unit_of(scorer: object) -> str:
     """What *scorer* counts in."""
     return scorer.unit if isinstance(scorer, UnitScorer) else SHARE
+
+
+def is_neural(scorer: object) -> bool:
+    """Whether *scorer* has a model observe."""
+    return isinstance(scorer, NeuralScorer) and scorer.is_neural
 
 
 def lower_is_better(scorer: object) -> bool:

@@ -77,9 +77,10 @@ class SentenceModel:
 
 
 def _cosines(
-    place: str, device: str | None, batch_size: int, pairs: Sequence[tuple[str, str]]
+    model: str, folder: Path, device: str | None, batch_size: int, pairs: Sequence[tuple[str, str]]
 ) -> list[float]:
-    return sentence_model(place, device).cosines(pairs, batch_size=batch_size)
+    # Looked for where it is loaded: on a node of a cluster packages lie elsewhere.
+    return sentence_model(model_place(model, folder), device).cosines(pairs, batch_size=batch_size)
 
 
 def similarity(
@@ -101,7 +102,7 @@ def similarity(
     return ReferenceScore(
         name="similarity",
         settings=f"cosine+max|model:{model_name(model)}",
-        score=best_pair(partial(_cosines, model_place(model, folder), device, batch_size)),
+        score=best_pair(partial(_cosines, model, folder, device, batch_size)),
         unit="",
         needs=("torch", "sentence_transformers"),
         answerable_only=answerable_only,

@@ -112,12 +112,13 @@ def surveyed(
     return found
 
 
-def in_parts(records: Iterable[TurnRecord]) -> Iterator[list[TurnRecord]]:
-    """Some ``PART`` records at a time, neighbours of one conversation together."""
+def in_parts(records: Iterable[TurnRecord], least: int | None = None) -> Iterator[list[TurnRecord]]:
+    """At *least* so many records at a time, or ``PART``, neighbours of one conversation together."""
+    least = least or PART
     part: list[TurnRecord] = []
     for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):
         part += played
-        if len(part) >= PART:
+        if len(part) >= least:
             yield part
             part = []
     if part:

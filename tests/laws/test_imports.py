@@ -37,7 +37,7 @@ ROOMS = {
     "runs/processes": "core core/asking store play play/load scenario",
     "runs/stress": "core core/asking core/settings datasets store scorers statistics "
     "statistics/load coreference policies play play/load scenario runs/processes",
-    "runs/cluster": "core store play scenario runs/processes",
+    "runs/cluster": "core core/settings store play scenario scorers runs/processes",
     "runs": "core core/asking core/settings datasets store scorers scorers/checks scorers/judges statistics "
     "statistics/load coreference policies play play/load scenario/assertions scenario report report/notebook "
     "runs/cluster runs/processes runs/stress",

@@ -1,4 +1,4 @@
-"""Every key of a scenario has a test that plays it: those in ``tests/scenario/test_keys_*.py``."""
+"""Every key of a scenario has a test that plays it: those in files ``test_keys_*.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from replay.scenario.judge_section import JudgeSection
 from replay.scenario.sections import Scenario
 from tests.scenario import keys
 
-FILES = sorted((Path(__file__).parents[1] / "scenario").glob("test_keys_*.py"))
+TESTS = Path(__file__).parents[1]
+FILES = sorted(TESTS.rglob("test_keys_*.py"))
 
 
 def keys_of(model: type[BaseModel], before: str = "") -> Iterator[str]:
@@ -37,7 +38,7 @@ def sections_in(annotation: Any) -> list[type[BaseModel]]:
 
 def test_every_key_of_a_scenario_is_played_by_a_test():
     for file in FILES:
-        importlib.import_module(f"tests.scenario.{file.stem}")
+        importlib.import_module(".".join(file.relative_to(TESTS.parent).with_suffix("").parts))
     found = {*keys_of(Scenario), *keys_of(JudgeSection, "judges.")}
     assert sorted(found - keys.NAMED) == [], "no test plays these"
     assert sorted(keys.NAMED - found) == [], "there are no such keys"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from replay.core.cancelling import in_thread
 from replay.core.errors import InputError
@@ -22,6 +22,17 @@ async def connected(section: ClusterSection) -> AsyncIterator[None]:
     Raises:
         InputError: Ray is not installed, or there is no such cluster.
     """
+    connection = connected_here(section)
+    await in_thread(connection.__enter__)
+    try:
+        yield
+    finally:
+        await in_thread(connection.__exit__, None, None, None)
+
+
+@contextmanager
+def connected_here(section: ClusterSection) -> Iterator[None]:
+    """The same, for a caller that may block."""
     try:
         import ray
     except ImportError as error:
@@ -29,11 +40,11 @@ async def connected(section: ClusterSection) -> AsyncIterator[None]:
     if ray.is_initialized():
         yield
         return
-    await in_thread(_connect, section.address)
+    _connect(section.address)
     try:
         yield
     finally:
-        await in_thread(ray.shutdown)
+        ray.shutdown()
 
 
 def _connect(address: str) -> None:
