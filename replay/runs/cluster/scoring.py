@@ -50,7 +50,8 @@ def observed_there(
         try:
             yield from _observed(pipeline, job, parts, stop)
         except ray.exceptions.RayError as error:
-            raise RunStoppedError(f"scoring on the cluster stopped: {_first_line(error)}") from error
+            cause = getattr(error, "cause", None) or error  # of an error in an actor: what it was there
+            raise RunStoppedError(f"scoring on the cluster stopped: {_first_line(cause)}") from error
         finally:
             ray.kill(pipeline)
 

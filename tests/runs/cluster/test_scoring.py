@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from replay.store.reader import DATABASE
 from replay.store.store import RunStore
 from tests.scenario.keys import played, talk
 from tests.scorers.turns import turn
+from tests.waiting import until
 
 LENGTHS = """
 from pathlib import Path
@@ -262,6 +265,39 @@ def test_the_nodes_of_a_cluster_give_the_scores_of_this_process(run, on_two_node
     store.close()
     assert there == scores(run)
     assert len(there) == len(scores(run, "em")) == 24
+
+
+@pytest.mark.long
+def test_a_program_that_is_killed_while_nodes_score_goes_on_where_it_was(run, on_two_nodes):
+    folder = run.scenario().folder
+    waits = 'while records[0].conversation == "c" and not Path(__file__).with_name("go").exists(): pass'
+    code = LENGTHS.replace("        with (", f"        {waits}\n        with (")
+    (folder / "lengths.py").write_text(code, "utf-8")
+    section = {**on_two_nodes, **THREES}
+    command = (
+        "import json, sys; from pathlib import Path; from tests.runs.cluster.test_scoring import score_there;"
+        "score_there(Path(sys.argv[1]), **json.loads(sys.argv[2]))"
+    )
+    program = subprocess.Popen([sys.executable, "-c", command, str(run.folder), json.dumps(section)])
+    until(lambda: waiting(run) >= 2)
+    program.kill()
+    assert program.wait() == -signal.SIGKILL
+    assert scores(run) == []
+    before = observed(run)
+    (folder / "go").touch()
+    score_there(run.folder, **section)
+    assert len(scores(run)) == len(set(scores(run))) == 24
+    again = observed(run) - before
+    assert 3 <= sum(again.values()) < 24, "what was kept isn't observed again"
+
+
+def waiting(run: Run) -> int:
+    """How many parts of it are observed and kept until all are."""
+    if not (run.folder / WAITING).exists():
+        return 0
+    with closing(sqlite3.connect(run.folder / WAITING)) as connection:
+        is_made = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        return connection.execute("SELECT count(*) FROM entry").fetchone()[0] if is_made else 0
 
 
 @pytest.mark.long
