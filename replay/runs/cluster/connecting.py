@@ -52,8 +52,11 @@ def _connect(address: str) -> None:
 
     try:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    # The last where a token is wanted here and there is none. A wrong one is told from a cluster that isn't
+    # there by what Ray's core prints alone.
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
         raise InputError(
             f'cluster.address: "{address}" can\'t be reached: {error}; start a cluster with '
-            "`ray start --head`, or name its head as ray://HOST:10001"
+            "`ray start --head`, or name its head as ray://HOST:10001; where it asks for a token, "
+            "RAY_AUTH_MODE and RAY_AUTH_TOKEN have to be set here as well"
         ) from error
