@@ -8,7 +8,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
@@ -95,6 +95,7 @@ texts = st.text(st.characters(codec=None), max_size=30)  # lone surrogates and N
 
 
 @given(sent=st.lists(st.tuples(texts, texts, st.none() | texts, st.none() | texts), max_size=4))
+@example(sent=[("a", "b", None, None), ("\ud800", "b", None, None), ("a", "b", None, "\udfff")])
 def test_any_texts_survive_the_way_through_rows(sent):
     """A server can send lone surrogates as JSON escapes, and a data set can hold NUL."""
     records = [
