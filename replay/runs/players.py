@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from time import perf_counter, time
@@ -29,6 +29,7 @@ from replay.runs.processes.child import Child, Job
 from replay.runs.processes.host import Host
 from replay.runs.processes.own_process import OwnProcess, check_platform
 from replay.runs.processes.plays import Crew, FixedCrew, Group, Loss, play_in_processes
+from replay.runs.processes.who_plays import Player, WhoPlays, as_fact
 from replay.runs.rerun_plan import Rerun
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.runs.versions import with_versions
@@ -40,6 +41,8 @@ from replay.store.store import RunStore
 
 Lags = dict[str, LagSummary]
 
+PLAYERS = "players"
+"""The fact of who plays the run, or played it last."""
 _WORK = "replay.runs.play_worker"
 
 
@@ -104,7 +107,8 @@ async def _play_elsewhere(
     workers: int, assembly: Assembly, store: RunStore, rerun: Rerun | None, observer: Observer | None
 ) -> Lags:
     file = assembly.file
-    host = _Host(assembly, store, rerun, observer)
+    who = WhoPlays()
+    host = _Host(assembly, store, rerun, observer, who)
     job = partial(Job.of, file, run=store.needed("id"), start=perf_counter(), started_at=time())
     session = await ClusterSession.begin(assembly, store, rerun)
     loop = asyncio.get_running_loop()
@@ -124,11 +128,15 @@ async def _play_elsewhere(
 
     ends: list[Ended] = []
     try:
-        async with _crew(assembly, workers, job, host, session) as crew:
+        async with (
+            _crew(assembly, workers, job, host, session) as crew,
+            who.shown(partial(_show_players, store, observer)),
+        ):
             await play_in_processes(
                 with_versions(plays_left(assembly, store, rerun), assembly, store),
                 crew,
                 concurrency=file.scenario.play.concurrency,
+                who=who,
                 played=observer.played if observer else lambda play: None,
                 lost=lost,
                 ended=ends.append,
@@ -169,16 +177,29 @@ async def _crew(
     )
 
 
+def _show_players(store: RunStore, observer: Observer | None, players: Sequence[Player]) -> None:
+    """Who plays, to whoever looks at the run, and to an *observer* that listens."""
+    store.set_fact(PLAYERS, as_fact(players))
+    if shows := getattr(observer, "players", None):
+        shows(players)
+
+
 class _Host(Host):
     """What the processes that play may call."""
 
     def __init__(
-        self, assembly: Assembly, store: RunStore, rerun: Rerun | None, observer: Observer | None
+        self,
+        assembly: Assembly,
+        store: RunStore,
+        rerun: Rerun | None,
+        observer: Observer | None,
+        who: WhoPlays,
     ) -> None:
         super().__init__(assembly.limits, assembly.patience)
         self._store = store
         self._rerun = rerun
         self._observer = observer
+        self._who = who
         self._raw_limit_bytes = assembly.file.scenario.play.raw_limit_bytes
         self.keep_step = store.write_step
         self.add_event = store.add_event
@@ -191,6 +212,7 @@ class _Host(Host):
             await asyncio.gather(*(self._rerun.write(row_record(row)) for row in rows))
         else:
             await self._store.write_rows(rows)
+        self._who.recorded(rows)
         if self._observer:
             for row in rows:
                 self._observer.recorded(row_record(row))

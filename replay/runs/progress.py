@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +16,7 @@ from replay.core.terminal import guard_streams, on_one_line, visible
 from replay.play.load.level import Level
 from replay.play.play import Play
 from replay.report.printing import put_lines
+from replay.runs.processes.who_plays import Player, in_one_line
 from replay.runs.showing import NotebookCell
 from replay.runs.stress.counting import Count
 
@@ -42,6 +43,7 @@ class Progress:
         self._plays = 0
         self._last_error = ""
         self._judging = ""
+        self._players = ""
         self._level = ""
         self._level_began = monotonic()
         self._level_turns = 0
@@ -80,6 +82,11 @@ class Progress:
 
     def played(self, play: Play) -> None:
         self._plays += 1
+        self._tell()
+
+    def players(self, players: Sequence[Player]) -> None:
+        """Who plays, where it isn't this process."""
+        self._players = in_one_line(players)
         self._tell()
 
     def level_began(self, level: Level) -> None:
@@ -144,6 +151,8 @@ class Progress:
             parts = [f"{count} turns"]
         elif self._turns or not self._judging:
             parts = [f"{_some(self._plays, 'conversation')} played", f"{count} turns ({rate:.0f}/s)"]
+        if self._players and not self._judging:
+            parts.append(self._players)
         if self._invalid:
             parts.append(_some(self._invalid, "invalid question"))
         if self._failed:

@@ -99,6 +99,7 @@ def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
         *(_systems(file) if file else [Fact("Systems", ", ".join(fact("systems") or []))]),
         Fact("Policies", ", ".join(fact("policies") or {})),
         *(_how(file) if file else []),
+        *_players(fact("players")),
         Fact("Seed", str(fact("seed"))),
         Fact("convreplay", str(fact("version"))),
         Fact("Python", f"{fact('python')}, {fact('platform')}"),
@@ -157,6 +158,14 @@ def _how(file: ScenarioFile) -> Iterable[Fact]:
     judges = [str(one.settings.get("name", one.name)) for one in scenario.judges]
     yield Fact("Judges", ", ".join(judges) or "none")
     yield Fact("Scenario", file.source, is_code=True)
+
+
+def _players(players: Sequence[Mapping[str, Any]] | None) -> Iterable[Fact]:
+    """Who plays, or played; nobody in particular where one process does."""
+    for one in players or ():
+        rate = f", {one['turns_per_s']:.0f}/s" if one["turns_per_s"] else ""
+        state = "" if one["state"] == "playing" else f", {one['state']}"
+        yield Fact(f"Played by {one['name']}", f"{one['turns']:,} turns{rate}{state}")
 
 
 def _counted(progress: Progress, turns: int, rows: Sequence[OutcomeRow]) -> Iterable[Fact]:

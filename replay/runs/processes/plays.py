@@ -24,6 +24,7 @@ from replay.play.load.level import share_of
 from replay.play.play import Play
 from replay.runs.processes.child import Child
 from replay.runs.processes.line import LineClosedError
+from replay.runs.processes.who_plays import WhoPlays
 from replay.store.schema import to_json
 
 Group = list[Play]
@@ -83,6 +84,7 @@ async def play_in_processes(
     crew: Crew,
     *,
     concurrency: int,
+    who: WhoPlays,
     played: Callable[[Play], None],
     lost: Callable[[Loss], Group],
     ended: Callable[[Any], None],
@@ -90,9 +92,10 @@ async def play_in_processes(
     """
     Let the *crew* play everything that *plays* yields, *concurrency* conversations at a time together.
 
-    *played* is told of each play that is over. *lost* is told of a process that is gone, and says what is
-    left of its plays. It is called in a thread, as *plays* is advanced, and never at the same time.
-    *ended* is given what a process that was started has to say at its end, if it can say anything.
+    *who* learns who plays what. *played* is told of each play that is over. *lost* is told of a process that
+    is gone, and says what is left of its plays. It is called in a thread, as *plays* is advanced, and never
+    at the same time. *ended* is given what a process that was started has to say at its end, if it can say
+    anything.
 
     Raises:
         RunStoppedError: all processes are gone.
@@ -108,17 +111,20 @@ async def play_in_processes(
             hand.resize(share_of(concurrency, number, len(hands)))
 
     async def keep_playing(child: Child) -> None:
-        hand = _Hand(child, deal, played)
+        hand = _Hand(child, deal, who, played)
         if not await hand.draw():
             return
         hands.append(hand)
+        who.joined(child.job.worker, child.name)
         share_out()
         try:
             with first_failure():
                 await child.start()
+                who.started(child.job.worker)
                 await hand.keep_playing()
         except LineClosedError as error:
             hands.remove(hand)
+            who.lost(child.job.worker)
             await child.close()  # whatever it still does ends before others go on with it
             share_out()
             there.discard(child)
@@ -158,9 +164,10 @@ def packed(play: Play) -> tuple[str, str, dict[str, Any]]:
 class _Hand:
     """What one process has to play."""
 
-    def __init__(self, child: Child, deal: _Deal, played: Callable[[Play], None]) -> None:
+    def __init__(self, child: Child, deal: _Deal, who: WhoPlays, played: Callable[[Play], None]) -> None:
         self._child = child
         self._deal = deal
+        self._who = who
         self._played = played
         self._waiting: deque[Play] = deque()
         self._under_way: dict[int, Play] = {}
@@ -190,8 +197,10 @@ class _Hand:
             while self._taken <= self._slots and await self.draw():
                 play = self._waiting.popleft()
                 self._under_way[id(play)] = play
+                self._who.given(self._child.job.worker, play)
                 await self._child.call("play", *packed(play))
                 del self._under_way[id(play)]
+                self._who.over(play)
                 self._deal.over(1)
                 self._played(play)
         except BaseException:
