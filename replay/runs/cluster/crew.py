@@ -221,9 +221,9 @@ class NodePlace:
         """It is found by *name*; *lost* is told of the node where it is lost, and why in a sentence."""
         self.node = node
         self.name = f"node {node.name}"
-        self.is_ready = False
+        self.is_ready: bool = False
         """It can play, or does."""
-        self.is_gone = False
+        self.is_gone: bool = False
         """It was lost, or has ended."""
         self._section = section
         self._module = module
