@@ -103,7 +103,7 @@ class ClusterCrew:
                 yield child
             if any(place.is_ready for place in self._places):
                 seen = loop.time()
-            elif loop.time() - seen >= self._section.wait_s and not self._starting:
+            elif loop.time() - seen >= self._section.wait_s and (self._why or not self._starting):
                 raise RunStoppedError(
                     f"stopped: no node was left to play for {self._section.wait_s:g} s (cluster.wait_s); "
                     f"{self._why}"
@@ -168,9 +168,9 @@ class ClusterCrew:
             async with asyncio.timeout(self._section.wait_s):
                 await place.start()
         except (TimeoutError, LineClosedError) as error:
-            await place.close()
             if isinstance(error, TimeoutError):
                 self._note_busy(place.node)
+            await place.close()
             return None
         except BaseException:
             await place.close()
@@ -273,11 +273,12 @@ class NodePlace:
     async def close(self) -> None:
         import ray
 
-        self.is_ready, self.is_gone = False, True
+        was_ready, self.is_ready, self.is_gone = self.is_ready, False, True
         if self._actor is not None:
-            with suppress(LineClosedError, TimeoutError):
-                async with asyncio.timeout(ENDING_S):
-                    await self._called("clear")
+            if was_ready:
+                with suppress(LineClosedError, TimeoutError):
+                    async with asyncio.timeout(ENDING_S):
+                        await self._called("clear")
             with suppress(ray.exceptions.RayError):
                 await in_thread(actors.end_actor, self._actor)
 
