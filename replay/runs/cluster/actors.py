@@ -47,6 +47,8 @@ def new_actor(section: ClusterSection, node: str, name: str | None) -> Any:
         max_restarts=0,
         max_task_retries=0,
         max_concurrency=1000,
+        # Nobody looks at them, and the head would keep each call of a long run in memory.
+        enable_task_events=False,
     )
     return actor.remote()
 
