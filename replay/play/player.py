@@ -85,7 +85,8 @@ class Player:
         )
         self._sink = sink
         self._clock = clock
-        self._start = start
+        self.start = start
+        """May be changed between plays, as where another clock's reading of it is corrected."""
         self._on_failure = on_failure
         self._keep_raw = keep_raw
         self._keep_step = keep_step
@@ -257,7 +258,7 @@ class Player:
         )
 
     def _timing(self, due: float, times: WireTimes) -> Timing:
-        start = self._start
+        start = self.start
         return Timing(
             scheduled_s=due - start,
             sent_s=times.sent - start,

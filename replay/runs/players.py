@@ -158,7 +158,8 @@ async def _crew(
     if session is not None:
         from replay.runs.cluster.crew import cluster_crew
 
-        async with cluster_crew(assembly, _WORK, session.job(job), host) as crew:
+        most = assembly.file.scenario.play.concurrency
+        async with cluster_crew(assembly, _WORK, session.job(job), host, most=most) as crew:
             await session.take_left(crew, host.keep_rows)
             yield crew
         return

@@ -36,7 +36,7 @@ ROOMS = {
     "scorers/judges coreference policies play play/load scenario/assertions",
     "runs/processes": "core core/asking store play play/load scenario",
     "runs/stress": "core core/asking core/settings datasets store scorers statistics "
-    "statistics/load coreference policies play play/load scenario runs/processes",
+    "statistics/load coreference policies play play/load scenario runs/processes runs/cluster",
     "runs/cluster": "core core/settings store play scenario scorers runs/processes",
     "runs": "core core/asking core/settings datasets store scorers scorers/checks scorers/judges statistics "
     "statistics/load coreference policies play play/load scenario/assertions scenario report report/notebook "

@@ -114,6 +114,11 @@ class LoadSection(_Section):
         return self.profile != "closed"
 
     @property
+    def most_generators(self) -> int:
+        """So many at most have something to do at every level."""
+        return MOST_TOGETHER if self.open else int(self._fewest_users)
+
+    @property
     def _fewest_users(self) -> float:
         """Of the profile ``closed``, at the lowest level."""
         if self.sweep is None:

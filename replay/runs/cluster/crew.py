@@ -41,11 +41,11 @@ Luggage = tuple[Any, Variables]
 
 @asynccontextmanager
 async def cluster_crew(
-    assembly: Assembly, module: str, job: Callable[..., Job], host: object
+    assembly: Assembly, module: str, job: Callable[..., Job], host: object, *, most: int
 ) -> AsyncIterator[ClusterCrew]:
     """
-    Who plays *assembly*'s scenario on its cluster, for as long as the block lasts: each does what ``work`` in
-    *module* does with the *job* of its number, and may call the methods of *host*.
+    Who plays *assembly*'s scenario on its cluster, for as long as the block lasts, *most* at a time: each
+    does what ``work`` in *module* does with the *job* of its number, and may call the methods of *host*.
 
     Raises:
         InputError: the cluster can't be reached, or what the nodes need can't be sent.
@@ -56,7 +56,7 @@ async def cluster_crew(
     files, variables = await in_thread(files_of, assembly.file), variables_of(assembly)
     async with connected(section):
         luggage = await in_thread(actors.for_all_nodes, files), variables
-        crew = ClusterCrew(section, module, luggage, job, host, most=scenario.play.concurrency)
+        crew = ClusterCrew(section, module, luggage, job, host, most=most)
         try:
             yield crew
         finally:
@@ -104,15 +104,38 @@ class ClusterCrew:
             if any(place.is_ready for place in self._places):
                 seen = loop.time()
             elif loop.time() - seen >= self._section.wait_s and (self._why or not self._starting):
-                raise RunStoppedError(
-                    f"stopped: no node was left to play for {self._section.wait_s:g} s (cluster.wait_s); "
-                    f"{self._why}"
-                )
+                raise self._nobody()
+
+    async def all_now(self) -> list[Child]:
+        """
+        One for each place that has room for it within ``cluster.wait_s``; nobody joins later.
+
+        Raises:
+            RunStoppedError: there is none.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._section.wait_s
+        while True:
+            self._start_on(await in_thread(self._nodes))
+            started = await asyncio.gather(*self._starting)
+            if children := [child for child in started if child is not None]:
+                return sorted(children, key=lambda child: child.job.worker)
+            if loop.time() >= deadline:
+                raise self._nobody()
+            await asyncio.sleep(min(LOOKED_EVERY_S, self._section.wait_s))
+
+    async def shared(self, messages: list[bytes]) -> Any:
+        """*messages* in Ray's object store: nodes fetch them from one another."""
+        return await in_thread(actors.for_all_nodes, messages)
 
     async def joined(self, error: LineClosedError) -> None:
         """As the protocol has it; where none joins in time it is ``members`` that raises."""
         self._joined.clear()
         await self._joined.wait()
+
+    def _nobody(self) -> RunStoppedError:
+        waited = f"{self._section.wait_s:g} s (cluster.wait_s)"
+        return RunStoppedError(f"stopped: no node was left to play for {waited}; {self._why}")
 
     async def close(self) -> None:
         """Start no more, and end those that nobody took."""

@@ -35,7 +35,8 @@ class ActorWire:
         self._messages: list[bytes] = []
         self._is_closed = False
 
-    def write(self, messages: list[bytes]) -> None:
+    def write(self, messages: Any) -> None:
+        """*messages*, or what stands for them in Ray's object store."""
         if not self._is_closed:
             self._actor.take.remote(self._sent, messages)
             self._sent += 1

@@ -122,6 +122,15 @@ class Child:
         assert self._line is not None
         return await self._line.call(method, *arguments)
 
+    def pass_on(self, messages: Any) -> None:
+        """Send it *messages* that ``packed`` made, or what stands for them on its wire."""
+        assert self._line is not None
+        self._line.pass_on(messages)
+
+    async def clock_offset(self) -> ClockOffset | None:
+        """As ``Place.clock_offset``."""
+        return await self._place.clock_offset()
+
     async def end(self) -> Any:
         """
         What it has at its end, after it has sent all the rest; None where it is gone or takes too long.

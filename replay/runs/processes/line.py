@@ -88,6 +88,11 @@ class Line:
         """Call *method* of the other end, whatever comes of it."""
         self._send(None, method, arguments)
 
+    def pass_on(self, messages: Any) -> None:
+        """Send *messages* that ``packed`` made, or what stands for them on this wire."""
+        self._write()
+        self._wire.write(messages)
+
     def answer(self, number: int | None, value: Any) -> None:
         """*value* is what the call of that *number* gives."""
         self._send(number, _ANSWER, value)
@@ -149,7 +154,7 @@ class Line:
     def _send(self, number: int | None, method: str, content: Any) -> None:
         if not self._unsent:  # what is said in one turn of the loop goes out together
             asyncio.get_running_loop().call_soon(self._write)
-        self._unsent.append(pickle.dumps((number, method, content), pickle.HIGHEST_PROTOCOL))
+        self._unsent.append(_packed(number, method, content))
 
     def _write(self) -> None:
         unsent, self._unsent = self._unsent, []
@@ -217,6 +222,15 @@ class Line:
             if not answer.done():
                 answer.set_exception(LineClosedError(self._gone))
                 answer.exception()
+
+
+def packed(method: str, *arguments: Any) -> bytes:
+    """The message that calls *method*, whatever comes of it: for several lines, packed once."""
+    return _packed(None, method, arguments)
+
+
+def _packed(number: int | None, method: str, content: Any) -> bytes:
+    return pickle.dumps((number, method, content), pickle.HIGHEST_PROTOCOL)
 
 
 def _sendable(error: Exception) -> Exception:

@@ -75,6 +75,12 @@ class FixedCrew:
         for child in self._children:
             yield child
 
+    async def all_now(self) -> list[Child]:
+        return list(self._children)
+
+    async def shared(self, messages: list[bytes]) -> list[bytes]:
+        return messages
+
     async def joined(self, error: LineClosedError) -> None:
         raise RunStoppedError(f"stopped: no process is left to play; {error}")
 

@@ -48,7 +48,6 @@ class LocalLevelPlayer:
         load = inputs.load
         self._assembly = inputs.assembly
         self._after = load.think.after
-        self._start = start
         self._max_open = max(1, share_of(load.max_open, worker, workers))
         self._sink = CountingSink(sink, share_of(load.keep_turns, worker, workers))
         self._asks = AsksUnderWay()
@@ -90,6 +89,14 @@ class LocalLevelPlayer:
         if any(service.signature in policy.signature for policy in self._assembly.policies.values()):
             await service.read(Document(question="Who was she?"))
 
+    async def prepare(self) -> float:
+        """Be ready for the next level; how long before its beginning it has to be given, in seconds."""
+        return 0.0
+
+    def set_start(self, start: float) -> None:
+        """The reading of ``perf_counter`` when the run started, as it is known now; between levels."""
+        self._player.start = start
+
     async def play(self, level: Level) -> LevelOutcome:
         """
         Play *level* to its end.
@@ -103,7 +110,7 @@ class LocalLevelPlayer:
         outcome = await play_level(
             level,
             self._sessions.of(level),
-            start=self._start,
+            start=self._player.start,
             clock=perf_counter,
             after=self._after,
             max_open=self._max_open,

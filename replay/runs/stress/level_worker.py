@@ -1,4 +1,4 @@
-"""What a process does that plays its share of a load run (``replay.runs.processes.child_main``)."""
+"""What a process or an actor does that plays its share of a load run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from replay.play.load.level import Level, LevelOutcome
 from replay.runs.processes.child import Job
 from replay.runs.processes.parent import Parent
 from replay.runs.stress.counting import Tally, TallyKey
-from replay.runs.stress.inputs import read_inputs
 from replay.runs.stress.level_players import LocalLevelPlayer
+from replay.runs.stress.sent_inputs import SentInputs
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 
@@ -20,24 +20,29 @@ COUNTED_EVERY_S = 0.5
 
 
 async def work(job: Job, parent: Parent) -> None:
-    """Play the share of each level that *job* says, as the *parent* calls for it."""
+    """Take what there is to play until the *parent* ends that, then play a share of each level."""
     # Everything the scenario names, built once more.
     with code_may_run():
-        assembly = assemble(parse_scenario(job.text, source=job.source, folder=Path(job.folder)))
+        file = parse_scenario(job.text, source=job.source, folder=Path(job.folder))
+        assembly = assemble(file, data_is_read=True)
     parent.lease(assembly.limits, job.worker)
-    inputs = read_inputs(assembly, lambda error: None)
+    sent = SentInputs()
+    await parent.serve(sent)
+    if parent.awaited is None:  # it is gone
+        return
+    number, generators = sent.share
     players = LocalLevelPlayer(
-        inputs,
+        sent.of(assembly),
         parent,
         start=job.start,
         started_at=job.started_at,
         run=job.run,
-        worker=job.worker,
-        workers=job.workers,
+        worker=number,
+        workers=generators,
         breaker=parent,
     )
     async with players.opened() as player, asyncio.TaskGroup() as tasks:
-        worker = _LevelWorker(job, parent, player)
+        worker = _LevelWorker(parent, player, number, generators)
         counting = tasks.create_task(worker.keep_counting())
         await parent.serve(worker)
         counting.cancel()
@@ -45,14 +50,15 @@ async def work(job: Job, parent: Parent) -> None:
 
 
 class _LevelWorker:
-    def __init__(self, job: Job, parent: Parent, player: LocalLevelPlayer) -> None:
-        self._job = job
+    def __init__(self, parent: Parent, player: LocalLevelPlayer, number: int, generators: int) -> None:
         self._parent = parent
         self._player = player
+        self._share = number, generators
 
-    async def play(self, level: Level) -> LevelOutcome:
-        """Play this process's share of *level*."""
-        outcome = await self._player.play(level.share(self._job.worker, self._job.workers))
+    async def play(self, level: Level, start: float) -> LevelOutcome:
+        """Play this one's share of *level*; the run's *start* by the clock of this machine."""
+        self._player.set_start(start)
+        outcome = await self._player.play(level.share(*self._share))
         self.count(self._player.counts.take_tallies())
         return outcome
 

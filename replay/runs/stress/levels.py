@@ -30,8 +30,6 @@ from replay.store.store import RunStore
 from replay.store.stored import StoredTally
 
 COUNTED_EVERY_S = 0.5
-BEFORE_WORKERS_S = 0.25
-"""Between sending several processes a level and its beginning, so that they begin at once."""
 
 LevelPlayer: TypeAlias = LocalLevelPlayer | ProcessLevelPlayer
 
@@ -89,8 +87,8 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     load = inputs.load
     start, started_at = perf_counter(), time()
     player: LevelPlayer
-    if load.workers > 1:
-        player = ProcessLevelPlayer(assembly, load, store, start=start, started_at=started_at)
+    if load.workers > 1 or assembly.file.scenario.cluster is not None:
+        player = ProcessLevelPlayer(inputs, store, start=start, started_at=started_at)
     else:
         player = LocalLevelPlayer(inputs, store, start=start, started_at=started_at, run=store.needed("id"))
     watching = observer if isinstance(observer, LoadObserver) else None
@@ -124,7 +122,8 @@ async def _play_levels(
     values = _values(load)
     value = next(values)
     for index in count():
-        level = _level(load, index, value, perf_counter() - start)
+        lead_s = await player.prepare()
+        level = _level(load, index, value, perf_counter() - start + lead_s)
         tell(logging.INFO, "level began", level=level.name, index=index)
         if observer:
             observer.level_began(level)
@@ -216,12 +215,12 @@ def _values(load: LoadSection) -> Generator[float | None, bool, None]:
         yield from confirmed(search, sweep.confirm)
 
 
-def _level(load: LoadSection, index: int, value: float | None, now_s: float) -> Level:
+def _level(load: LoadSection, index: int, value: float | None, start_s: float) -> Level:
     return Level(
         index=index,
         value=value,
         is_open=load.open,
-        start_s=now_s + (BEFORE_WORKERS_S if load.workers > 1 else 0.0),
+        start_s=start_s,
         ramp_s=load.ramp_s,
         warmup_s=load.warmup_s,
         duration_s=load.duration_s,
