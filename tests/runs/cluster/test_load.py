@@ -116,3 +116,28 @@ async def test_a_lost_node_ends_the_run_with_all_that_was_answered(three, tmp_pa
     assert server.answered - 6 <= answered <= server.answered
     (level,) = level_events(run)
     assert level["interrupted"]
+
+
+async def test_two_nodes_of_a_real_cluster_offer_a_load(on_two_nodes, tmp_path, monkeypatch):
+    """Over Ray's own calls and object store, from a folder that no actor looks into."""
+    monkeypatch.setattr(sent_inputs, "CONVERSATIONS", 3)
+    server = Server()
+    load = {"profile": "constant", "rate": 40, "conversations": 21, "keep_turns": 20}
+    async with server.running() as address:
+        run = await play(tmp_path, load, address=address, talks=TALKS, cluster=on_two_nodes)
+    assert len(server.asked) == 42
+    assert run.outcomes() == {"answered": 42}
+    assert len(run.records()) == 20, "ten of each, the rest in histograms"
+    first_turns = [r.timing.scheduled_s for r in run.records() if r.depth == 1 and r.timing]
+    grid = [(due - min(first_turns)) * 40 for due in first_turns]
+    assert grid == pytest.approx([round(place) for place in grid], abs=1e-4), "each at its place"
+    summary = run.load_summary(resamples=0)
+    assert summary is not None
+    (level,) = summary.levels
+    assert (level.total.answered, level.total.tallied) == (42, 22)
+    assert [(one.number, one.conversations) for one in level.played.generators] == [(0, 11), (1, 10)]
+    for one in level.played.generators:
+        assert one.clock is not None
+        assert abs(one.clock.offset_s) <= one.clock.uncertainty_s, "it is this machine's clock after all"
+        assert one.lateness is not None
+        assert one.lateness.asks == 2 * one.conversations
