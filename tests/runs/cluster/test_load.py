@@ -6,14 +6,17 @@ import asyncio
 import platform
 from collections import Counter
 from itertools import pairwise
+from time import perf_counter
 
 import pytest
 
-from replay.core.errors import ReplayError
+from replay.core.errors import ReplayError, RunStoppedError
 from replay.runs.cluster import actors
 from replay.runs.run import Run, newest_run
 from replay.runs.stress import process_players, sent_inputs
-from tests.runs.stress.scenes import Server, level_events, play, talk
+from tests.adapters.servers import http
+from tests.runs.cluster.far_node import far_node, skip_unless_clocks_can_differ
+from tests.runs.stress.scenes import Body, Server, level_events, play, reply, talk
 from tests.waiting import others_first
 
 NODES = {"resources": {}}
@@ -86,11 +89,12 @@ async def test_a_closed_load_has_no_more_nodes_than_users(three, tmp_path):
 
 
 async def test_levels_of_a_sweep_follow_each_other_on_the_same_nodes(three, tmp_path):
-    load = {"profile": "constant", "duration_s": 0.1, "sweep": {"levels": [30, 60]}}
+    load = {"profile": "constant", "duration_s": 600, "conversations": 7, "sweep": {"levels": [300, 600]}}
     run = await play(tmp_path, load, talks=[talk("a", 1)], cluster=NODES)
     assert len(three.actors) == 3
     levels = level_events(run)
-    assert [sum(one["conversations"] for one in level["generators"]) for level in levels] == [3, 6]
+    begun = [[one["conversations"] for one in level["generators"]] for level in levels]
+    assert begun == [[3, 2, 2]] * 2
     for level in levels:
         assert all(one["host"] == platform.node() for one in level["generators"])
         assert all(
@@ -118,6 +122,21 @@ async def test_a_lost_node_ends_the_run_with_all_that_was_answered(three, tmp_pa
     assert level["interrupted"]
 
 
+async def test_failures_in_a_row_are_counted_over_all_nodes(three, tmp_path):
+    async def fail(body: Body, writer: asyncio.StreamWriter) -> None:
+        writer.write(http(b"down", status="503 Service Unavailable"))
+        await writer.drain()
+
+    server = Server(fail)
+    load = {"concurrency": 3, "duration_s": 600}
+    async with server.running() as address:
+        with pytest.raises(RunStoppedError, match=r'"s" brought 12 failures in a row \(play.stop_after\)'):
+            await play(tmp_path, load, address=address, talks=TALKS, cluster=NODES, play={"stop_after": 12})
+    assert 12 <= len(server.asked) <= 12 + 3
+    (level,) = level_events(Run(newest_run(tmp_path / "runs")))
+    assert "12 failures in a row" in level["stopped"]
+
+
 async def test_two_nodes_of_a_real_cluster_offer_a_load(on_two_nodes, tmp_path, monkeypatch):
     """Over Ray's own calls and object store, from a folder that no actor looks into."""
     monkeypatch.setattr(sent_inputs, "CONVERSATIONS", 3)
@@ -141,3 +160,35 @@ async def test_two_nodes_of_a_real_cluster_offer_a_load(on_two_nodes, tmp_path, 
         assert abs(one.clock.offset_s) <= one.clock.uncertainty_s, "it is this machine's clock after all"
         assert one.lateness is not None
         assert one.lateness.asks == 2 * one.conversations
+
+
+@pytest.mark.long
+async def test_times_of_a_node_with_another_clock_are_those_of_the_program(cluster, tmp_path):
+    """The server's clock is the program's: what came there is as far from its sending, whoever sent it."""
+    skip_unless_clocks_can_differ()
+    came: list[float] = []
+
+    async def note(body: Body, writer: asyncio.StreamWriter) -> None:
+        came.append(perf_counter())
+        await reply(body, writer)
+
+    ahead_s, server = 5000, Server(note)
+    load = {"profile": "constant", "rate": 20, "conversations": 30}
+    nodes = {"address": cluster.address, "wait_s": 300}
+    import ray
+
+    ray.init(address=cluster.address, log_to_driver=False)
+    try:
+        with far_node(cluster.address, ahead_s=ahead_s, resource="far"):
+            async with server.running() as address:
+                run = await play(tmp_path, load, address=address, talks=[talk("a", 1)], cluster=nodes)
+    finally:
+        ray.shutdown()
+    (level,) = level_events(run)
+    clocks = sorted((one["clock"] for one in level["generators"]), key=lambda clock: clock["offset_s"])
+    wanted = [0, 0, ahead_s]
+    for clock, offset_s in zip(clocks, wanted, strict=True):
+        assert clock["offset_s"] == pytest.approx(offset_s, abs=clock["uncertainty_s"])
+    sent = sorted(record.timing.sent_s for record in run.records() if record.timing)
+    apart = [there - here for there, here in zip(sorted(came), sent, strict=True)]
+    assert apart == pytest.approx([apart[0]] * 30, abs=ahead_s / 100)
