@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -51,6 +51,45 @@ def new_actor(section: ClusterSection, node: str, name: str | None) -> Any:
         enable_task_events=False,
     )
     return actor.remote()
+
+
+def _installed_from_anywhere() -> Callable[[Sequence[str]], dict[str, str | None]]:
+    """The function ``installed``: within another one, it goes to a node as it is, and not by its name."""
+
+    def installed(distributions: Sequence[str]) -> dict[str, str | None]:
+        """Versions by name, Python's first; None for what is not installed."""
+        import sys
+        from importlib.metadata import PackageNotFoundError, version
+
+        found: dict[str, str | None] = {"Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+        for name in distributions:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                found[name] = None
+        return found
+
+    return installed
+
+
+installed = _installed_from_anywhere()
+
+
+async def installed_on(node: str, distributions: Sequence[str]) -> Mapping[str, str | None]:
+    """
+    What is ``installed`` on the *node* of that id, which needs to have nothing of ours to say so.
+
+    Raises:
+        RayError: it is lost.
+    """
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    asked = ray.remote(installed).options(
+        num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)
+    )
+    found: Mapping[str, str | None] = await asyncio.wrap_future(asked.remote(distributions).future())
+    return found
 
 
 def for_all_nodes(value: Any) -> Any:

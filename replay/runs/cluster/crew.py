@@ -20,6 +20,7 @@ from replay.runs.cluster.cluster_node import ClusterNode
 from replay.runs.cluster.connecting import connected
 from replay.runs.cluster.losses import why_gone
 from replay.runs.cluster.luggage import Variables, files_of, variables_of
+from replay.runs.cluster.node_versions import NodeVersions
 from replay.runs.cluster.wires import ActorWire, called
 from replay.runs.processes.child import Child, Job
 from replay.runs.processes.left_parts import drop_parts, left_parts
@@ -56,7 +57,7 @@ async def cluster_crew(
     files, variables = await in_thread(files_of, assembly.file), variables_of(assembly)
     async with connected(section):
         luggage = await in_thread(actors.for_all_nodes, files), variables
-        crew = ClusterCrew(section, module, luggage, job, host, most=most)
+        crew = ClusterCrew(section, module, luggage, NodeVersions(scenario), job, host, most=most)
         try:
             yield crew
         finally:
@@ -71,6 +72,7 @@ class ClusterCrew:
         section: ClusterSection,
         module: str,
         luggage: Luggage,
+        versions: NodeVersions,
         job: Callable[..., Job],
         host: object,
         *,
@@ -78,6 +80,7 @@ class ClusterCrew:
     ) -> None:
         self._section = section
         self._luggage = luggage
+        self._versions = versions
         self._module = module
         self._job = job
         self._host = host
@@ -97,7 +100,7 @@ class ClusterCrew:
         loop = asyncio.get_running_loop()
         seen = loop.time()
         while True:
-            self._start_on(await in_thread(self._nodes))
+            self._start_on(await self._versions.same(await in_thread(self._nodes)))
             until = loop.time() + min(LOOKED_EVERY_S, self._section.wait_s)
             async for child in self._started_by(until):
                 yield child

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
+from replay.runs.cluster import actors, connecting
 from tests.runs.cluster.joined import JoinedActor
 
 GIB = 2**30
@@ -80,10 +81,20 @@ class _Done:
         return done
 
 
-def ray_inside(monkeypatch: pytest.MonkeyPatch) -> InsideRay:
-    """From now on Ray is that."""
+def ray_inside(monkeypatch: pytest.MonkeyPatch, *, is_reached: bool = True) -> InsideRay:
+    """From now on Ray is that; *is_reached* says that each address answers."""
     ray = pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
     inside = InsideRay()
+
+    async def reach(address: str) -> None:
+        pass
+
+    async def installed_on(node: str, names: Sequence[str]) -> dict[str, str | None]:
+        return actors.installed(names)
+
+    monkeypatch.setattr(actors, "installed_on", installed_on)
+    if is_reached:
+        monkeypatch.setattr(connecting, "_reach", reach)
     for name in ("init", "shutdown", "remote"):
         monkeypatch.setattr(ray, name, getattr(inside, name))
     monkeypatch.setattr(ray, "is_initialized", lambda: inside.is_connected)

@@ -6,7 +6,7 @@ seconds to start. The wires to them are real (``replay.runs.cluster.wires``).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
@@ -112,6 +112,8 @@ class JoinedCluster:
         """All that were started, in that order."""
         self.full: set[str] = set()
         """Nodes that have no room for an actor: one that is to be there never begins."""
+        self.installed: dict[str, dict[str, str | None]] = {}
+        """By node, what it has in the place of what is here."""
         self._delay_s = delay_s
         self._numbers = count()
         self._nodes: dict[str, dict[str, Any]] = {}
@@ -144,7 +146,11 @@ class JoinedCluster:
         monkeypatch.setattr(actors, "for_all_nodes", lambda value: value)
         monkeypatch.setattr(actors, "end_actors", self._end_actors)
         monkeypatch.setattr(actors, "on_node", self._on_node)
+        monkeypatch.setattr(actors, "installed_on", self._installed_on)
         monkeypatch.setattr(crew, "connected", _connected)
+
+    async def _installed_on(self, node: str, names: Sequence[str]) -> dict[str, str | None]:
+        return {**actors.installed(names), **self.installed.get(node, {})}
 
     def _new_actor(self, section: object, node: str, name: str | None) -> JoinedActor:
         actor = JoinedActor(Node(), (lambda: PATIENCE_S) if node in self.full else self._delay_s)
