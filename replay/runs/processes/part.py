@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,7 +139,7 @@ class Part:
         self._send()
         await in_thread(self._store.close)
         if self._reached.turns == self._written.turns:
-            await in_thread(shutil.rmtree, self._store.folder)
+            await in_thread(_remove, self._store.folder)
 
     async def _until_reached(self, turns: int) -> None:
         while self._failure is None and self._reached.turns < turns:
@@ -200,3 +200,9 @@ def _made(folder: Path, facts: dict[str, Any], durability: Durability) -> RunSto
     for one in (folder.parent.parent, folder.parent):
         one.mkdir(0o700, parents=True, exist_ok=True)
     return RunStore.create(folder, facts, durability, has_turn_key=False)
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder)
+    with suppress(OSError):  # it is not this run's last part here
+        folder.parent.rmdir()
