@@ -10,6 +10,7 @@ import pytest
 
 from replay.runs.launch import resume_async
 from replay.runs.processes import part
+from replay.runs.rerun import rerun_async
 from replay.runs.run import newest_run
 from tests.runs.cluster.dying import DyingProgram, durable_turns
 from tests.runs.processes.test_plays import TALKS, asking, last
@@ -84,3 +85,27 @@ async def test_a_run_whose_program_was_killed_asks_nothing_again_that_a_node_has
     assert all(replies[one.conversation, one.depth] >= 1 for one in run.records())
     assert replies.total() <= TURNS + 4
     assert not list(tmp_path.glob("parts/*"))
+
+
+@pytest.mark.parametrize("policy", ["gold", "pred"])
+async def test_a_rerun_whose_program_was_killed_asks_nothing_again_that_a_node_has(
+    tmp_path, on_nodes, monkeypatch, policy
+):
+    server = Server(with_history)
+    async with server.running() as address:
+        more = {**on_nodes, "policies": [policy], "system": asking(address)}
+        first = await played(tmp_path, **more)
+        server.asked.clear()
+        program = DyingProgram(monkeypatch)
+        running = asyncio.create_task(in_time(rerun_async(first.folder, ["depth=2-3"])))
+        await server.until_asked(5)
+        program.die()
+        await server.until_asked(7)
+        await program.nodes_end(running)
+        run = await in_time(resume_async(first.folder))
+    asked = Counter(map(last, server.asked))
+    assert {question.split()[1] for question in asked} == {"2?", "3?"}
+    assert len(asked) == 12
+    assert asked.total() <= 12 + 4, "at most what was under way"
+    assert len(run.records()) == TURNS
+    assert len(list(run.superseded())) == 12
