@@ -16,6 +16,7 @@ from replay.core.asking.politeness import OwnTokens, PolitenessLimit
 from replay.runs.cluster.node import Node
 from replay.runs.cluster.wires import ActorWire
 from replay.runs.processes.child import Child, Job
+from replay.runs.processes.child_main import serve_parent
 from replay.runs.processes.limits import Leases
 from tests.runs.cluster.joined import JoinedActor
 from tests.virtual_time import in_virtual_time, now
@@ -48,7 +49,8 @@ class Place:
         self.actor = actor
 
     async def open(self):
-        await self.actor.node.begin(__name__, {})
+        node = self.actor.node
+        node._playing = asyncio.create_task(serve_parent(__name__, node._wire))
         return ActorWire(self.actor, lambda error: None)
 
     async def clock_offset(self):
