@@ -25,6 +25,7 @@ from replay.core.settings.choice import Choice
 from replay.runs.run import Run
 from replay.runs.scoring import score_into
 from replay.store import schema
+from replay.store.database import connect
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
 
@@ -86,7 +87,7 @@ def write(folder: Path, turns: int, tokens: int) -> None:
         generators = [{"number": 0, "host": "here", "conversations": CONVERSATIONS // LEVELS, "lag": lag}]
         store.add_event("level", {"index": index, "generators": generators, **offered, **moments})
     store.close()
-    connection = schema.connect(str(folder / DATABASE))
+    connection = connect(folder / DATABASE)
     connection.execute("BEGIN")
     batch = []
     for record in records(turns, tokens):

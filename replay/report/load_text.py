@@ -207,7 +207,8 @@ def _notes(summary: LoadSummary, console: Console) -> None:
     if warm_up := sum(level.warm_up_turns for level in summary.levels):
         said.append(f"{warm_up:,} turns due in a warm-up, or after a window, are left out.")
     if cut := sum(level.played.cut or 0 for level in summary.levels):
-        said.append(f"{cut:,} conversations ended because their level was over.")
+        ended = "conversation ended because its" if cut == 1 else "conversations ended because their"
+        said.append(f"{cut:,} {ended} level was over.")
     for source in dict.fromkeys(level.tokens_from for level in summary.levels):
         if source and source != "usage":
             said.append(f"tokens are counted from {source}, since the system doesn't say how many.")
