@@ -26,6 +26,11 @@ _BEGUN = "cluster-session"
 class Leftovers(Protocol):
     """What nodes still have of a run."""
 
+    @property
+    def has_lost(self) -> bool:
+        """Whether an actor was lost, whose part may still be there."""
+        ...
+
     def left(self, run: str) -> AsyncIterator[Unreached]:
         """Part after part of the *run* of that id, once nobody writes it any more."""
         ...
@@ -82,3 +87,8 @@ class ClusterSession:
         keep_taken(self._store, taken)
         await self._store.flush()
         await nodes.drop_left(run)
+
+    async def end(self, nodes: Leftovers) -> None:
+        """All is played: what lost actors left on *nodes* that live was played elsewhere, and goes."""
+        if nodes.has_lost:
+            await nodes.drop_left(self._store.needed("id"))

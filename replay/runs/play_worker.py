@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -23,9 +22,10 @@ from replay.runs.processes.child import Job
 from replay.runs.processes.line import Line
 from replay.runs.processes.parent import Parent
 from replay.runs.processes.part import Part, sink_of
+from replay.runs.processes.to_play import to_play
 from replay.runs.unclosed_sessions import keep_unclosed
 from replay.scenario.assembly import Assembly, assemble
-from replay.scenario.reading import ScenarioFile, parse_scenario
+from replay.scenario.reading import ScenarioFile
 from replay.scenario.telemetry_section import traces_of
 from replay.store.schema import from_json
 
@@ -43,9 +43,9 @@ class Ended:
 
 async def work(job: Job, parent: Parent) -> None:
     """Play what the *parent* calls for, of the scenario in *job*."""
-    file = parse_scenario(job.text, source=job.source, folder=Path(job.folder))
+    file = _with_own_resolver(to_play(job))
     with code_may_run():
-        assembly = assemble(_to_play(file), data_is_read=True)
+        assembly = assemble(file, data_is_read=True)
     parent.lease(assembly.limits, job.worker)
     play, resolving, systems, asks = file.scenario.play, assembly.service, assembly.systems, AsksUnderWay()
     keeping = sink_of(job, parent, durability=play.durability, raw_limit_bytes=play.raw_limit_bytes)
@@ -76,13 +76,13 @@ async def work(job: Job, parent: Parent) -> None:
     parent.result = Ended(lags=lag.summaries(), asked=asked, cache_problems=cache_problems(systems))
 
 
-def _to_play(file: ScenarioFile) -> ScenarioFile:
-    """What of *file* it takes to play; drift is detected within this process unless the file says more."""
+def _with_own_resolver(file: ScenarioFile) -> ScenarioFile:
+    """*file* with drift detected within this process, unless it says more."""
     drift = file.scenario.drift
-    if "nlp_workers" not in drift.model_fields_set:
-        drift = drift.model_copy(update={"nlp_workers": 0})
-    changes = {"scorers": (), "judges": (), "assertions": (), "drift": drift}
-    return replace(file, scenario=file.scenario.model_copy(update=changes))
+    if "nlp_workers" in drift.model_fields_set:
+        return file
+    drift = drift.model_copy(update={"nlp_workers": 0})
+    return replace(file, scenario=file.scenario.model_copy(update={"drift": drift}))
 
 
 class _PlayWorker:

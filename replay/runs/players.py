@@ -162,6 +162,7 @@ async def _crew(
         async with cluster_crew(assembly, _WORK, session.job(job), host, most=most) as crew:
             await session.take_left(crew, host.keep_rows)
             yield crew
+            await session.end(crew)
         return
     check_platform("play.workers")
     yield FixedCrew(

@@ -108,6 +108,10 @@ def what_it_does(assembly: Assembly) -> WhatItDoes:
     for address in telemetry_addresses(scenario):
         for host in addresses_in({"url": address}):
             talks_to.setdefault(host, {})["telemetry"] = None
+    if scenario.cluster:
+        address = scenario.cluster.address
+        named = os.environ.get("RAY_ADDRESS", "localhost") if address == "auto" else address
+        talks_to.setdefault(named.removeprefix("ray://"), {})["cluster"] = None
     for label, path in _other_files(scenario, folder):
         reads.setdefault(path, {})[label] = None
     for at, target in assembly.unread:

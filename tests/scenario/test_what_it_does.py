@@ -142,6 +142,15 @@ def test_a_collector_is_talked_to_where_spans_are_sent(tmp_path, monkeypatch):
     assert list(done_by(tmp_path, systems=[one], telemetry={}).talks_to) == ["other.example:4318"]
 
 
+def test_a_cluster_is_talked_to(tmp_path, monkeypatch):
+    one = system("scripted")
+    elsewhere = done_by(tmp_path, systems=[one], cluster={"address": "ray://head.example:10001"})
+    assert elsewhere.talks_to == {"head.example:10001": ("cluster",)}
+    assert list(done_by(tmp_path, systems=[one], cluster={}).talks_to) == ["localhost"]
+    monkeypatch.setenv("RAY_ADDRESS", "ray://other.example:10001")
+    assert list(done_by(tmp_path, systems=[one], cluster={}).talks_to) == ["other.example:10001"]
+
+
 def test_an_adapter_says_itself_whom_it_talks_to_where_its_settings_dont(tmp_path, code_runs):
     (tmp_path / "own.py").write_text(
         "from replay_adapters.local.extractive import ExtractiveAdapter\n"

@@ -72,7 +72,7 @@ def _installed_from_anywhere() -> Callable[[Sequence[str]], dict[str, str | None
     return installed
 
 
-installed = _installed_from_anywhere()
+installed: Callable[[Sequence[str]], dict[str, str | None]] = _installed_from_anywhere()
 
 
 async def installed_on(node: str, distributions: Sequence[str]) -> Mapping[str, str | None]:

@@ -225,6 +225,11 @@ class ClusterCrew:
             for part in await actors.on_node(node.id, left_parts, self._section.folder, run) or []:
                 yield part
 
+    @property
+    def has_lost(self) -> bool:
+        """Whether an actor was lost."""
+        return bool(self._lost)
+
     async def drop_left(self, run: str) -> None:
         """Delete that."""
         for node in await in_thread(self._nodes):
@@ -246,7 +251,7 @@ class NodePlace:
     ) -> None:
         """It is found by *name*; *lost* is told of the node where it is lost, and why in a sentence."""
         self.node = node
-        self.name = f"node {node.name}"
+        self.name: str = f"node {node.name}"
         self.is_ready: bool = False
         """It can play, or does."""
         self.is_gone: bool = False

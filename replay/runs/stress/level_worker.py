@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 
 from replay.core.settings.code_gate import code_may_run
 from replay.play.load.level import Level, LevelOutcome
 from replay.runs.processes.child import Job
 from replay.runs.processes.parent import Parent
+from replay.runs.processes.to_play import to_play
 from replay.runs.stress.counting import Tally, TallyKey
 from replay.runs.stress.level_players import LocalLevelPlayer
 from replay.runs.stress.sent_inputs import SentInputs
 from replay.scenario.assembly import assemble
-from replay.scenario.reading import parse_scenario
 
 COUNTED_EVERY_S = 0.5
 
 
 async def work(job: Job, parent: Parent) -> None:
     """Take what there is to play until the *parent* ends that, then play a share of each level."""
-    # Everything the scenario names, built once more.
     with code_may_run():
-        file = parse_scenario(job.text, source=job.source, folder=Path(job.folder))
-        assembly = assemble(file, data_is_read=True)
+        assembly = assemble(to_play(job), data_is_read=True)
     parent.lease(assembly.limits, job.worker)
     sent = SentInputs()
     await parent.serve(sent)

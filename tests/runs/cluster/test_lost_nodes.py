@@ -40,11 +40,15 @@ async def test_what_a_lost_node_had_begun_goes_on_elsewhere(tmp_path, joined):
     server = Server(slow)
     async with server.running() as address:
         system, play = asking(address), {"concurrency": 4}
-        running = asyncio.create_task(played(tmp_path, talks=TALKS, system=system, play=play, cluster={}))
+        cluster = {"folder": str(tmp_path / "parts")}
+        running = asyncio.create_task(
+            played(tmp_path, talks=TALKS, system=system, play=play, cluster=cluster)
+        )
         await server.until_asked(6)
         joined.remove(FIRST)
         run = await running
     assert {r.outcome for r in run.records()} == {"answered"}
+    assert not list(tmp_path.glob("parts/*")), "nor is anything left on a disk that other nodes share with it"
     asked = Counter(map(last, server.asked))
     assert len(run.records()) == len(asked) == 18
     assert asked.total() <= 18 + 4, "what two conversations were just asking, and the turn before"
