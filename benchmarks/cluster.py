@@ -4,6 +4,7 @@ What a run on a Ray cluster costs, on this machine alone.
     python benchmarks/cluster.py overhead [--turns 20000] [--rounds 3]
     python benchmarks/cluster.py memory [--conversations 100000] [--nodes 2]
     python benchmarks/cluster.py constants
+    python benchmarks/cluster.py records --data canard_dev.json [--conversations N]
 
 ``overhead``: the same scenario played by two processes (``play.workers``) and by two actors, in turns; no
 drift is detected, so that what lies between program and players is as large a part as it can be. The server
@@ -16,6 +17,9 @@ processes hold at each tenth.
 
 ``constants``: what the cost model of ``docs/cluster.md`` counts with. Bytes of a row, rows a second of the
 one program that writes, memory of a conversation under way, scoring, and going on with a run.
+
+``records``: a data set played here and by the nodes, under ``pred`` and ``rewrite`` with drift detected and a
+system whose answers have nothing to do with the questions; how many records are the same but for their times.
 
 The cluster is one of this machine: a head that plays nothing and nodes of one CPU each.
 """
@@ -37,12 +41,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from marked_processes import KINDS, Watch, mark
 from replay_client import write_conversations
 from side_by_side import Spread, server, table
 from varied_texts import made_up_answers, made_up_conversations
 
 import replay
+from replay.core.record import TurnRecord
 from replay.scenario.reading import read_choices
 from replay.store.schema import record_row
 from replay.store.store import DATABASE, RunStore
@@ -260,6 +266,28 @@ def under_way(options: argparse.Namespace) -> None:
         print(f"{who}: {held[10][kind] / count:.0f} MiB, and {kib:.0f} KiB for each open conversation")
 
 
+def records(options: argparse.Namespace) -> None:
+    """The same data set here and there."""
+    content = {
+        **scenario(Path(options.data).absolute(), scripted()),
+        "data": {"path": str(Path(options.data).absolute()), "limit": options.conversations},
+        "policies": ["pred", "rewrite"],
+    }
+    with tempfile.TemporaryDirectory() as folder, cluster(options.nodes) as address:
+        runs = [played({**content, **more}, Path(folder)) for more in ({}, {"cluster": {"address": address}})]
+        here, there = (dict(map(_without_times, run.records())) for run in runs)
+    same = sum(there.get(place) == record for place, record in here.items())
+    checked = [record.drift for record in here.values() if record.drift]
+    invalid = sum(drift.invalid for drift in checked)
+    print(f"{len(here):,} records here, {len(there):,} there, {same:,} the same")
+    print(f"of {len(checked):,} checked questions {invalid:,} are invalid")
+
+
+def _without_times(record: TurnRecord) -> tuple[tuple[str, ...], TurnRecord]:
+    place = (record.system, record.policy, record.conversation, str(record.depth))
+    return place, msgspec.structs.replace(record, timing=None, started_at=None, step_times_s=())
+
+
 def play_here(content: str, runs: str) -> None:
     replay.run(json.loads(content), runs=runs)
 
@@ -276,6 +304,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--conversations", type=int, default=100_000)
     parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--data", help="a data set of conversations")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--open", type=int, default=2000, help="conversations, whose memory is looked at")
     parser.add_argument("--folder", help="with room for the run's database")
@@ -285,7 +314,7 @@ def main() -> None:
     return None
 
 
-PARTS = {"overhead": overhead, "memory": memory, "constants": constants}
+PARTS = {"overhead": overhead, "memory": memory, "constants": constants, "records": records}
 
 if __name__ == "__main__":
     main()
