@@ -202,7 +202,7 @@ class CoreferenceService:
 
     async def _ask(self, lane: Lane[S, R], sent: S) -> R:
         answer = lane.ask(sent)
-        if not isinstance(answer, asyncio.Future):
+        if not asyncio.isfuture(answer):  # by what it can do: nest_asyncio puts another class there
             return answer
         if lane.waiting and len(self._serving) < max(1, self._workers):
             self._serving.add(asyncio.create_task(self._serve_all()))

@@ -13,10 +13,9 @@ import pytest
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "kills.py"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize(
-    ("keeper", "kills", "seed"), [pytest.param([], 2, 1, marks=pytest.mark.long), (["--keeps-history"], 2, 2)]
-)
+@pytest.mark.parametrize(("keeper", "kills", "seed"), [([], 2, 1), (["--keeps-history"], 2, 2)])
 def test_killed_runs_hold_every_turn_once_ask_nothing_durable_again_and_equal_an_undisturbed_one(
     keeper, kills, seed
 ):

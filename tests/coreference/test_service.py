@@ -83,6 +83,13 @@ async def test_a_document_is_resolved_once_however_often_it_is_asked(resolvers):
     assert sum(batches(resolvers)) == 1
 
 
+async def test_another_class_may_stand_where_that_of_futures_was(resolvers, monkeypatch):
+    """As nest_asyncio, which several harnesses and notebooks apply, puts one there."""
+    monkeypatch.setattr(asyncio, "Future", type("Future", (), {}))
+    async with service(resolvers) as coreference:
+        assert await coreference.read(document(1)) == ()
+
+
 async def test_where_no_process_may_be_started_that_is_said_with_the_way_out(resolvers, monkeypatch):
     """In a worker of a ``multiprocessing.Pool``."""
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)

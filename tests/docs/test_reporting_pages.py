@@ -65,6 +65,7 @@ def test_the_commands_for_ci_end_as_they_are_said_to(tmp_path):
         assert line in failed.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
 def test_the_commands_for_pictures_draw_them(tmp_path):
     for command in commands(PLOTS):

@@ -246,7 +246,7 @@ async def test_a_rerun_that_was_cancelled_goes_on_where_it_stood(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize("keeps_history", [False, True])
+@pytest.mark.parametrize("keeps_history", [False, pytest.param(True, marks=pytest.mark.long)])
 async def test_killed_again_and_again_a_rerun_asks_every_chosen_turn_and_none_twice(folder, keeps_history):
     rng = random.Random(f"rerun {keeps_history}")
     async with chat_server() as server:

@@ -184,7 +184,7 @@ class Line:
         except Exception as error:  # noqa: BLE001 - the caller gets it
             self._report(number, error)
             return
-        if isinstance(found, asyncio.Future):  # made by whoever was called, and no task of ours
+        if asyncio.isfuture(found):  # made by whoever was called, and no task of ours
             found.add_done_callback(lambda done: self._report_future(number, done))
         elif isinstance(found, Coroutine):
             task = asyncio.create_task(self._report_coroutine(number, found))

@@ -19,6 +19,7 @@ from replay.runs.processes.child import Child, Job
 from replay.runs.processes.child_main import serve_parent
 from replay.runs.processes.limits import Leases
 from tests.runs.cluster.joined import JoinedActor
+from tests.runs.cluster.stretches import most_within
 from tests.virtual_time import in_virtual_time, now
 
 pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
@@ -94,16 +95,6 @@ class Nodes:
             *(child.call("ask", n) for child, n in zip(self.children, times, strict=True)),
             return_exceptions=True,
         )
-
-
-def most_within(sent_s, per_s=PER_S):
-    """Of moments in order, how many are in one stretch of that length at most."""
-    first, most = 0, 0
-    for last, at_s in enumerate(sent_s):
-        while at_s - sent_s[first] >= per_s:
-            first += 1
-        most = max(most, last - first + 1)
-    return most
 
 
 @settings(max_examples=25, deadline=None)

@@ -10,7 +10,7 @@ import pytest
 from replay.core.cancelling import in_thread
 from replay.report.notes import notes
 from tests.runs.cluster.conftest import PLAYER
-from tests.runs.cluster.test_limits import most_within
+from tests.runs.cluster.stretches import most_within
 from tests.runs.processes.test_plays import asking, last
 from tests.runs.stress.scenes import Server, reply, talk
 from tests.scenario.keys import outcomes, played
@@ -26,6 +26,7 @@ def third(cluster):
         cluster.remove_node(node)
 
 
+@pytest.mark.long
 async def test_three_nodes_hold_one_limit_and_lose_nothing_with_one_of_them(
     tmp_path, cluster, third, on_two_nodes
 ):

@@ -27,7 +27,7 @@ async def quick(body: Body, writer: asyncio.StreamWriter) -> None:
     ("workers", "keep_turns"),
     [
         (1, 50),
-        (2, 2_000_000),
+        pytest.param(2, 2_000_000, marks=pytest.mark.long),
         pytest.param(1, 2_000_000, marks=pytest.mark.long),
         pytest.param(2, 50, marks=pytest.mark.long),
     ],
