@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from replay.core.settings.code_gate import code_may_run
 from replay.runs.scoring import score_into
 from replay.scenario.cluster_section import ClusterSection
@@ -26,6 +28,7 @@ class Taken:
 
 
 @key("cluster.scoring.actors", "cluster.scoring.batch", "cluster.scoring.cpus", "cluster.scoring.gpus")
+@pytest.mark.long
 async def test_so_many_actors_with_so_much_score_so_many_turns_at_a_time(tmp_path, cluster):
     talks = [talk(f"{n}", 2) for n in range(30)]
     run = await played(tmp_path, talks=talks)

@@ -137,6 +137,7 @@ async def test_failures_in_a_row_are_counted_over_all_nodes(three, tmp_path):
     assert "12 failures in a row" in level["stopped"]
 
 
+@pytest.mark.long
 async def test_two_nodes_of_a_real_cluster_offer_a_load(on_two_nodes, tmp_path, monkeypatch):
     """Over Ray's own calls and object store, from a folder that no actor looks into."""
     monkeypatch.setattr(sent_inputs, "CONVERSATIONS", 3)

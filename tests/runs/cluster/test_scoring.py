@@ -311,6 +311,7 @@ def test_a_scorer_that_fails_on_a_node_is_named_with_the_turn(run, on_two_nodes)
     assert f"replay score {run.folder}" in str(error.value)
 
 
+@pytest.mark.long
 def test_without_room_for_a_scorer_it_is_said_what_it_takes(run, on_two_nodes):
     section = {**on_two_nodes, "scoring": {"gpus": 1}, "wait_s": 0.1}
     with pytest.raises(RunStoppedError, match=r"it takes CPU 1, GPU 1, player 1, and none has that"):
