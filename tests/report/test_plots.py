@@ -243,6 +243,18 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path, kind):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_what_others_left_open_is_no_remark_on_a_picture(tmp_path, monkeypatch):
+    figure = depth_figure(chosen(), ["f1"], "column")
+    draw = figure.savefig
+
+    def draw_and_warn(*arguments, **options):
+        warnings.warn("unclosed event loop", ResourceWarning, stacklevel=1)
+        draw(*arguments, **options)
+
+    monkeypatch.setattr(figure, "savefig", draw_and_warn)
+    assert save(figure, tmp_path / "a.png") == []
+
+
 def test_a_pdf_has_its_fonts_inside(tmp_path):
     """Type 42 is a TrueType font, which a PDF holds as a FontFile2; type 3 is refused by many journals."""
     save(depth_figure(chosen(), ["f1"], "column"), tmp_path / "a.pdf")

@@ -114,6 +114,7 @@ def save(figure: Figure, path: Path) -> list[str]:
     with warnings.catch_warnings(record=True) as caught, style(), writing(path):
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", ResourceWarning)  # of whatever is collected meanwhile
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, format=kind, dpi=300, metadata=metadata[kind])
     said = dict.fromkeys(str(one.message) for one in caught)
