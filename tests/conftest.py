@@ -25,7 +25,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is.
-settings.register_profile("any-machine", deadline=None, max_examples=50)
+settings.register_profile("any-machine", deadline=None, max_examples=30)
 settings.register_profile("long", deadline=None, max_examples=1000)
 settings.register_profile("few", deadline=None, max_examples=5)
 
