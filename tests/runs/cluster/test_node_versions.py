@@ -37,6 +37,7 @@ async def test_a_node_with_other_versions_is_refused_before_anything_is_asked(tm
     assert not joined.actors
 
 
+@pytest.mark.long
 async def test_one_that_joins_later_is_left_out_with_a_warning(tmp_path, joined, caplog):
     caplog.set_level(logging.WARNING, "replay")
     system = {"settings": {"delay_s": 0.3}}
