@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Self
 
+from replay.runs.cluster import actors
 from replay.scenario.cluster_section import ClusterSection
 
 
@@ -29,12 +31,35 @@ class ClusterNode:
             described["NodeManagerHostname"],
             described["NodeManagerAddress"],
         )
-        # Ray has resources of its own beside these, named for the node's address and kinds of accelerators.
-        resources = {what: amount for what, amount in described["Resources"].items() if ":" not in what}
-        return cls(id=id, name=f"{host} ({address}, {id[:8]})", resources=resources)
+        return cls(id=id, name=f"{host} ({address}, {id[:8]})", resources=described["Resources"])
 
-    def actors(self, section: ClusterSection) -> int:
-        """For how many actors it has what they take, if nobody else uses it."""
-        needed = {"CPU": section.cpus, **section.resources}
-        fits = [self.resources.get(what, 0) // amount for what, amount in needed.items() if amount]
-        return int(min(fits, default=section.per_node))
+    def room_for(self, needed: Mapping[str, float]) -> float:
+        """For how many actors it has what each *needed*, if nobody else uses it."""
+        fits = (self.resources.get(what, 0) // amount for what, amount in needed.items() if amount)
+        return min(fits, default=inf)
+
+    @property
+    def has(self) -> str:
+        """What it has, for people."""
+        # Ray has resources of its own beside, named for the node's address and kinds of accelerators.
+        return listed({what: amount for what, amount in self.resources.items() if ":" not in what})
+
+
+def nodes_there() -> list[ClusterNode]:
+    """Those that the cluster has now."""
+    return [node for node in map(ClusterNode.of, actors.all_nodes()) if node is not None]
+
+
+def needed_to_play(section: ClusterSection) -> dict[str, float]:
+    """What an actor that plays takes of a node."""
+    return {"CPU": section.cpus, **section.resources}
+
+
+def needed_to_score(section: ClusterSection) -> dict[str, float]:
+    """What an actor whose scorers have a model takes of it."""
+    return {"CPU": section.scoring.cpus, "GPU": section.scoring.gpus, **section.resources}
+
+
+def listed(amounts: Mapping[str, float]) -> str:
+    """*amounts* of resources by name, for people."""
+    return ", ".join(f"{what} {amount:g}" for what, amount in sorted(amounts.items()) if amount) or "nothing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from replay.core.logs import LOGGER, tell
 from replay.play.clock_offset import ClockOffset, clock_offset
 from replay.play.first_failure import side_by_side
 from replay.runs.cluster import actors
-from replay.runs.cluster.cluster_node import ClusterNode
+from replay.runs.cluster.cluster_node import ClusterNode, listed, needed_to_play, nodes_there
 from replay.runs.cluster.connecting import connected
 from replay.runs.cluster.losses import why_gone
 from replay.runs.cluster.luggage import Variables, files_of, variables_of
@@ -79,6 +79,7 @@ class ClusterCrew:
         most: int,
     ) -> None:
         self._section = section
+        self._needed = needed_to_play(section)
         self._luggage = luggage
         self._versions = versions
         self._module = module
@@ -150,12 +151,13 @@ class ClusterCrew:
 
     def _nodes(self) -> list[ClusterNode]:
         """Those that have what an actor takes, all in all."""
-        nodes = [node for node in map(ClusterNode.of, actors.all_nodes()) if node is not None]
-        found = [node for node in nodes if node.actors(self._section)]
+        nodes = nodes_there()
+        found = [node for node in nodes if node.room_for(self._needed) >= 1]
         if not found:
-            needed = _listed({"CPU": self._section.cpus, **self._section.resources})
-            there = "; ".join(f"{node.name} has {_listed(node.resources)}" for node in nodes)
-            self._why = f"an actor takes {needed}, and no node has that: {there or 'there is none'}"
+            there = "; ".join(f"{node.name} has {node.has}" for node in nodes)
+            self._why = (
+                f"an actor takes {listed(self._needed)}, and no node has that: {there or 'there is none'}"
+            )
         return sorted(found, key=lambda node: self._waited_for[node.id])
 
     def _start_on(self, nodes: Iterable[ClusterNode]) -> None:
@@ -163,7 +165,7 @@ class ClusterCrew:
         for node in nodes:
             if self._lost[node.id] > RESTARTS:
                 continue
-            for _ in range(there[node.id], min(node.actors(self._section), self._section.per_node)):
+            for _ in range(there[node.id], int(min(node.room_for(self._needed), self._section.per_node))):
                 if sum(not place.is_gone for place in self._places) < self._most:
                     number = len(self._places)
                     job = self._job(worker=number, workers=number + 1)
@@ -212,7 +214,7 @@ class ClusterCrew:
 
     def _note_busy(self, node: ClusterNode) -> None:
         self._waited_for[node.id] += 1
-        takes = _listed({"CPU": self._section.cpus, **self._section.resources})
+        takes = listed(self._needed)
         waited = f"{self._section.wait_s:g} s (cluster.wait_s)"
         self._why = f"{node.name} had no room for an actor within {waited}; it takes {takes}"
         if self._waited_for[node.id] == 1:
@@ -312,7 +314,3 @@ class NodePlace:
                         await self._called("clear")
             with suppress(ray.exceptions.RayError):
                 await in_thread(actors.end_actor, self._actor)
-
-
-def _listed(amounts: Mapping[str, float]) -> str:
-    return ", ".join(f"{what} {amount:g}" for what, amount in sorted(amounts.items())) or "nothing"

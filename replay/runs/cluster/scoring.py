@@ -14,6 +14,7 @@ from typing import Any
 from replay.core.errors import PluginError, RunStoppedError
 from replay.core.record import TurnRecord
 from replay.core.settings.plugin_bugs import raised
+from replay.runs.cluster.cluster_node import listed, needed_to_score, nodes_there
 from replay.runs.cluster.connecting import connected_here
 from replay.runs.cluster.scoring_stage import THREADS, Observed, Pipeline, StageJob, versions
 from replay.scenario.cluster_section import ClusterSection
@@ -43,7 +44,7 @@ def observed_there(
     import ray
 
     with connected_here(section):
-        actors = section.scoring.actors or max(1, len(_fit_nodes(section)))
+        actors = section.scoring.actors or max(1, _fit_nodes(section))
         job = StageJob(section=section, actors=actors, scorers=_packed(scorers), versions=versions())
         options = {"num_cpus": 0, "max_restarts": 0, "max_concurrency": THREADS}
         pipeline = ray.remote(Pipeline).options(**options).remote(job)
@@ -125,27 +126,14 @@ def _by_value(module: Any) -> Iterator[None]:
         ray.cloudpickle.unregister_pickle_by_value(module)
 
 
-def _needed(section: ClusterSection) -> dict[str, float]:
-    """What an actor takes of a node."""
-    amounts = {"CPU": section.scoring.cpus, "GPU": section.scoring.gpus, **section.resources}
-    return {what: amount for what, amount in amounts.items() if amount}
-
-
-def _fit_nodes(section: ClusterSection) -> list[Mapping[str, Any]]:
-    """Those that have that."""
-    import ray
-
-    needed = _needed(section)
-    return [
-        node
-        for node in ray.nodes()
-        if node["Alive"] and all(node["Resources"].get(what, 0) >= least for what, least in needed.items())
-    ]
+def _fit_nodes(section: ClusterSection) -> int:
+    """How many have what an actor takes."""
+    needed = needed_to_score(section)
+    return sum(node.room_for(needed) >= 1 for node in nodes_there())
 
 
 def _no_room(section: ClusterSection) -> str:
-    needed = ", ".join(f"{what} {amount:g}" for what, amount in _needed(section).items()) or "nothing"
-    fit = len(_fit_nodes(section))
+    needed, fit = listed(needed_to_score(section)), _fit_nodes(section)
     why = "none has that" if not fit else f"{fit} have that, and others use it"
     return (
         f"no node of the cluster had room for a scorer within {section.wait_s:g} s: it takes {needed}, and "

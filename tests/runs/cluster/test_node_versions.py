@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 import pytest
 
 from replay.core.errors import InputError
-from replay.runs.cluster import actors
+from replay.runs.cluster import actors, crew
 from replay.runs.cluster.node_versions import distributions
-from tests.runs.processes.test_plays import TALKS, stored
+from tests.runs.processes.test_plays import TALKS, asking
+from tests.runs.stress.scenes import Server, reply
 from tests.scenario.keys import outcomes, played, python, scenario
 from tests.waiting import until_async
 
@@ -37,18 +37,21 @@ async def test_a_node_with_other_versions_is_refused_before_anything_is_asked(tm
     assert not joined.actors
 
 
-@pytest.mark.long
-async def test_one_that_joins_later_is_left_out_with_a_warning(tmp_path, joined, caplog):
+async def test_one_that_joins_later_is_left_out_with_a_warning(tmp_path, joined, caplog, monkeypatch):
+    monkeypatch.setattr(crew, "LOOKED_EVERY_S", 0.01)
     caplog.set_level(logging.WARNING, "replay")
-    system = {"settings": {"delay_s": 0.3}}
-    running = asyncio.create_task(played(tmp_path, talks=TALKS, system=system, cluster={}))
-    await until_async(lambda: stored(tmp_path) >= 1)
-    late = joined.add()
-    joined.installed[late] = {"convreplay": "0.0.9"}
-    await until_async(lambda: caplog.records)
-    run = await running
+
+    async def once_it_is_left_out(body, writer):
+        if len(server.asked) == 1:
+            joined.installed[joined.add()] = {"convreplay": "0.0.9"}
+        await until_async(lambda: caplog.records)
+        await reply(body, writer)
+
+    server = Server(once_it_is_left_out)
+    async with server.running() as address:
+        run = await played(tmp_path, talks=TALKS, system=asking(address), cluster={})
     assert set(outcomes(run)) == {"answered"}
-    assert not joined.on(late)
+    assert len(joined.actors) == 2, "of the first two nodes"
     (record,) = (one for one in caplog.records if "node" not in one.fields)  # here nodes log as well
     assert record.getMessage() == "node left out"
     assert "convreplay 0.0.9" in record.fields["reason"]
