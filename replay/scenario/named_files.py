@@ -26,7 +26,7 @@ _FOLDERS = ("model", "path")
 """Under these keys a text may name a whole folder: a language model."""
 _LEFT_OUT = frozenset({"__pycache__", "node_modules", "runs", "venv"})
 """Of a folder; and what begins with a dot: version control, environments, caches."""
-_ELSEWHERE = frozenset({"name", "assertions", "not_secret", "telemetry"})
+_ELSEWHERE = {"name", "scorers", "judges", "assertions", "not_secret", "telemetry"}
 """Sections of a scenario whose files nobody needs who only plays."""
 
 
@@ -70,9 +70,7 @@ def named_files(file: ScenarioFile) -> NamedFiles:
 
 def _played(file: ScenarioFile) -> dict[str, Any]:
     """What of *file* it takes to play."""
-    scenario = file.scenario
-    judging = () if scenario.load else ("scorers", "judges")
-    content = scenario.model_dump(exclude={*_ELSEWHERE, *judging})
+    content = file.scenario.model_dump(exclude=_ELSEWHERE)
     content["data"].pop("path")
     content["play"].pop("cache")
     return content

@@ -85,9 +85,7 @@ def _check_size(named: NamedFiles) -> None:
 
 def variables_of(assembly: Assembly) -> Variables:
     """Those that *assembly*'s scenario names and that are set here; judges, who are asked here, apart."""
-    sends = what_it_does(assembly).sends
-    if not assembly.load:
-        sends = [one for one in sends if not one.at.startswith(("judges", "scorers"))]
+    sends = [one for one in what_it_does(assembly).sends if not one.at.startswith(("judges", "scorers"))]
     values = {one.variable: os.environ[one.variable] for one in sends if one.variable in os.environ}
     named = {name: Path(path.strip()) for name, path in values.items() if name.endswith("_FILE")}
     return Variables(
