@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from replay.core.asking.json_reply import first_object, json_problem
+from replay.core.decoding import converted
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, MentionKind, Reading
 from replay.coreference.drift_hard import mention_drift
 from replay.coreference.mentions import is_possessive, kind_of
@@ -110,7 +111,7 @@ def _read(reply: str, shape: type[T]) -> T:
     if found is None:
         raise UnusableReplyError(json_problem(reply))
     try:
-        return msgspec.convert(found, shape)
+        return converted(found, shape)
     except msgspec.ValidationError as error:
         raise UnusableReplyError(f"the object has another form: {error}") from error
 

@@ -7,9 +7,11 @@ Pickling a document or a reading takes thirty times as long as msgpack does, and
 from __future__ import annotations
 
 import json
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
+
+from replay.core.decoding import converted, work_out
 
 T = TypeVar("T")
 
@@ -22,6 +24,7 @@ class Packer(Generic[T]):
 
     def __init__(self, kind: Any) -> None:
         """*kind* is the type, as msgspec reads it."""
+        work_out(kind)
         self._kind = kind
         self._decoder = msgspec.msgpack.Decoder(kind)
 
@@ -40,9 +43,6 @@ class Packer(Generic[T]):
         Raises:
             msgspec.ValidationError: the packed value was of another type.
         """
-        value: T
         if data[0] in _AS_JSON:
-            value = msgspec.convert(json.loads(data), self._kind)
-        else:
-            value = self._decoder.decode(data)
-        return value
+            return cast(T, converted(json.loads(data), self._kind))
+        return cast(T, self._decoder.decode(data))

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from replay.core.decoding import decoded
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
@@ -193,7 +194,7 @@ class Worker:
             if key in kept:
                 # An entry of a version with other fields is worked out again.
                 with suppress(msgspec.MsgspecError):
-                    results[i] = msgspec.json.decode(kept[key], type=shape)
+                    results[i] = decoded(kept[key], shape)
         missing = [i for i in range(len(asked)) if i not in results]
         if missing:
             worked = _one_each(work, [asked[i].document for i in missing])

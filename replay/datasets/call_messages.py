@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from replay.core.decoding import decoder_of
 from replay.core.message_reading import json_text
 from replay.datasets.chat_messages import Content, Said, item_of, said_by, tool_message
 from replay.datasets.model_calls import Spoken
@@ -50,7 +51,7 @@ class _Message(msgspec.Struct):
     output: Any = None
 
 
-_MESSAGE = msgspec.json.Decoder(_Message)
+_MESSAGE = decoder_of(_Message)
 
 
 def messages_in(value: Any, place: Place, at: str, role: str = "user") -> list[Spoken]:

@@ -20,6 +20,7 @@ from typing import Literal
 import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
+from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.answer_passages import AnswerPassages
 from replay.datasets.json_outline import has_only, outline
@@ -133,7 +134,7 @@ def _dialogs(path: Path) -> Iterator[tuple[Place, _Dialog | DatasetError]]:
 
 def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[Place, _Row | DatasetError]]]:
     """Rows by dialog; a row so bad that it tells no dialog stands alone, by its item number."""
-    decoder, owner = msgspec.json.Decoder(_Row), msgspec.json.Decoder(_Owner)
+    decoder, owner = decoder_of(_Row), decoder_of(_Owner)
     found: dict[str | int, list[tuple[Place, _Row | DatasetError]]] = {}
     for place, raw in rows_of_list(path, msgspec.Raw):
         assert isinstance(raw, msgspec.Raw)

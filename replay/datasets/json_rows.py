@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from replay.core.decoding import decoded, decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
 from replay.datasets.place import Place
@@ -106,7 +107,7 @@ def parted(
 def _decoded(
     found: Iterable[tuple[Place, bytes | msgspec.Raw | DatasetError]], row_type: type[T]
 ) -> Iterator[tuple[Place, T | DatasetError]]:
-    decoder = msgspec.json.Decoder(row_type)
+    decoder = decoder_of(row_type)
     for place, raw in found:
         row: T | DatasetError
         try:
@@ -163,12 +164,12 @@ def _list_in(data: bytes, key: str | None, path: Path) -> tuple[list[msgspec.Raw
     misfit = f"is not {wanted}; is this file in another format?"
     try:
         if key is None:
-            return msgspec.json.decode(data, type=list[msgspec.Raw]), 0
-        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+            return decoded(data, list[msgspec.Raw]), 0
+        members = decoded(data, dict[str, msgspec.Raw])
         if key not in members:
             raise place.error(misfit)
         begin = data.find(memoryview(members[key]), data.find(b'"' + key.encode() + b'"'))
-        return msgspec.json.decode(members[key], type=list[msgspec.Raw]), begin
+        return decoded(members[key], list[msgspec.Raw]), begin
     except msgspec.ValidationError as error:
         raise place.error(misfit) from error
     except RecursionError as error:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage
+from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.chat_messages import Said
 from replay.datasets.chat_story import Story
@@ -61,7 +62,7 @@ class _Task(msgspec.Struct):
     multi_turn: Any = msgspec.field(name="Multi-Turn", default=None)
 
 
-_DECODER = msgspec.json.Decoder(_Task)
+_DECODER = decoder_of(_Task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
 from replay.datasets.expected import Written, read_expectations, write_expectations
@@ -62,8 +63,8 @@ class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     expect: Written | str = {}
 
 
-_METADATA = msgspec.json.Decoder(dict[str, Any])
-_WRITTEN: msgspec.json.Decoder[Written] = msgspec.json.Decoder(Written)
+_METADATA = decoder_of(dict[str, Any])
+_WRITTEN: msgspec.json.Decoder[Written] = decoder_of(cast(Any, Written))
 _REQUIRED = {"id", "turns"}
 _OPTIONAL = {"title", "section", "background", "passages", "metadata", "expect"}
 

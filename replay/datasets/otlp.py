@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.message import Message
 from replay.core.message_reading import json_text, tool_call_in
@@ -90,8 +91,8 @@ class _Message(msgspec.Struct):
     content: Content = None
 
 
-_MESSAGES = msgspec.json.Decoder(list[_Message])
-_PARTS = msgspec.json.Decoder(list[_Part])
+_MESSAGES = decoder_of(list[_Message])
+_PARTS = decoder_of(list[_Part])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import msgspec
-
+from replay.core.decoding import converted
 from replay.core.record import TurnRecord
 from replay.runs.verdict_columns import judged_of
 from replay.scorers.checks.check import Found, Seen
@@ -112,4 +111,4 @@ def _vote(vote: Any, number: int) -> tuple[Value, str]:
 
 
 def _value(stored: Any) -> Value:
-    return msgspec.convert(stored, Unscored) if isinstance(stored, dict) else float(stored)
+    return converted(stored, Unscored) if isinstance(stored, dict) else float(stored)

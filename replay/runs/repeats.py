@@ -20,6 +20,7 @@ from dataclasses import replace
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.play.play import Play
 from replay.play.repetition import played_again, repetition_id, repetition_mark
 from replay.scenario.sections import Scenario
@@ -76,4 +77,4 @@ def planned_repeats(scenario: Scenario, ids: Iterable[str]) -> Repeats:
 def repeats_of(store: RunReader | RunBrowser) -> Repeats:
     """How often the run in *store* plays each conversation; once before it has read its data."""
     fact = store.fact(REPEATS)
-    return Repeats() if fact is None else msgspec.convert(fact, Repeats)
+    return Repeats() if fact is None else converted(fact, Repeats)

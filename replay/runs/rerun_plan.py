@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord
 from replay.play.play import Play, System
@@ -225,4 +226,4 @@ def _stretches(depths: Sequence[int]) -> list[tuple[int, int]]:
 
 def _plan(store: RunStore) -> Plan | None:
     fact = store.fact(RERUN)
-    return None if fact is None else msgspec.convert(fact, Plan)
+    return None if fact is None else converted(fact, Plan)

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from replay.core.asking.cached import Question
 from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, Estimate
 from replay.core.asking.tally import Tally, total
 from replay.core.conversation import Conversation
+from replay.core.decoding import converted
 from replay.core.disk_cache import DiskCache
 from replay.coreference.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
 from replay.coreference.resolver import Document, recorded_document
@@ -31,7 +30,7 @@ def keep_tally(assembly: Assembly, store: RunStore) -> None:
 
 def resolver_remarks(store: RunStore) -> list[str]:
     """What asking a model as resolver took in all sessions of the run, in words."""
-    tallies = [msgspec.convert(one, Tally) for one in store.events(_ASKED)]
+    tallies = [converted(one, Tally) for one in store.events(_ASKED)]
     return [f"resolver: {sentence}" for sentence in total(tallies).sentences()] if tallies else []
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
+from replay.core.decoding import converted
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
@@ -114,7 +115,7 @@ class Run:
                 records=store.count_records(),
                 skipped_conversations=len(store.events(BAD)),
                 finished=bool(store.fact("finished")),
-                lags=msgspec.convert(lags[-1], dict[str, LagSummary]) if lags else {},
+                lags=converted(lags[-1], dict[str, LagSummary]) if lags else {},
             )
 
     def outcomes(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from threading import Event
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import converted
 from replay.core.errors import DatasetError, ReplayError
 from replay.core.logs import tell
 from replay.runs.repeats import REPEATS, planned_repeats, repeats_of
@@ -89,7 +90,7 @@ def _told(some: Some, one: str, several: str) -> str:
 
 def data_remarks(store: RunStore) -> list[str]:
     """What a report says of the data of the run in *store*, as the last resume found it."""
-    compared = [msgspec.convert(one, DataChanges) for one in store.events(_COMPARED)]
+    compared = [converted(one, DataChanges) for one in store.events(_COMPARED)]
     remarks = compared[-1].sentences(way_in(store)) if compared else []
     if before := sum(one.taken_up for one in compared[:-1]):
         remarks.append(f"Earlier resumes took up {before:,} conversations that were new in the data.")

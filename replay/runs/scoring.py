@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import CodeNotRunError, PluginError, RunError, RunStoppedError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
@@ -49,7 +50,7 @@ def chosen_scorers(store: RunStore) -> list[Choice]:
         RunError: what the run says of them can't be read.
     """
     try:
-        stored = msgspec.convert(store.fact(SCORERS) or [], list[ScorerEntry])
+        stored = converted(store.fact(SCORERS) or [], list[ScorerEntry])
     except msgspec.ValidationError as error:
         raise RunError(
             f'what "{store.path}" says of its scorers can\'t be read: {error}; name them anew with '

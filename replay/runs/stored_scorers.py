@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import PluginError, ScenarioError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
@@ -106,7 +107,7 @@ def stored_scorers(store: RunStore) -> StoredScorers:
     remarks = []
     for number, raw in enumerate(entries if isinstance(entries, list) else [entries], 1):
         try:
-            entry = msgspec.convert(raw, ScorerEntry)
+            entry = converted(raw, ScorerEntry)
             by_label[entry.label] = _scorer(entry, store.folder)
         except (msgspec.ValidationError, PluginError, ScenarioError) as error:
             label = raw.get("label") if isinstance(raw, dict) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import RunError
 from replay.scorers.judges.tally import Judged
 from replay.scorers.scorer import COSTS
@@ -22,7 +23,7 @@ def judged_of(store: RunStore) -> list[Judged]:
         RunError: it can't be read.
     """
     try:
-        return msgspec.convert(store.fact(JUDGED) or [], list[Judged])
+        return converted(store.fact(JUDGED) or [], list[Judged])
     except msgspec.ValidationError as error:
         raise RunError(f'what "{store.path}" says of its judges can\'t be read: {error}') from error
 

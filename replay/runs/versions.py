@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from replay import __version__
+from replay.core.decoding import converted
 from replay.play.play import Play
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
@@ -31,7 +32,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 def played_by(store: RunStore) -> list[Played]:
     """What the turns of the run in *store* were asked by, in that order."""
     first = {"version": store.needed("version"), "policies": store.needed("policies")}
-    return [msgspec.convert(one, Played) for one in (first, *store.events(_OTHER))]
+    return [converted(one, Played) for one in (first, *store.events(_OTHER))]
 
 
 def this_version(assembly: Assembly) -> Played:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import converted
 from replay.core.errors import Fault, ScenarioError
 from replay.core.settings.in_memory import called
 
@@ -70,7 +71,7 @@ def _what_is_wrong(given: Any) -> str | None:
     if not isinstance(given, Conversation):
         return f"is a {type(given).__name__}, not a replay.Conversation"
     try:
-        msgspec.convert(msgspec.to_builtins(given), Conversation)
+        converted(msgspec.to_builtins(given), Conversation)
     except (msgspec.ValidationError, TypeError) as error:
         return f'conversation "{given.id}": {error}'
     return None

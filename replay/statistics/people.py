@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.statistics.number import Number as Estimated
 
 
@@ -125,4 +126,4 @@ def read_people(plain: Any) -> People:
     Raises:
         msgspec.ValidationError: it is of another shape.
     """
-    return msgspec.convert(plain, People)
+    return converted(plain, People)

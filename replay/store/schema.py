@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypedDict, TypeVar
 import msgspec
 
 from replay.core.conversation import Passage
+from replay.core.decoding import converted, decoded
 from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import Expectation
@@ -100,9 +101,9 @@ def from_json(text: str, kind: type[T]) -> T:
     """
     try:
         try:
-            return msgspec.json.decode(to_bytes(text), type=kind)
+            return decoded(to_bytes(text), kind)
         except msgspec.DecodeError:
-            return msgspec.convert(json.loads(text, parse_constant=_refuse), kind)
+            return converted(json.loads(text, parse_constant=_refuse), kind)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise RunError(
             f"what the run's database holds can't be read: {text!r:.100}: {error}; it is damaged, or "

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.store.schema import to_json
 from replay.study.tasks import Assignment, NewTask, TalkTurn, Task
 
@@ -140,7 +141,7 @@ def task_of(row: sqlite3.Row) -> Task:
     nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never", "sources")}
     for key in ("only", "practice"):
         nested[key] = None if row[key] is None else msgspec.json.decode(row[key])
-    return msgspec.convert({**dict(row), **nested, "unseen": bool(row["unseen"])}, Task)
+    return converted({**dict(row), **nested, "unseen": bool(row["unseen"])}, Task)
 
 
 def assignment_of(row: sqlite3.Row) -> Assignment:
@@ -148,4 +149,4 @@ def assignment_of(row: sqlite3.Row) -> Assignment:
 
 
 def talk_turn_of(row: sqlite3.Row) -> TalkTurn:
-    return msgspec.convert({**dict(row), "passages": msgspec.json.decode(row["passages"])}, TalkTurn)
+    return converted({**dict(row), "passages": msgspec.json.decode(row["passages"])}, TalkTurn)

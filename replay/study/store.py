@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import converted
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
@@ -67,7 +68,7 @@ class StudyStore(SaidStore):
     @cached_property
     def conversations(self) -> Mapping[str, Conversation]:
         """Those that the study's first tasks are about, by id."""
-        found = msgspec.convert(self.fact("conversations") or [], list[Conversation])
+        found = converted(self.fact("conversations") or [], list[Conversation])
         return {one.id: one for one in found}
 
     def keep_fact(self, key: str, value: Any) -> None:

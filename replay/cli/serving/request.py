@@ -13,6 +13,7 @@ from replay.cli.serving.messages import SentMessage, read_messages
 from replay.cli.serving.refusal import BadRequest
 from replay.core.adapter import ChatRequest
 from replay.core.conversation import Conversation, Passage
+from replay.core.decoding import decoded
 
 T = TypeVar("T")
 
@@ -137,7 +138,7 @@ def _decoded(content: bytes, kind: type[T]) -> T:
         BadRequest: it is none.
     """
     try:
-        return msgspec.json.decode(content, type=kind)
+        return decoded(content, kind)
     except msgspec.ValidationError as error:
         raise BadRequest(f"the body can't be understood: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -147,7 +148,7 @@ def _decoded(content: bytes, kind: type[T]) -> T:
 def _named(metadata: msgspec.Raw) -> str | None:
     """The conversation that *metadata* names."""
     try:
-        return msgspec.json.decode(metadata, type=_Metadata).conversation
+        return decoded(metadata, _Metadata).conversation
     except (ValueError, RecursionError):
         return None
 

@@ -22,6 +22,7 @@ from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.prompt import short_hash
 from replay.core.asking.tally import Tally
 from replay.core.cancelling import in_thread
+from replay.core.decoding import converted
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.settings.prices import Prices, cost_usd
 
@@ -127,7 +128,7 @@ def kept_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
     """The reply that *cache* keeps under *key*, if it is there and can be read."""
     for value in cache.get([key]).values():
         with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
-            return msgspec.convert(json.loads(value), ChatReply)
+            return converted(json.loads(value), ChatReply)
     return None
 
 

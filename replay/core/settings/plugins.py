@@ -20,7 +20,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,8 +42,14 @@ T = typing.TypeVar("T")
 @cache
 def available(kind: Kind) -> Mapping[str, EntryPoint]:
     """The installed plug-ins of one kind, by name, in alphabetical order."""
-    found = sorted(entry_points(group=f"replay.{kind}"), key=lambda entry: entry.name)
+    found = sorted(_installed()[kind], key=lambda entry: entry.name)
     return {entry.name: entry for entry in found}
+
+
+@cache
+def _installed() -> Mapping[Kind, EntryPoints]:
+    every = entry_points()  # looking for one kind would read those of all packages as well
+    return {kind: every.select(group=f"replay.{kind}") for kind in KINDS}
 
 
 def load(kind: Kind, name: str, folder: Path) -> Factory:

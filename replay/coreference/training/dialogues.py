@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from replay.core.decoding import decoded
 from replay.core.drift_evidence import Mention
 from replay.core.errors import DatasetError
 from replay.core.history import Exchange
@@ -91,7 +92,7 @@ def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
     found = []
     for path in paths:
         try:
-            dialogues = msgspec.json.decode(path.read_bytes(), type=list[_Dialogue])
+            dialogues = decoded(path.read_bytes(), list[_Dialogue])
         except (OSError, msgspec.MsgspecError) as error:
             raise DatasetError(str(error), path=str(path)) from error
         for position, dialogue in enumerate(dialogues):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer, stderr
 
+from replay.core.decoding import converted
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
 from replay.integrations.inspect.names import named
@@ -151,12 +152,11 @@ def check_score() -> Scorer:
     @scorer(metrics=[by_depth()], name=named("check"))
     def checks() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:
-            import msgspec
 
             from replay.core.check_result import CheckResult
             from replay.runs.checking import check_value
 
-            found = msgspec.convert(state.store.get(CHECKS, []), list[CheckResult])
+            found = converted(state.store.get(CHECKS, []), list[CheckResult])
             records = stored_records(state.store)
             observed = [check_value(record, found) for record in records]
             made = _score(state, records, observed, _built(None), None)
@@ -210,11 +210,10 @@ def _score(
 
 def stored_records(store: Store | Mapping[str, Any]) -> list[TurnRecord]:
     """The records in a sample's *store*, by depth."""
-    import msgspec
 
     from replay.core.record import TurnRecord
 
-    return msgspec.convert(store.get(RECORDS, []), list[TurnRecord])
+    return converted(store.get(RECORDS, []), list[TurnRecord])
 
 
 def depth_table(

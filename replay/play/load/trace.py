@@ -30,8 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
 from replay.datasets import json_rows
@@ -108,7 +107,7 @@ def _rows(path: Path) -> Iterator[tuple[Place, _Row]]:
             _check_header(header, place)
 
 
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
+_OBJECT = decoder_of(dict[str, Any])
 
 
 def _json_row(line: bytes, place: Place) -> _Row:

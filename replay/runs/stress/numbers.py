@@ -12,10 +12,10 @@ from functools import lru_cache, partial
 from itertools import chain, compress
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.core.decoding import converted, decoder_of
 from replay.core.record import TOKEN_GAP_S
 from replay.play.load.histogram import DurationHistogram
 from replay.play.load.objectives import ask_limits_s, parse_objectives
@@ -70,7 +70,7 @@ def read_load_summary(
         return None
     scorers = scorers or {}
     seed = store.fact("seed") or 0
-    levels = msgspec.convert(store.events("level"), list[LevelPlayed])
+    levels = converted(store.events("level"), list[LevelPlayed])
     with NumberReader(store.folder) as reader:
         read = _Columns(reader, levels)
         asks = read.asks(_conversations(reader, read.rows))
@@ -141,7 +141,7 @@ class _Columns:
         }
         self._recorded: dict[bytes, int] = {}
         self._gap_counts: Counter[tuple[int, int]] = Counter()
-        self._decoder = msgspec.json.Decoder(list[int])
+        self._decoder = decoder_of(list[int])
         self._first_rows: dict[tuple[int, str], tuple[float, int]] = {}
         self.skipped = 0
         batches = [self._batch(rows) for rows in reader.asks(due_s)]

@@ -14,6 +14,7 @@ from statistics import fmean
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.statistics.majority import disagreements, majority
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.undefined import Undefined
@@ -60,7 +61,7 @@ def adjudication(
             split.append(name)
     if not split or any(one.content.get("of") == task.id for one in state.tasks.values()):
         return None
-    turn = msgspec.convert(task.content, RunTurn)
+    turn = converted(task.content, RunTurn)
     shown = [f"{criteria[name].question} {_said(said, name, criteria[name])}" for name in split]
     content = Adjudicated(of=task.id, turn=turn, criteria=tuple(split), ratings="\n".join(shown))
     return NewTask(
@@ -129,7 +130,7 @@ def rated_answers(state: StudyState) -> list[RatedAnswer]:
     for one in sorted(state.done, key=lambda one: (state.tasks[one.task].kind == "adjudicate", one.task)):
         task, judgement = state.tasks[one.task], state.answers[one.id][STEP]
         if task.kind == "rate":
-            rated = found.setdefault(task.id, RatedAnswer(turn=msgspec.convert(task.content, RunTurn)))
+            rated = found.setdefault(task.id, RatedAnswer(turn=converted(task.content, RunTurn)))
             rated.said[names[one.rater]] = judgement
         elif task.content["of"] in found:  # else those who rated it have withdrawn
             found[task.content["of"]].adjudicated = judgement

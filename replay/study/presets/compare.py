@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
@@ -200,7 +201,7 @@ class Compare:
         return None
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
-        compared = msgspec.convert(task.content, Compared)
+        compared = converted(task.content, Compared)
         a, b = compared.in_order(task.draw)
         first = a.turns[0]
         blocks = passage_block(first.passages) if "passage" in self.show else []

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-import msgspec
-
+from replay.core.decoding import converted
 from replay.statistics.bradley_terry import bradley_terry
 from replay.statistics.people import Table, shown_number
 from replay.statistics.preferences import (
@@ -97,7 +96,7 @@ def _votes(state: StudyState) -> list[Vote]:
             Vote(
                 task=one.task,
                 rater=names[one.rater],
-                compared=msgspec.convert(state.tasks[one.task].content, Compared),
+                compared=converted(state.tasks[one.task].content, Compared),
                 as_shown=as_shown,
                 outcome=TURNED[as_shown] if one.draw % 2 else as_shown,
                 reason=str(answer.get("reason", "")),

@@ -31,6 +31,7 @@ import msgspec
 from msgspec.structs import replace
 
 from replay.core.conversation import Passage
+from replay.core.decoding import converted
 from replay.core.errors import InputError
 from replay.core.settings.bounds import Count
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
@@ -148,7 +149,7 @@ class ConvQA:
     def talk(self, task: Task) -> TalkPlan | None:
         if task.kind != "talk":
             return None
-        content = msgspec.convert(task.content, Talk)
+        content = converted(task.content, Talk)
         about = content.about
         return TalkPlan(
             system=task.system or "",
@@ -163,9 +164,9 @@ class ConvQA:
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
         if task.kind == "validate":
-            return validation_steps(msgspec.convert(task.content, ValidationContent), answers)
+            return validation_steps(converted(task.content, ValidationContent), answers)
         pairs = _pairs(turns)
-        passages = msgspec.convert(task.content, Talk).about.passages
+        passages = converted(task.content, Talk).about.passages
         return [
             Step(
                 id=f"answer-{pair.depth}",
@@ -183,7 +184,7 @@ class ConvQA:
         pairs = _pairs(state.talks.get(ended.id, ()))
         if task.kind != "talk" or not self.validators or not pairs:
             return ()
-        about = msgspec.convert(task.content, Talk).about
+        about = converted(task.content, Talk).about
         content = ValidationContent(passages=about.passages, pairs=tuple(pairs), talk=ended.id)
         return [
             NewTask(

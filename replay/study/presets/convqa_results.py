@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
+from replay.core.decoding import converted
 from replay.scorers.answer_text import declines
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import resampling
@@ -99,14 +100,14 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
     validating: dict[int | None, list[Assignment]] = {}
     for one in state.done:
         if state.tasks[one.task].kind == "validate":
-            content = msgspec.convert(state.tasks[one.task].content, ValidationContent)
+            content = converted(state.tasks[one.task].content, ValidationContent)
             validating.setdefault(content.talk, []).append(one)
     found = []
     for assignment in state.done:
         task = state.tasks[assignment.task]
         if task.kind != "talk":
             continue
-        about, system = msgspec.convert(task.content, Talk).about, task.system or ""
+        about, system = converted(task.content, Talk).about, task.system or ""
         turns, validations = state.talks[assignment.id], validating.get(assignment.id, ())
         asker = _answers(state, assignment)
         by_rater = {names[one.rater]: _answers(state, one) for one in validations}

@@ -22,6 +22,7 @@ from typing import Literal
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
@@ -149,7 +150,7 @@ class DriftStudy:
         return None
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
-        question = msgspec.convert(task.content, DriftQuestion)
+        question = converted(task.content, DriftQuestion)
         histories = both_histories(
             self._shown(question.gold),
             self._shown(question.own),

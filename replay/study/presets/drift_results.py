@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.history import Exchange
 from replay.statistics.detector_quality import DetectorCase, DetectorQuality, detector_quality_of
 from replay.statistics.majority import majority
@@ -109,7 +110,7 @@ def _judged(state: StudyState) -> list[Judged]:
     names = {rater.id: rater.name for rater in state.raters}
     found: dict[int, Judged] = {}
     for one in state.done:
-        question = msgspec.convert(state.tasks[one.task].content, DriftQuestion)
+        question = converted(state.tasks[one.task].content, DriftQuestion)
         judged = found.setdefault(one.task, Judged(question=question, answers={}))
         judged.answers[names[one.rater]] = {id: each.answer for id, each in state.answers[one.id].items()}
     return list(found.values())

@@ -32,6 +32,7 @@ from typing import Literal
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import converted
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.study.assignment import next_task
@@ -194,7 +195,7 @@ class MaHuEval:
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
         if task.practice is not None:
-            item = msgspec.convert(task.content, MaHuEvalPractice)
+            item = converted(task.content, MaHuEvalPractice)
             said = (item.question, item.answer, item.history, item.passages)
             return [turn_screen("turn", "Question", *said, index=None)]
         index = self._index(task.conversation)
@@ -271,7 +272,7 @@ def _topic(about: Conversation) -> Topic:
 
 
 def _content(task: NewTask) -> Talk:
-    return msgspec.convert(task.content, Talk)
+    return converted(task.content, Talk)
 
 
 def _task(

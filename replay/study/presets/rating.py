@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from replay.core.decoding import converted
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
@@ -177,9 +178,9 @@ class Rating:
 
     def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
         if task.kind == "rate":
-            turn, asked, before = msgspec.convert(task.content, RunTurn), list(self.criteria), ""
+            turn, asked, before = converted(task.content, RunTurn), list(self.criteria), ""
         else:
-            adjudicated = msgspec.convert(task.content, Adjudicated)
+            adjudicated = converted(task.content, Adjudicated)
             turn, asked, before = adjudicated.turn, list(adjudicated.criteria), adjudicated.ratings
         blocks: list[Block] = passage_block(turn.passages) if "passage" in self.show else []
         if "history" in self.show and turn.history:

@@ -29,8 +29,8 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture
 def on_two_nodes(cluster) -> dict[str, Any]:
-    """The section ``cluster`` of a scenario that those nodes play."""
-    return {"address": cluster.address, "resources": PLAYER}
+    """The section ``cluster`` of a scenario that those nodes play; a busy machine starts processes slowly."""
+    return {"address": cluster.address, "resources": PLAYER, "wait_s": 300}
 
 
 @pytest.fixture

@@ -1,0 +1,57 @@
+"""
+JSON and plain values as objects of a type, whichever threads ask for it.
+
+msgspec works out what a struct or a dataclass is made of when one is first decoded, and lets other threads
+see it half done: two that decode the first of a kind at the same time end the process with a segmentation
+fault (msgspec 0.22). So kinds are worked out one at a time, here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_known: set[Any] = set()
+_working = RLock()
+
+
+def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """A decoder of JSON."""
+    with _working:
+        return msgspec.json.Decoder(kind)
+
+
+def decoded(data: bytes | str, kind: type[T]) -> T:
+    """
+    JSON as an object of that *kind*.
+
+    Raises:
+        msgspec.DecodeError: *data* is no JSON, or of another kind (``ValidationError``).
+        UnicodeEncodeError: a text has half a surrogate pair.
+        RecursionError: it is nested too deeply.
+    """
+    work_out(kind)
+    return msgspec.json.decode(data, type=kind)
+
+
+def converted(plain: Any, kind: type[T]) -> T:
+    """
+    Dicts, lists and plain values as an object of that *kind*.
+
+    Raises:
+        msgspec.ValidationError: *plain* is of another kind.
+    """
+    work_out(kind)
+    return msgspec.convert(plain, kind)
+
+
+def work_out(kind: Any) -> None:
+    """Let any thread decode objects of that *kind* from now on."""
+    if kind not in _known:
+        with _working:
+            msgspec.msgpack.Decoder(kind)
+            _known.add(kind)
