@@ -108,7 +108,7 @@ OTHERS = {
 """A made-up distribution of the name that also has a package ``replay``."""
 
 
-@pytest.mark.parametrize("last", ["ours", "theirs"])
+@pytest.mark.parametrize("last", ["ours", pytest.param("theirs", marks=pytest.mark.long)])
 def test_another_package_of_that_name_is_told_of_in_one_sentence(last, wheel, tmp_path):
     other = tmp_path / "replay_rec-0.21-py3-none-any.whl"
     with ZipFile(other, "w") as archive:
@@ -140,6 +140,7 @@ judges: [{polite: {adapter: scripted, settings: {answers: ["Yes.", "No."]}}}]
 """
 
 
+@pytest.mark.long
 def test_the_plug_ins_of_the_page_keep_their_contracts_as_an_installed_package(command, tmp_path):
     """From nothing but the wheel and their own few files."""
     package, tests = tmp_path / "package", tmp_path / "tests"

@@ -228,6 +228,7 @@ def recorded(path, count, place):
     return path
 
 
+@pytest.mark.long
 def test_conversations_and_answers_of_a_data_file_are_played(tmp_path):
     data, other = recorded(tmp_path / "a.jsonl", 6, "Port Ellis"), recorded(tmp_path / "b.jsonl", 20, "Lund")
     options = ("--requests", 30, "--connections", 3, "--turns", 2, "--data", data)
@@ -237,6 +238,7 @@ def test_conversations_and_answers_of_a_data_file_are_played(tmp_path):
     assert found["requests"] == 10, "the conversation that begins as another one does is left out"
 
 
+@pytest.mark.long
 def test_a_drift_check_of_documents_seen_before_ends_the_benchmark(tmp_path):
     """Whoever measures a cache is told so: here each answer is what it was recorded to be."""
     talks = [

@@ -146,6 +146,7 @@ def test_a_first_stress_test_shows_what_the_page_shows(folder, port):
     assert "Load, closed: 1 level" in other
 
 
+@pytest.mark.long
 def test_the_sweeps_show_quality_by_depth_at_each_level(folder, port):
     shown = play("Looking for the limit: sweeps and objectives", folder, port)
     texts = blocks(SECTIONS["Looking for the limit: sweeps and objectives"], "text")

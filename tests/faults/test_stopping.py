@@ -212,7 +212,7 @@ async def test_without_a_limit_a_system_may_fail_for_good(desk, folder):
     assert Counter(record.outcome for record in run.records()) == {"refused": TALKS}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 async def test_a_level_of_load_is_stopped_and_says_so(desk, folder, workers):
     desk.answers_left = 40
     content = scenario(
@@ -236,7 +236,7 @@ async def test_a_level_of_load_is_stopped_and_says_so(desk, folder, workers):
     assert 'stopped: system "library desk"' in " ".join(report.getvalue().split())
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 async def test_a_refused_key_stops_a_load_run_at_once(desk, folder, monkeypatch, workers):
     desk.key = "right"
     monkeypatch.setenv(KEY, "wrong")

@@ -104,7 +104,10 @@ def test_a_full_disk_while_turns_are_asked_again_keeps_those_before(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-@pytest.mark.parametrize("verb", [["export", "--format", "csv"], ["report"], ["report", "--json"]])
+@pytest.mark.parametrize(
+    "verb",
+    [["export", "--format", "csv"], ["report"], pytest.param(["report", "--json"], marks=pytest.mark.long)],
+)
 def test_standard_output_on_a_full_disk_is_an_error_in_words(tmp_path, verb):
     write_scenario(tmp_path)
     assert replay_cli("run", "scenario.yaml", cwd=tmp_path).returncode == 0

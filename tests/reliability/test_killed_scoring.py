@@ -61,6 +61,7 @@ def test_killed_half_way_a_scoring_leaves_every_earlier_score(tmp_path):
     assert scores(run) == before
 
 
+@pytest.mark.long
 def test_a_disk_that_is_full_while_a_run_is_scored_leaves_every_earlier_score(tmp_path):
     scenario = write_scenario(tmp_path, talks=400, turns=5)
     with small_disk(tmp_path / "disk", "32m") as disk:

@@ -65,7 +65,7 @@ def test_a_log_that_is_there_has_nothing_lost(killed):
     assert len(Run(killed).records()) == 4 * TURNS
 
 
-@pytest.mark.parametrize("attack", ["deleted", "cut"])
+@pytest.mark.parametrize("attack", ["deleted", pytest.param("cut", marks=pytest.mark.long)])
 def test_a_log_that_was_deleted_or_cut_is_noticed_and_its_turns_are_asked_again(killed, attack):
     log = killed / "run.db-wal"
     if attack == "deleted":

@@ -234,7 +234,7 @@ def test_nothing_stands_outside_the_picture(width, names):
     assert len(set(labels(figure))) == 8, "and all can be told apart"
 
 
-@pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
+@pytest.mark.parametrize("kind", ["svg", "png", pytest.param("pdf", marks=pytest.mark.long)])
 def test_the_same_numbers_give_the_same_bytes(tmp_path, kind):
     files = [tmp_path / f"{name}.{kind}" for name in "ab"]
     for file in files:

@@ -432,7 +432,7 @@ async def test_a_cancelled_run_does_not_wait_for_a_program_that_does_not_end(tmp
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 @pytest.mark.parametrize("per", ["conversation", "run"])
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGTERM", marks=pytest.mark.long)])
 def test_a_program_ends_with_the_run_that_started_it(how: str, per: str, tmp_path: Path) -> None:
     """With what it started, though it reads nothing, ignores SIGTERM, and nobody is left to end it."""
     _adapter(tmp_path, STUBBORN)

@@ -33,6 +33,7 @@ def test_four_plots_are_drawn_as_png_and_svg(drawn):
             assert ElementTree.parse(file).getroot().tag.endswith("svg")
 
 
+@pytest.mark.long
 def test_the_same_study_gives_the_same_bytes(drawn, tmp_path):
     again = draw_plots(study(), tmp_path)
 
