@@ -125,7 +125,7 @@ def test_no_two_answers_are_alike():
     assert 10 < sum(len(answer.split()) for answer in answers) / 20 < 30
 
 
-@pytest.mark.parametrize("gap_ms", [0, 3])
+@pytest.mark.parametrize("gap_ms", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_a_stream_has_its_deltas_then_finish_reason_usage_and_done(gap_ms):
     with served("--chunks", 10, "--chunk-gap-ms", gap_ms) as address, Wire(address) as wire:
         begun = time.perf_counter()
@@ -181,7 +181,7 @@ def test_what_is_no_completion_is_refused_and_a_body_without_a_length_ends_the_c
         assert wire.at_end()
 
 
-@pytest.mark.parametrize("stream", [(), ("--stream",)])
+@pytest.mark.parametrize("stream", [pytest.param((), marks=pytest.mark.long), ("--stream",)])
 def test_the_bare_loop_makes_as_many_requests_as_it_says(stream):
     with served("--service-time-in-usage", "--delay-ms", 5) as (host, port):
         url = f"http://{host}:{port}/v1"

@@ -125,6 +125,7 @@ def test_a_report_can_have_bca_intervals(folder):
     assert "no interval for em, f1 at depths 1 to 4 and all depths together" in " ".join(done.stdout.split())
 
 
+@pytest.mark.long
 def test_a_run_is_held_against_a_table_of_ratings(folder):
     lines = ["conversation,depth,policy,rater,overall"]
     for talk in range(TALKS):

@@ -14,7 +14,7 @@ from tests.fuzz.targets import GOOD_DATA, TARGETS
 
 LONGEST_S = 10.0
 LONGEST_SEED = 50_000
-EXAMPLES = 25
+EXAMPLES = 20
 SLOW = {"scenario assembled": 15}
 
 

@@ -12,7 +12,7 @@ import pytest
 from replay.report.pages.static_report import write_report
 from replay.runs.run import Run
 from replay.scorers.token_f1 import f1
-from tests.driving import DARK_INK, INK, axe_script, dark, screen, serious, shown, until
+from tests.driving import DARK_INK, INK, axe_script, dark, few_rows, screen, serious, shown, until
 from tests.report.pages.conftest import viewing
 from tests.report.pages.runs import add, create, failing_run, finish, make_run, people_run, record, talk
 from tests.report.sample_checks import checked_run
@@ -395,6 +395,7 @@ def test_a_narrow_screen_scrolls_in_one_direction_only(browser, viewer, quicksta
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, page
 
 
+@pytest.mark.long
 def test_the_page_advances_while_the_run_goes_on(browser, tmp_path):
     """Turns are counted as they come, curves appear once they are scored, and nobody reloads anything."""
     store = create(tmp_path / "runs" / "live")
@@ -470,6 +471,7 @@ def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, fi
         until(browser, lambda d: not d.find_elements(CSS, "[data-pending]"))
         drawn(browser)
         browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        few_rows(browser)
         # The driver's own channel, which a page's policy doesn't reach.
         browser.execute_cdp_cmd("Runtime.evaluate", {"expression": script})
         problems = serious(browser, None)

@@ -134,7 +134,9 @@ MOMENTS = {
 @pytest.mark.parametrize(
     ("method", "asks"),
     [
-        pytest.param(*one, id=moment, marks=() if moment.endswith("is durable") else pytest.mark.long)
+        pytest.param(
+            *one, id=moment, marks=() if moment == "before its answer is durable" else pytest.mark.long
+        )
         for moment, one in MOMENTS.items()
     ],
 )

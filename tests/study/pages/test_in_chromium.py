@@ -344,7 +344,7 @@ def fill(driver):
 # Between them the two that are always looked at have a talk, passages, a search, and texts beside each other.
 @pytest.mark.parametrize(
     "preset",
-    [one if one in ("mahueval", "compare") else pytest.param(one, marks=pytest.mark.long) for one in PRESETS],
+    [one if one == "compare" else pytest.param(one, marks=pytest.mark.long) for one in PRESETS],
 )
 def test_axe_finds_nothing_serious_on_the_first_screens_of_each_preset(browser, tmp_path, preset):
     """Practice, what was right in it, the talk, and judging."""

@@ -70,7 +70,7 @@ def come(driver, study, rater, look=lambda driver: None):
     go_on(driver)
 
 
-@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("width", [360, pytest.param(1200, marks=pytest.mark.long)])
 def test_practice_has_no_serious_accessibility_findings_and_fits(browser, study, width):
     script = axe_script()
 
