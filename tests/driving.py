@@ -86,22 +86,24 @@ def serious(driver, rules):
     ]
 
 
-FEW_ROWS = """
-const kind = row => row.outerHTML
-  .replace(/>\\s*[^<\\s][^<]*/g, ">.")
-  .replace(/ (?!class|style|role|aria-)([\\w-]+)="[^"]+"/g, " $1")
+FEW_ROWS = r"""
+const markup = row => row.outerHTML
+  .replace(/>\s*[^<\s][^<]*/g, ">.")
+  .replace(/ (?!class|style|role|aria-)([\w-]+)="[^"]+"/g, " $1")
 for (const rows of document.querySelectorAll("tbody, ul, ol")) {
   const seen = {}
   for (const row of [...rows.children]) {
-    seen[kind(row)] = (seen[kind(row)] ?? 0) + 1
-    if (seen[kind(row)] > 2) row.remove()
+    const kind = markup(row)
+    seen[kind] = (seen[kind] ?? 0) + 1
+    if (seen[kind] > 2) row.remove()
   }
 }
 """
+"""Whether there is a text or a value counts; which, only for what is seen and for what is read out."""
 
 
 def few_rows(driver):
-    """Leave two of each table's and list's rows that have the same markup around their texts, for axe."""
+    """Take rows off the page that are like two others of their table or list: axe finds in them the same."""
     driver.execute_script(FEW_ROWS)
 
 
