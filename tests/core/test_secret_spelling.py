@@ -13,6 +13,7 @@ from hypothesis import assume, given, strategies as st
 from replay.core import secret_hiding
 from replay.core.errors import AdapterConnectionError, AdapterCutOffError
 from replay.core.secret_hiding import hidden, hidden_in_pieces, hide_in_error, keep_secret
+from replay.core.secret_spelling import LEAST
 from tests.adapters.servers import delta, event
 
 KEY = "k7/q-Zq9+8Xw2=Lm4&Kb<%21>"
@@ -64,6 +65,7 @@ KEYS = st.text(st.sampled_from("ab9XZ/+=&<%_-.~:äß😀"), min_size=8, max_size
 @given(KEYS, st.lists(st.sampled_from(sorted(ONE_SIGN)), min_size=40, max_size=40), st.text("uvw ,!"))
 def test_each_sign_may_be_spelled_in_another_way(key, ways, around):
     assume(not key.isalpha() and "".join(key.split()) == key)
+    assume(len(key.strip("+")) >= LEAST)  # at its ends a plus may be a space, which is found as it is only
     assume(key.replace("&", "").count("%") == 0 and "&" not in key[:-1])  # what reads as an escape by itself
     secret_hiding._known = secret_hiding.Words(())
     keep_secret(key)
