@@ -3,7 +3,8 @@ Are verdicts and rewrites right where it is known whether a question still means
 
     python benchmarks/dialogues.py [FILE ...] [--half train|held-out|all] [-v]
 
-Each FILE (by default all of ``tests/coreference/dialogues``) is a JSON list of dialogues: an ``id`` and
+Each FILE (by default the kinds of ``benchmarks/history-drift`` that nothing was fitted to) is a JSON list of
+dialogues: an ``id`` and
 ``turns`` with
 
 - ``question`` and ``gold_answer``, as recorded, and ``own_answer``, what the system says instead;
@@ -14,8 +15,10 @@ Each FILE (by default all of ``tests/coreference/dialogues``) is a JSON list of 
 Verdicts are those of ``pred``, questions as asked those of ``rewrite``, both with the default settings.
 Printed are precision, recall and F of "invalid" in percent, by ``refers_by`` and over all judged
 questions; how many of the rewritten questions, and of those that no longer mean the same, were put right
-(to rewrite one that still means the same is wrong); and the expected calibration error of
-``drift.probability`` in ten bins of equal width, with the reliability table.
+(to rewrite one that still means the same is wrong, and harmful where it puts a name that its standalone form
+doesn't have); the area under the ROC curve of the probabilities, beside that of "the fewer words, the
+sooner"; and the expected calibration error of ``drift.probability`` in ten bins of equal width, with the
+reliability table.
 
 ``--half`` takes the dialogues at even (train) or odd (held-out) positions of each file, from 0.
 """
@@ -30,13 +33,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import mannwhitneyu
+
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import Played
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.words import words
 from replay.policies.rewrite import RewritePolicy
 
-FILES = Path(__file__).parents[1] / "tests" / "coreference" / "dialogues"
+FILES = (Path(__file__).parent / "history-drift" / "test.json",)
 HALVES = {"train": slice(0, None, 2), "held-out": slice(1, None, 2), "all": slice(None)}
 BINS = 10
 
@@ -55,6 +61,8 @@ class Judged:
     probability: float
     asked: str
     """The question as ``rewrite`` puts it."""
+    standalone: str = ""
+    """As people put it; empty where nobody did."""
 
     @property
     def rewritten(self) -> bool:
@@ -64,6 +72,13 @@ class Judged:
     def right(self) -> bool:
         """Whether it was rewritten right; one that still means the same has no right rewrite."""
         return self.rewritten and any(name.casefold() in self.asked.casefold() for name in self.names)
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether it was rewritten and not right, with words that people wouldn't put."""
+        if not self.rewritten or self.right:
+            return False
+        return bool(set(words(self.asked)) - set(words(self.question)) - set(words(self.standalone)))
 
 
 async def played(dialogue: dict[str, Any], detector: DriftDetector) -> list[Judged]:
@@ -94,6 +109,7 @@ async def played(dialogue: dict[str, Any], detector: DriftDetector) -> list[Judg
                     invalid=drift.valid is False,
                     probability=drift.probability,
                     asked=asked,
+                    standalone=turn.get("standalone") or "",
                 )
             )
         pred.append(Played(turn=recorded, asked=recorded.question, answer=turn["own_answer"]))
@@ -129,6 +145,13 @@ def calibration_error(judged: Sequence[Judged]) -> float:
     return sum(n * abs(mean - share) for _, n, mean, share in reliability(judged)) / len(judged)
 
 
+def ranking(found: Sequence[tuple[float, bool]]) -> float:
+    """Return the probability that a yes has the higher number than a no; ties count half, 0.5 without
+    both."""
+    yes, no = [n for n, truth in found if truth], [n for n, truth in found if not truth]
+    return float(mannwhitneyu(yes, no).statistic) / (len(yes) * len(no)) if yes and no else 0.5
+
+
 def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}" if whole else "-"
 
@@ -157,6 +180,11 @@ def report(judged: Sequence[Judged], show: bool = False) -> Iterator[str]:
     yield f"rewritten {rewritten} of {len(judged)}, right {right}"
     yield f"  {percent(right, rewritten)} % of these, {percent(right, changed)} % of the {changed} changed"
 
+    harmful = sum(j.is_harmful for j in judged)
+    yield f"  harmful {harmful}, {percent(harmful, len(judged))} % of all questions"
+    by_verdict = ranking([(j.probability, j.changed) for j in judged])
+    by_length = ranking([(-float(len(words(j.question))), j.changed) for j in judged])
+    yield f"ranking: AUC {by_verdict:.3f}, of the fewer words {by_length:.3f}"
     yield f"calibration error {calibration_error(judged):.3f}"
     yield "  probability  questions   mean  changed"
     for b, n, mean, share in reliability(judged):
@@ -171,7 +199,7 @@ def main() -> None:
     parser.add_argument("--half", choices=HALVES, default="all", help="which dialogues of each file")
     parser.add_argument("-v", "--verbose", action="store_true", help="show wrong verdicts and rewrites")
     options = parser.parse_args()
-    files = options.files or sorted(FILES.glob("*.json"))
+    files = options.files or FILES
     dialogues = [d for file in files for d in json.loads(file.read_text("utf-8"))[HALVES[options.half]]]
     print(f"{len(dialogues)} dialogues ({options.half}) of {', '.join(file.name for file in files)}")
     for line in report(asyncio.run(play(dialogues)), options.verbose):

@@ -2,13 +2,12 @@
 How well resolvers read mentions, rewrite questions and see drift, on data with human rewrites.
 
     python benchmarks/drift.py --data canard_dev.json
-    python benchmarks/drift.py --data qrecc.json gecor.json --resolver copy embedded --cv FOLDER
+    python benchmarks/drift.py --data qrecc.json gecor.json --resolver copy embedded --held-out
     python benchmarks/drift.py --data canard_dev.json --without-title --window 2
 
 Takes CANARD's form, CAsT 2021 and 2022 and iKAT; each file is reported by itself. The shipped weights have
-seen the files they were trained on (``replay/coreference/embedded/WEIGHTS.LICENSE.txt``): ``--cv`` reads each
-fold of the articles and topics with weights that learned from the other folds, as
-``python -m replay.coreference.training.train ... --folds FOLDER`` leaves them.
+seen most of the files they were trained on (``replay/coreference/reading/weights/WEIGHTS.LICENSE.txt``):
+``--held-out`` takes the articles, dialogs and topics that nothing was fitted to.
 
 - Mentions: each question is aligned with its human rewrite; the words that stand in a mention's
   place are its right reading. An antecedent is right when all its content words occur in the
@@ -24,7 +23,8 @@ fold of the articles and topics with weights that learned from the other folds, 
   a content word that stood in the replaced answer and nowhere else in the predicted history. "mentions"
   leaves out the questions that are invalid through ellipsis alone ("besides X"). "hard" is the hard
   rule's verdict on the same readings. "calibration" is the expected calibration error of the
-  probabilities in ten bins, with the mean probability and the share invalid of each.
+  probabilities in ten bins, with the mean probability and the share invalid of each. "ranking" is the area
+  under the ROC curve, beside that of "the fewer words, the sooner".
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from replay.core.drift_evidence import Drift, Mention, Reading
-from replay.coreference import drift_hard, drift_strict, rewriting, small_network
+from dialogues import ranking
+
+from replay.core.drift_evidence import MENTION_KINDS, Drift, Mention, Reading
+from replay.coreference import drift_hard, drift_strict, rewriting
 from replay.coreference.clusters import read_all
-from replay.coreference.embedded import EmbeddedResolver
-from replay.coreference.embedded.asked import KINDS
-from replay.coreference.embedded.candidates import split_title
 from replay.coreference.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_of, find_mentions
+from replay.coreference.reading import EmbeddedResolver
 from replay.coreference.resolver import Document
-from replay.coreference.training.annotated_questions import FOLDS, Example, read_examples
+from replay.coreference.training.annotated_questions import Example, read_examples
 from replay.coreference.training.corrupted import Corrupted, corrupted
+from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.human_readings import RightReading, right_readings
-from replay.coreference.training.weights import Weights
 from replay.coreference.words import content_words, word_f1, words
 
 CLAUSE_RECALL = 0.6
 RESOLVERS = ("copy", "title", "embedded", "fastcoref")
 THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 Read = Callable[[Document], tuple[Reading, ...]]
+_KINDS = tuple(kind for kind in MENTION_KINDS if kind != "other")
 _CLASSIC = ("he", "she", "they", "it", "this", "this-noun", "the-noun")
 
 
@@ -75,7 +75,7 @@ def is_right(reading: Reading, right: RightReading, rewritten: str) -> bool:
 
 def score_mentions(examples: Sequence[Example], read: Sequence[Sequence[Reading]]) -> dict[str, Counter[str]]:
     """Counts by kind: mentions, resolved, predicted, right, left, left-too; "all" is what is classic."""
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in ("all", *KINDS, "def")}
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in ("all", *_KINDS, "def")}
     for example, readings in zip(examples, read, strict=True):
         question = example.document.question
         mentions = (*find_mentions(question), ellipsis_of(question))
@@ -124,7 +124,7 @@ def reader(name: str) -> Read:
         return lambda document: ()
     if name == "title":
         return lambda document: tuple(
-            Reading(mention=mention, antecedent=split_title(document.title)[0], source="title")
+            Reading(mention=mention, antecedent=document.title, source="title")
             for mention in find_mentions(document.question)
             if mention.kind in PRONOUN_KINDS
         )
@@ -141,35 +141,20 @@ Verdicts = list[tuple[Corrupted, Drift]]
 
 
 def report(
-    name: str,
-    folds: Sequence[tuple[Sequence[Example], Read, Weights | None]],
-    min_probability: float = rewriting.MIN_PROBABILITY,
+    name: str, examples: Sequence[Example], read: Read, min_probability: float = rewriting.MIN_PROBABILITY
 ) -> Iterator[str]:
-    """
-    The lines to print of one resolver; edits less probable than *min_probability* are not made.
-
-    Each of *folds* has examples, who reads them, and the weights that judge them if not the shipped ones.
-    """
-    examples: list[Example] = []
-    readings: list[tuple[Reading, ...]] = []
-    asked: list[str] = []
-    verdicts: Verdicts = []
-    seconds = 0.0
-    for some, read, weights in folds:
-        started = time.process_time()
-        found = [read(example.document) for example in some]
-        seconds += time.process_time() - started
-        with judging(weights):
-            asked += [
-                rewriting.rewrite(e.document.question, r, min_probability=min_probability)
-                for e, r in zip(some, found, strict=True)
-            ]
-            verdicts += compared(some, found, read)
-        examples += some
-        readings += found
+    """Yield the lines to print of one resolver; edits less probable than *min_probability* are not made."""
+    started = time.process_time()
+    readings = [read(example.document) for example in examples]
+    seconds = time.process_time() - started
+    asked = [
+        rewriting.rewrite(e.document.question, r, min_probability=min_probability)
+        for e, r in zip(examples, readings, strict=True)
+    ]
+    verdicts = compared(examples, readings, read)
     yield f"{name}: {len(examples)} questions, {1000 * seconds / max(1, len(examples)):.2f} ms a question"
     yield _mention_line(score_mentions(examples, readings))
-    yield from _rewriting_lines(examples, asked)
+    yield from rewriting_lines(examples, asked)
     yield from _drift_lines(verdicts)
 
 
@@ -191,19 +176,6 @@ def compared(examples: Sequence[Example], gold: Sequence[tuple[Reading, ...]], r
     ]
 
 
-@contextmanager
-def judging(weights: Weights | None) -> Iterator[None]:
-    """Within it, verdicts and edits are judged by *weights*, if any, instead of the shipped ones."""
-    shipped = small_network.shipped
-    if weights is not None:
-        by_name = {small_network.DRIFT: weights.drift, small_network.EDIT: weights.edit}
-        small_network.shipped = by_name.__getitem__  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        small_network.shipped = shipped
-
-
 def _mention_line(counts: dict[str, Counter[str]]) -> str:
     total = counts["all"]
     p, r, f = f_score(total["right"], total["predicted"], total["resolved"])
@@ -216,7 +188,8 @@ def _mention_line(counts: dict[str, Counter[str]]) -> str:
     return f"  mentions  n {total['resolved']} P {p:.1f} R {r:.1f} F {f:.1f} left {left:.1f} | {kinds}"
 
 
-def _rewriting_lines(examples: Sequence[Example], asked: Sequence[str]) -> Iterator[str]:
+def rewriting_lines(examples: Sequence[Example], asked: Sequence[str]) -> Iterator[str]:
+    """Yield how near the *asked* questions are to the human rewrites, and what edits did."""
     import sacrebleu
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -261,6 +234,9 @@ def _drift_lines(verdicts: Verdicts) -> Iterator[str]:
         truths = [bool(one.lost) for one, _ in verdicts]
         p, r, f = agreement(truths, [drift.probability >= at for _, drift in verdicts])
         yield f"  threshold {at:.2f}: P {p:.1f} R {r:.1f} F {f:.1f}"
+    lengths = [(-float(len(words(one.example.document.question))), bool(one.lost)) for one, _ in verdicts]
+    ranked = [(drift.probability, bool(one.lost)) for one, drift in verdicts]
+    yield f"  ranking   AUC {ranking(ranked):.3f}, of the fewer words {ranking(lengths):.3f}"
     error, bins = calibration([(drift.probability, bool(one.lost)) for one, drift in verdicts])
     yield f"  calibration error {error:.3f} | " + " ".join(
         f"{p:.2f}:{share:.2f}({n})" for p, share, n in bins
@@ -312,49 +288,31 @@ def shown_as(examples: Sequence[Example], without_title: bool, window: int | Non
     return shown
 
 
-def by_fold(
-    examples: Sequence[Example], folder: Path
-) -> list[tuple[Sequence[Example], Read, Weights | None]]:
-    """Each fold of *examples* with the weights that learned from the others."""
-    folds: list[tuple[Sequence[Example], Read, Weights | None]] = []
-    for fold in range(FOLDS):
-        weights = Weights.load(folder / str(fold))
-        folds.append(([e for e in examples if e.fold == fold], weights.read, weights))
-    return folds
-
-
-SEEN = (
-    "embedded: what WEIGHTS.LICENSE.txt lists, the shipped weights were trained on; there --cv says how well"
-)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="files to measure on")
     parser.add_argument("--resolver", choices=RESOLVERS, nargs="+", default=RESOLVERS)
-    parser.add_argument("--cv", type=Path, metavar="FOLDER", help="weights of each fold, for embedded")
+    parser.add_argument("--held-out", action="store_true", help="only what nothing was fitted to")
     parser.add_argument("--without-title", action="store_true", help="leave out title and section")
     parser.add_argument("--window", type=int, help="show the last turns only, so many; all when left out")
     parser.add_argument("--min-probability", type=float, default=rewriting.MIN_PROBABILITY, help="of an edit")
     parser.add_argument("--most", type=int, help="questions of a file at most, the first ones")
     options = parser.parse_args()
     for path in options.data:
-        examples = shown_as(read_examples([path])[: options.most], options.without_title, options.window)
+        examples = read_examples([path])
+        if options.held_out:
+            examples = [e for e in examples if is_held_out(e) and not is_for_decisions(e)]
+        examples = shown_as(examples[: options.most], options.without_title, options.window)
         print(f"{path.stem}:")
         for name in options.resolver:
             try:
-                if name == "embedded" and options.cv:
-                    label, folds = "embedded, cross-validated", by_fold(examples, options.cv)
-                else:
-                    label, folds = name, [(examples, reader(name), None)]
-                    if name == "embedded":
-                        print(SEEN)
+                read = reader(name)
             except Exception as error:  # noqa: BLE001 - whatever keeps a model from loading is the reason
                 print(f"{name}: left out: {error}")
                 continue
-            for line in report(label, folds, options.min_probability):
+            for line in report(name, examples, read, options.min_probability):
                 print(line, flush=True)
 
 

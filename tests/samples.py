@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,17 @@ from replay.core.adapter import Adapter
 from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
+from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector, DriftMode
 from replay.coreference.drift_evalconvqa import Match
+from replay.coreference.mentions import find_mentions
+from replay.coreference.resolver import Cluster, Document, Span
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.policies.policy import Policy
 from replay.testing import ScriptedSystem as Fake
 from replay.testing.playing import Recorded
 
-__all__ = ["ALBUM", "SINGER", "Fake", "Recorded", "conversation", "detector", "play"]
+__all__ = ["ALBUM", "ALICE", "SINGER", "Fake", "Recorded", "conversation", "detector", "play"]
 
 
 def conversation(*turns: tuple[str, str | None], id: str = "c1", title: str = "") -> Conversation:
@@ -59,13 +62,42 @@ SINGER = Conversation(
 """Only the first gold answer says who "she" is."""
 
 
+class AliceResolver:
+    """Reads "she" and "her" as Alice Okafor where the history names her, and as nobody where it doesn't."""
+
+    signature = "alice"
+
+    def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
+        return [self._clusters(document) for document in documents]
+
+    def _clusters(self, document: Document) -> list[Cluster]:
+        context, name = document.context(), "Alice Okafor"
+        at = context.rfind(name)
+        her = [mention for mention in find_mentions(document.question) if mention.kind == "she"]
+        if at < 0 or not her:
+            return []
+        mentions = [Span(start=len(context) + m.start, end=len(context) + m.end) for m in her]
+        return [(Span(start=at, end=at + len(name)), *mentions)]
+
+
+ALICE = f"{__name__}:AliceResolver"
+"""For tests of what is done with readings, which must not turn on what the embedded reader has learned."""
+
+
 @asynccontextmanager
 async def detector(
-    *, window: int = 2, mode: DriftMode = "strict", workers: int = 0, match: Match = "f1"
+    *,
+    window: int = 2,
+    mode: DriftMode = "strict",
+    workers: int = 0,
+    match: Match = "f1",
+    resolver: str = "embedded",
 ) -> AsyncIterator[DriftDetector]:
-    """Drift detection with the embedded resolver, in this process unless told otherwise."""
-    choice = ResolverChoice(settings={}, folder=Path())
-    async with CoreferenceService(choice, workers=workers) as service:
+    """Drift detection with the embedded resolver, in this process, unless told otherwise."""
+    choice = ResolverChoice(name=resolver, settings={}, folder=Path())
+    with code_may_run():
+        made = CoreferenceService(choice, workers=workers)
+    async with made as service:
         yield DriftDetector(service=service, window=window, mode=mode, match=match)
 
 

@@ -77,7 +77,7 @@ def test_the_wheel_has_the_packages_version_and_every_licence(wheel):
     assert wheel.name.startswith(f"convreplay-{replay.__version__}-")
     with ZipFile(wheel) as archive:
         licences = {Path(name).name for name in archive.namelist() if "/licenses/" in name}
-    assert licences == {"LICENSE", "WEIGHTS.LICENSE.txt", "first_names.LICENSE.txt"}
+    assert licences == {"LICENSE", "WEIGHTS.LICENSE.txt"}
 
 
 def test_the_newest_version_in_the_changelog_is_the_packages():

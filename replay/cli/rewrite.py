@@ -35,7 +35,7 @@ def rewrite(
     ] = "embedded",
     window: Annotated[
         int, typer.Option("--window", min=0, help="Exchanges before a question that are read.")
-    ] = 2,
+    ] = 6,
     background: Annotated[
         bool, typer.Option("--background/--no-background", help="Read title, section and background too.")
     ] = True,

@@ -47,6 +47,13 @@ class Reading:
     distribution: tuple[tuple[float, str], ...] = ()
     """(probability, antecedent text), most probable first, where the resolver has one; the
     probabilities sum to at most 1, the rest being "refers to nothing before"."""
+    put: str | None = None
+    """What to put in the mention's place, in a resolver's own words; None leaves the wording to the
+    rewriter."""
+    put_at: tuple[int, int] | None = None
+    """The characters of the question that give way to it, where these aren't the mention's."""
+    worth: float = 1.0
+    """The probability that this makes the question better, in [0, 1]; 1 where nobody estimates it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 
-from replay.core.drift_evidence import Mention
-from replay.coreference.mentions import GENERAL_NOUNS
-from replay.coreference.words import ARTICLES, FUNCTION_WORDS, Token, tokens, word_set
+from replay.coreference.words import ARTICLES, tokens, word_set
 
 _AUXILIARIES = word_set(
     """
@@ -29,20 +27,6 @@ _RELATIVES = word_set("who whom whose which that where when")
 _SUBJECTS = word_set("he she they it i we you there")
 _AFTER_A_VERB = ARTICLES | word_set("his her its their in to him them")
 
-_SAID_OF_IT = re.compile(
-    r"\s(?:is|are|was|were|has|have|had|serves?|offers?|costs?|opened|opens|refers? to|stands for|means)\s"
-)
-"""What stands behind a short subject."""
-_INTRODUCED = re.compile(
-    r"\bthere (?:is|are|was|were)\b[^.?!]*?\b(?:called|named)\s+([^.,;?!]+?)"
-    r"(?=\s(?:in|on|at|that|which|who|and|with)\s|[.,;?!]|$)",
-    re.IGNORECASE,
-)
-_NO_SUBJECT = _SUBJECTS | word_set(
-    "this that these those here what which who how when where why yes no sorry one some all none both each "
-    "my your our his her its their if in at on as by for to of while although"
-)
-_MAX_SUBJECT_WORDS = 5
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{3}[.!?])['\"”’)]*\s+|(?<=\d[.!?])['\"”’)]*\s+(?=[A-Z])")
 _BREAK = re.compile(
     r"(?!(?<=\s)\s)(?:"  # a run of spaces is looked at from its beginning alone
@@ -86,69 +70,6 @@ def is_clause(text: str) -> bool:
         if before.is_capitalized and word.text in _PASTS:
             return True
     return False
-
-
-def phrase_of(clause: str, mention: Mention) -> str | None:
-    """
-    The noun phrase of *clause*, read as a whole for *mention*, that can stand in the mention's place.
-
-    The subject for "it" and "they", the phrase with the same noun for "that price range" or what the clause
-    calls one ("Ask is an Italian restaurant" for "that restaurant"); None for the other kinds ("Why was
-    that?" asks for the whole) and where there is none.
-    """
-    if mention.kind in ("it", "they"):
-        return subject(clause)
-    if mention.kind not in ("this-noun", "the-noun"):
-        return None
-    noun = mention.text.partition(" ")[2].lower()
-    if noun.split()[-1:] == [] or noun.split()[-1] in GENERAL_NOUNS:
-        return None  # an album that was spoken of is better named than described
-    about = subject(clause)
-    if about and re.search(rf"^{re.escape(about)}\s(?:is|was) an? [^.,;?!]*\b{re.escape(noun)}\b", clause):
-        return about
-    return phrase_about(clause, noun)
-
-
-def subject(text: str) -> str | None:
-    """
-    What the first sentence of *text* speaks of: "Wine is made of grapes" of "Wine".
-
-    None where that is a pronoun, is long, or can't be told.
-    """
-    line = _LEADING.sub("", next(iter(sentences(text)), ""))
-    if found := _INTRODUCED.search(line):
-        return found[1] if len(found[1].split()) <= _MAX_SUBJECT_WORDS else None
-    verb = _SAID_OF_IT.search(line)
-    before = line[: verb.start()] if verb else ""
-    said = [token for token in tokens(before) if token.is_word]
-    if not 0 < len(said) <= _MAX_SUBJECT_WORDS or said[0].normal in _NO_SUBJECT:
-        return None
-    broken = re.search("[,;:()]", before)
-    return None if broken or any(token.normal in _AUXILIARIES | _RELATIVES for token in said) else before
-
-
-def phrase_about(text: str, noun: str) -> str | None:
-    """
-    The last noun phrase of *text* whose noun is *noun*, in lower case, and that says more than it: "the
-    moderate price range" for "price range" in "It is in the moderate price range." None where there is none.
-    """
-    wanted = noun.lower().split()
-    found = None
-    for sentence in sentences(text):
-        line = tokens(sentence)
-        for at in range(len(line) - len(wanted) + 1):
-            if [token.normal for token in line[at : at + len(wanted)]] != wanted:
-                continue
-            first = at
-            while first > 0 and at - first < 4 and _describes(line[first - 1]):
-                first -= 1
-            if first < at and first > 0 and line[first - 1].normal in ARTICLES:
-                found = f"the {sentence[line[first].start : line[at + len(wanted) - 1].end]}"
-    return found
-
-
-def _describes(token: Token) -> bool:
-    return token.is_word and token.normal not in FUNCTION_WORDS
 
 
 def sentences(text: str) -> list[str]:

@@ -55,7 +55,7 @@ class DriftDetector:
     """Compares a conversation's gold history with a system's own, question by question."""
 
     service: CoreferenceService
-    window: int = 2
+    window: int = 6
     """How many exchanges before the question both documents hold."""
     background: BackgroundUse = True
     """Whether title, section and background text stand before them, or the text alone."""

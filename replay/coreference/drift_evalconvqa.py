@@ -20,8 +20,7 @@ from replay.coreference.clusters import question_mention
 from replay.coreference.drift_hard import paired
 from replay.coreference.mentions import is_possessive, kind_of
 from replay.coreference.resolver import Cluster, Document, Span
-from replay.coreference.rewriting import tidy
-from replay.coreference.substitution import at_sentence_start, capitalized, with_possessive
+from replay.coreference.substitution import at_sentence_start, capitalized, tidy, with_possessive
 from replay.coreference.words import tokens, word_f1, word_set
 
 MODE = "evalconvqa"

@@ -49,7 +49,7 @@ def standalone_questions(
     conversation: Conversation,
     resolver: Resolver,
     *,
-    window: int = 2,
+    window: int = 6,
     background: bool = True,
     min_probability: float = MIN_PROBABILITY,
 ) -> tuple[StandaloneQuestion, ...]:

@@ -84,7 +84,8 @@ class Story:
     """All of a log's turns."""
 
     opening: list[str] = field(default_factory=list)
-    """Instructions and a greeting before the first question."""
+    """A greeting before the first question. Instructions are no background: what an operator tells the system
+    is not part of what was said, and would hide that an answer no longer names it."""
     turns: list[ChatTurn] = field(default_factory=list)
     _pending: list[Message] = field(default_factory=list)
     """Instructions that nothing has followed yet."""
@@ -174,7 +175,7 @@ class Story:
     def _before_next(self, message: Message) -> None:
         if message.text.strip():
             self._pending.append(message)
-            if not self.turns:
+            if not self.turns and message.role == "assistant":
                 self.opening.append(message.text)
 
     def _acting(self, uses_tools: bool) -> ChatTurn | None:

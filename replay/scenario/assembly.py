@@ -19,7 +19,6 @@ from replay.core.asking.patience import Patience
 from replay.core.asking.politeness import PolitenessLimit
 from replay.core.conversation import Conversation
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, ScenarioError
-from replay.coreference import drift_strict
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
 from replay.datasets.loading import given_conversations, read_conversations
@@ -242,13 +241,6 @@ def detector_of(
         for key, chosen in (("match", drift.match != "f1"), ("skip_entity", not drift.skip_entity)):
             if chosen:
                 builder.fault(f"drift.{key}", "needs mode: evalconvqa, whose setting it is")
-    threshold = drift.threshold
-    if drift.precision is not None:
-        if drift.mode != "strict":
-            builder.fault("drift.precision", f"mode: {drift.mode} gives no probabilities to draw a line at")
-        elif threshold is not None:
-            builder.fault("drift.precision", "drift.threshold draws the line already; leave one of them out")
-        threshold = drift_strict.threshold_for(drift.precision)
     if service is None:
         return None
     for key in ("mode", "threshold", "match", "skip_entity"):
@@ -261,7 +253,7 @@ def detector_of(
         window=drift.window,
         background=drift.background,
         mode=drift.mode,
-        threshold=threshold,
+        threshold=drift.threshold,
         min_similarity=drift.semantic.min_similarity if drift.semantic else None,
         match=drift.match,
         skip_entity=drift.skip_entity,

@@ -75,14 +75,13 @@ class DriftSection(Section):
 
     resolver: str = "embedded"
     settings: dict[str, Any] = Field(default_factory=dict)
-    window: int = Field(default=2, ge=0)
     background: Literal[True, False, "alone"] = True
     """Whether the resolver reads title, section and background text, or the text ``alone``."""
     mode: Literal["strict", "hard", "evalconvqa"] = "strict"
+    window: int = Field(default_factory=lambda known: 2 if known.get("mode") == "evalconvqa" else 6, ge=0)
+    """Exchanges before a question that are read; the published program reads two."""
     threshold: float | None = Field(default=None, ge=0, le=1)
     """From which probability on ``strict`` calls a question drifted; the rule's own when left out."""
-    precision: float | None = Field(default=None, gt=0, lt=1)
-    """Instead of ``threshold``: the one from which on so large a share of drifted questions really were."""
     match: Literal["f1", "em"] = "f1"
     """What ``evalconvqa`` compares: words of antecedents, or whole questions with mentions replaced."""
     skip_entity: bool = True

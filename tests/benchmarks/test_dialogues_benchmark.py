@@ -22,7 +22,9 @@ def benchmark():
 
 @pytest.fixture
 def judged(benchmark):
-    def make(changed, invalid, probability, asked="Is she well?", refers_by="pronoun", names=("Ann Lee",)):
+    def make(
+        changed, invalid, probability, asked="Is she well?", refers_by="pronoun", names=("Ann Lee",), **more
+    ):
         return benchmark.Judged(
             place="d 2",
             refers_by=refers_by,
@@ -32,6 +34,7 @@ def judged(benchmark):
             invalid=invalid,
             probability=probability,
             asked=asked,
+            **more,
         )
 
     return make
@@ -54,7 +57,37 @@ def test_verdicts_and_rewrites_are_counted(benchmark, five):
     assert lines[1].split() == ["nothing", "0", "0", "1", "1", "0.0", "-", "0.0"]
     assert lines[2].split() == ["pronoun", "4", "2", "0", "0", "100.0", "50.0", "66.7"]
     assert lines[3].split() == ["all", "4", "2", "1", "1", "66.7", "50.0", "57.1"]
-    assert lines[4:6] == ["rewritten 3 of 5, right 1", "  33.3 % of these, 25.0 % of the 4 changed"]
+    assert lines[4:7] == [
+        "rewritten 3 of 5, right 1",
+        "  33.3 % of these, 25.0 % of the 4 changed",
+        "  harmful 2, 40.0 % of all questions",
+    ]
+    # Of the changed ones at .9, 1, 0 and .04, one ranks before the other at .92; all are of as many words.
+    assert lines[7] == "ranking: AUC 0.250, of the fewer words 0.500"
+
+
+def test_a_wrong_rewrite_is_harmful_where_it_says_what_people_would_not(judged):
+    """Not the right name, but a word of the question's standalone form does no harm."""
+    asked = "Is Ann's sister well?"
+    assert judged(True, True, 0.9, asked, standalone="").is_harmful
+    assert judged(False, True, 0.9, asked, standalone="Is Mia well?").is_harmful
+    assert not judged(False, True, 0.9, asked, standalone="Is Ann's sister Mia well?").is_harmful
+    assert not judged(True, True, 0.9, asked, names=("sister",)).is_harmful
+    assert not judged(False, True, 0.9).is_harmful
+
+
+@pytest.mark.parametrize(
+    ("found", "area"),
+    [
+        ([(0.9, True), (0.1, False)], 1.0),
+        ([(0.1, True), (0.9, False)], 0.0),
+        ([(0.5, True), (0.5, False), (0.4, False)], 0.75),
+        ([(0.9, True)], 0.5),
+        ([], 0.5),
+    ],
+)
+def test_a_ranking_is_how_often_a_yes_stands_before_a_no(benchmark, found, area):
+    assert benchmark.ranking(found) == pytest.approx(area)
 
 
 def test_wrong_ones_are_shown_on_demand(benchmark, five):

@@ -4,12 +4,10 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from replay.core.drift_evidence import Reading
-from replay.coreference import small_network
 from replay.coreference.mentions import find_mentions
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "drift.py"
@@ -17,12 +15,15 @@ FILE = Path(__file__).parents[2] / "benchmarks" / "drift.py"
 
 @pytest.fixture(scope="module")
 def benchmark():
+    """Loaded as when it is run as a program: from its own folder, where it finds ``dialogues``."""
     spec = importlib.util.spec_from_file_location("drift_benchmark", FILE)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(FILE.parent), *sys.path])
+        patch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+        yield module
+    sys.modules.pop("dialogues", None)
 
 
 @pytest.fixture
@@ -133,12 +134,12 @@ def test_agreement_counts_what_both_say(benchmark):
 @pytest.mark.parametrize("resolver", ["copy", "title", "embedded"])
 def test_the_report_has_all_its_lines(benchmark, data, resolver):
     examples = benchmark.read_examples([data])
-    lines = list(benchmark.report(resolver, [(examples, benchmark.reader(resolver), None)]))
+    lines = list(benchmark.report(resolver, examples, benchmark.reader(resolver)))
 
     assert lines[0].startswith(f"{resolver}: 3 questions")
     for opening, count in (
-        ("mentions", 1), ("rewriting", 1), ("edits", 1), ("drift", 4), ("calibration", 1),
-        ("threshold", len(benchmark.THRESHOLDS)),
+        ("mentions", 1), ("rewriting", 1), ("edits", 1), ("drift", 4), ("ranking", 1),
+        ("calibration", 1), ("threshold", len(benchmark.THRESHOLDS)),
     ):  # fmt: skip
         assert sum(line.startswith(f"  {opening}") for line in lines) == count, opening
 
@@ -146,7 +147,7 @@ def test_the_report_has_all_its_lines(benchmark, data, resolver):
 def test_edits_are_for_the_better_where_they_come_closer_to_the_human_rewrite(benchmark, data):
     examples = benchmark.read_examples([data])
     lines = list(
-        benchmark._rewriting_lines(
+        benchmark.rewriting_lines(
             examples, ["Who was Ann Lee's teacher?", "Did Rome hate her?", "What else?"]
         )
     )
@@ -154,41 +155,12 @@ def test_edits_are_for_the_better_where_they_come_closer_to_the_human_rewrite(be
     assert lines[1].startswith("  edits     2, for the better 50.0 %, worse 1; repaired 33.3 % of 3")
 
 
-def weights(**parts):
-    return SimpleNamespace(**parts)
-
-
-def test_each_fold_is_judged_by_its_own_weights_and_then_the_shipped_ones_are_back(benchmark):
-    shipped = small_network.shipped
-    with benchmark.judging(weights(drift="of the fold", edit="too")):
-        assert small_network.shipped(small_network.DRIFT) == "of the fold"
-        assert small_network.shipped(small_network.EDIT) == "too"
-    assert small_network.shipped is shipped
-    with benchmark.judging(None):
-        assert small_network.shipped is shipped
-    with pytest.raises(ZeroDivisionError), benchmark.judging(weights(drift=1, edit=1)):
-        raise ZeroDivisionError
-    assert small_network.shipped is shipped
-
-
-def test_cross_validation_reads_each_fold_with_the_weights_that_did_not_see_it(benchmark, data, monkeypatch):
-    monkeypatch.setattr(
-        benchmark.Weights, "load", staticmethod(lambda folder: weights(read=f"read of {folder.name}"))
-    )
-    examples = benchmark.read_examples([data])
-    folds = benchmark.by_fold(examples, Path("folds"))
-
-    assert [(len(some), read) for some, read, _ in folds] == [
-        (3 if fold == examples[0].fold else 0, f"read of {fold}") for fold in range(5)
-    ]
-
-
 def test_examples_can_be_shown_with_less(benchmark, data):
     examples = benchmark.read_examples([data])
     (*_, last) = benchmark.shown_as(examples, without_title=True, window=1)
 
     assert (last.document.title, last.document.section, len(last.document.turns)) == ("", "", 1)
-    assert last.fold == examples[-1].fold
+    assert (last.dialog, last.rewrite) == (examples[-1].dialog, examples[-1].rewrite)
     assert benchmark.shown_as(examples, without_title=False, window=None) == examples
 
 
@@ -201,6 +173,17 @@ def test_the_table_names_who_is_left_out(benchmark, data, monkeypatch, capsys):
     assert printed.startswith("canard:\n")
     assert "copy: 3 questions" in printed
     assert "fastcoref: left out: no weights" in printed
+
+
+def test_what_something_was_fitted_to_can_be_left_out(benchmark, data, monkeypatch, capsys):
+    """Of three questions, the first was learned from and the second is for the decisions."""
+    asked = [example.document.question for example in benchmark.read_examples([data])]
+    monkeypatch.setattr(benchmark, "is_held_out", lambda e: e.document.question != asked[0])
+    monkeypatch.setattr(benchmark, "is_for_decisions", lambda e: e.document.question == asked[1])
+    for arguments, count in (([], 3), (["--held-out"], 1)):
+        monkeypatch.setattr(sys, "argv", ["drift.py", "--data", str(data), "--resolver", "copy", *arguments])
+        benchmark.main()
+        assert f"copy: {count} questions" in capsys.readouterr().out
 
 
 def no_fastcoref(reader):

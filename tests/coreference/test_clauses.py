@@ -1,8 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.core.drift_evidence import Mention
-from replay.coreference.clauses import capped, is_clause, phrase_of, sentences
+from replay.coreference.clauses import capped, is_clause, sentences
 
 
 @pytest.mark.parametrize(
@@ -101,31 +100,3 @@ def test_no_text_has_no_sentence():
 )
 def test_a_sentence_of_nine_words_is_short_enough(text, kept):
     assert capped(text, 9) == kept
-
-
-def of(kind, text, clause):
-    return phrase_of(clause, Mention(start=0, end=len(text), text=text, kind=kind))
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "clause", "phrase"),
-    [
-        ("it", "it", "Wine is an alcoholic beverage made from grapes.", "Wine"),
-        ("they", "their", "golden wok is in the centre. Would you like more?", "golden wok"),
-        ("it", "it", "Yes, there is a French restaurant called restaurant two two.", "restaurant two two"),
-        ("it", "it", "There is a place named Ali Baba in the centre.", "Ali Baba"),
-        ("it", "it", "He was born in Rome.", None),
-        ("it", "it", "The old man who lived there is dead.", None),
-        ("it", "it", "One, two and three are left.", None),
-        ("it", "it", "There are four more results.", None),
-        ("this-noun", "that price range", "It is in the moderate price range.", "the moderate price range"),
-        ("this-noun", "that price range", "It has a cheap price range.", "the cheap price range"),
-        ("this-noun", "that price range", "It has no price range.", None),
-        ("this-noun", "that restaurant", "Ask is an Italian restaurant in the centre.", "Ask"),
-        ("this-noun", "that album", "It was the second album.", None),
-        ("this", "that", "Wine is an alcoholic beverage.", None),
-        ("he", "he", "Hedin was a Swede.", None),
-    ],
-)
-def test_a_clause_gives_the_phrase_that_can_stand_alone(kind, text, clause, phrase):
-    assert of(kind, text, clause) == phrase

@@ -14,7 +14,7 @@ from replay.coreference.drift import DriftDetector
 from replay.coreference.resolver import LONGEST_TEXT, recorded_document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.scenario.sections import DriftSection
-from tests.samples import SINGER, conversation, detector
+from tests.samples import ALICE, SINGER, conversation, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
@@ -36,7 +36,7 @@ async def test_the_mode_is_in_the_verdict_and_in_the_signature(mode):
 
 
 async def test_a_lost_antecedent_is_drift():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         lost = (await drift.assess(SINGER, 2, played("Nobody knows."))).drift
         kept = (await drift.assess(SINGER, 2, played("The song is by Alice Okafor."))).drift
 
@@ -45,18 +45,31 @@ async def test_a_lost_antecedent_is_drift():
     assert kept.valid
 
 
+async def test_the_shipped_reader_holds_a_lost_antecedent_for_the_likelier_drift():
+    talk = conversation(("Who is that?", "Ann Lee is a singer."), ("Where was she born?", "In Rome."))
+    async with detector() as drift:
+        lost, kept = [
+            (
+                await drift.assess(talk, 2, [Played(turn=talk.turns[0], asked="Who is that?", answer=answer)])
+            ).drift
+            for answer in ("I don't know.", "That is Ann Lee, a singer.")
+        ]
+
+    assert lost.probability > kept.probability
+
+
 @pytest.mark.parametrize("mode", ["strict", "hard"])
 async def test_a_turn_that_left_no_trace_is_no_identical_answer(mode):
     """The window then reaches further back, to an answer that may happen to be the same."""
     turns = (
-        SINGER.turns[0],
         msgspec.structs.replace(SINGER.turns[1], question="Who else?", gold_answers=("Bob Ray.",)),
+        SINGER.turns[0],
     )
     talk = msgspec.structs.replace(SINGER, turns=(*turns, msgspec.structs.replace(SINGER.turns[1], id="q3")))
     same = [Played(turn=t, asked="Who?", answer=t.gold_answer) for t in turns]
     filtered = [same[0], Played(turn=turns[1], asked="Who?", answer=None)]
 
-    async with detector(mode=mode, window=1) as drift:
+    async with detector(mode=mode, window=1, resolver=ALICE) as drift:
         assert (await drift.assess(talk, 3, same)).drift.valid
         assert not (await drift.assess(talk, 3, filtered)).drift.valid
 
@@ -97,7 +110,7 @@ async def test_settings_that_nobody_chose_are_not_in_the_signature():
         assert replace(plain, match="em").signature.endswith(f"|drift:strict-{STRICT}+em|window:2")
         defaults = DriftDetector(service=drift.service)
         assert (defaults.window, defaults.background, defaults.mode, defaults.match) == (
-            2,
+            6,
             True,
             "strict",
             "f1",
@@ -106,7 +119,7 @@ async def test_settings_that_nobody_chose_are_not_in_the_signature():
 
 async def test_under_the_published_rule_only_what_was_answered_stands_in_both_histories():
     """A turn that failed or was skipped is in neither."""
-    async with detector(mode="evalconvqa") as drift:
+    async with detector(mode="evalconvqa", resolver=ALICE) as drift:
         failed = [Played(turn=SINGER.turns[0], asked="Who sang Stone Garden?", answer=None)]
         alone = await drift.assess(SINGER, 2, failed)
         told = await drift.assess(SINGER, 2, played("Nobody knows."))
@@ -133,7 +146,7 @@ def test_what_is_read_of_a_conversation_can_be_chosen(background, text):
 
 
 async def test_gold_readings_are_of_the_recorded_conversation():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         she, *_ = await drift.gold_readings(SINGER, 2)
 
     assert (she.mention.text, she.antecedent) == ("she", "Alice Okafor")

@@ -163,7 +163,7 @@ def test_everything_that_moves_a_reading_shows_in_the_signature(tmp_path):
         signatures.append(DriftDetector(service=service).signature)
     assert len(set(signatures)) == 4
     assert signatures[0].startswith("coref:llm(openai/m@")
-    assert signatures[0].endswith("|drift:llm-1|window:2")
+    assert signatures[0].endswith("|drift:llm-1|window:6")
 
 
 @pytest.mark.parametrize(

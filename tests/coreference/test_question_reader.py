@@ -7,19 +7,21 @@ import replay.coreference
 from replay.core.errors import PluginNotFoundError, ScenarioError
 from replay.coreference.question_reader import Background
 
-TURNS = [("Who taught her?", "The pianist Bob Ray taught her.")]
+TURNS = [("Who is that?", "Ann Lee is a singer.")]
+
+
+def of_she(read):
+    """What "she" means, which whatever else is read may stand beside."""
+    (reading,) = [reading for reading in read if reading.mention.text == "she"]
+    return reading
 
 
 def test_a_question_is_read_from_plain_data():
     resolver = replay.coreference.load("embedded")
-    read = resolver.resolve_question({"title": "Ann Lee"}, TURNS, "When did she meet him?")
+    she = of_she(resolver.resolve_question({}, TURNS, "Where was she born?"))
 
-    assert [(r.mention.start, r.mention.end, r.mention.kind) for r in read[:2]] == [
-        (9, 12, "she"),
-        (18, 21, "he"),
-    ]
-    assert [r.antecedent for r in read[:2]] == ["Ann Lee", "Bob Ray"]
-    assert all(r.distribution[0][1] == r.antecedent for r in read[:2])
+    assert (she.mention.start, she.mention.end, she.mention.kind) == (10, 13, "she")
+    assert she.antecedent == she.distribution[0][1] == "Ann Lee"
     assert resolver.signature.startswith("embedded-")
 
 
@@ -27,15 +29,13 @@ def test_a_question_is_read_from_plain_data():
     "background", [Background(title="Ann Lee"), {"title": "Ann Lee", "section": "", "text": ""}]
 )
 def test_the_background_is_an_object_or_a_mapping(background):
-    (reading,) = replay.coreference.load().resolve_question(background, (), "Did she sing?")
+    read = replay.coreference.load().resolve_question(background, (), "Where was she born?")
 
-    assert reading.antecedent == "Ann Lee"
+    assert of_she(read).antecedent == "Ann Lee"
 
 
 def test_the_background_may_be_missing():
-    (reading,) = replay.coreference.load().resolve_question(None, [], "Did she sing?")
-
-    assert reading.antecedent is None
+    assert replay.coreference.load().resolve_question(None, [], "Did she sing?") == ()
 
 
 def test_an_unknown_part_of_the_background_is_named():

@@ -41,10 +41,11 @@ def test_the_assistants_turns_are_the_gold_answers(tmp_path):
 
 
 @pytest.mark.parametrize("role", ["system", "developer"])
-def test_instructions_and_a_greeting_before_the_first_question_are_the_background(tmp_path, role):
+def test_a_greeting_before_the_first_question_is_the_background_and_instructions_are_not(tmp_path, role):
+    """What an operator tells the system is no part of what was said."""
     found = read(tmp_path, system("Be brief.", role), assistant("Hello!"), user("Who?"), assistant("Okafor."))
 
-    assert found.background == "Be brief.\nHello!"
+    assert found.background == "Hello!"
     assert pairs(found) == [("Who?", "Okafor.")]
 
 
@@ -69,7 +70,7 @@ def test_system_prompts_are_those_of_the_question_that_comes_next(tmp_path):
     )
 
     assert prompts(found) == [("Be brief.",), ("The user is 12.", "Be kind."), ()]
-    assert (found.background, found.metadata) == ("Be brief.", {"app": "web"})
+    assert (found.background, found.metadata) == ("", {"app": "web"})
 
 
 @pytest.mark.parametrize("told", ["Be brief.", [{"type": "text", "text": "Be brief."}]])

@@ -157,7 +157,7 @@ def test_instructions_are_what_the_question_was_asked_with(tmp_path):
         [],
         ["Be kind."],
     ]
-    assert found.background == "Be brief."
+    assert found.background == ""
 
 
 def test_a_trace_without_an_id_is_a_conversation_of_its_own(tmp_path):

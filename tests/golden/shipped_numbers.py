@@ -4,6 +4,9 @@ and what the resolvers make of corner cases.
 
 The extractive system's answers are a file of their own, and all other files are about the answers in there,
 so that another answer is one difference and not a thousand.
+
+Of the embedded resolver no probability is kept, as these may differ between processors
+(``docs/coreference.md``): only what is decided by them.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, build, load
 from replay.coreference.clusters import read_all
 from replay.coreference.drift import DriftDetector
-from replay.coreference.embedded import EmbeddedResolver
 from replay.coreference.mentions import find_mentions
+from replay.coreference.reading import EmbeddedResolver
 from replay.coreference.resolver import Resolver, document_of, recorded_document
 from replay.coreference.rewriting import rewrite
 from replay.coreference.service import CoreferenceService, ResolverChoice
@@ -64,8 +67,8 @@ RESOLVERS: Mapping[str, Resolver] = {"embedded": EmbeddedResolver()}
 MODES: Mapping[str, Mapping[str, Any]] = {
     "strict": {"mode": "strict"},
     "hard": {"mode": "hard"},
-    "evalconvqa": {"mode": "evalconvqa"},
-    "evalconvqa+em": {"mode": "evalconvqa", "match": "em"},
+    "evalconvqa": {"mode": "evalconvqa", "window": 2},
+    "evalconvqa+em": {"mode": "evalconvqa", "match": "em", "window": 2},
 }
 ANSWERED = ("gold", "pred", "rewrite")
 """The quickstart's policies, whose answers are kept."""
@@ -73,15 +76,13 @@ TABLED = ("em", "f1", "bleu1", "rouge_l", "bleu4", "heq_d")
 """What tables are made of: the quickstart's scorers, one that is no mean, one of whole conversations."""
 WEIGHED = {"bertscore", "coverage", "similarity"}
 """Scorers that need a model's weights, whose numbers are the model's."""
-ANTECEDENTS = 2
-"""Of a distribution, the most probable ones."""
-WINDOW = 2
+WINDOW = 6
 SEED = 1
 
 _COREFERENCE = "replay/coreference"
-_EMBEDDED = f"{_COREFERENCE}/embedded"
+_READER = f"{_COREFERENCE}/reading"
 RAISED: Mapping[str, str] = {
-    "embedded": f"VERSION in {_EMBEDDED}/__init__.py",
+    "embedded": f"VERSION in {_READER}/__init__.py",
     "strict": f"VERSION in {_COREFERENCE}/drift_strict.py",
     "hard": f"VERSION in {_COREFERENCE}/drift_hard.py",
     "evalconvqa": f"VERSION in {_COREFERENCE}/drift_evalconvqa.py",
@@ -206,27 +207,31 @@ def _readings(name: str) -> Content:
             "own": document_of(conversation, question, own, window=WINDOW, background=True),
         }
         readings = read_all(resolver, list(sides.values()))
-        gold, after_own = ([*map(_reading, found)] for found in readings)
+        gold, after_own = ([*map(_reading, filter(_is_read, found))] for found in readings)
         rows[at] = {"gold": gold, "own": "as gold" if after_own == gold else after_own}
     versions = dict.fromkeys(("gold", "own"), resolver.signature)
     golden = Golden(of=what_is_read(answers()), versions=versions, rows=plain(rows))
     return golden, dict.fromkeys(versions, f"raise {RAISED[name]}")
 
 
+def _is_read(reading: Reading) -> bool:
+    """Whether *reading* says what is meant; the others are where a question leans on nothing, probably."""
+    return reading.antecedent is not None
+
+
 def _reading(reading: Reading) -> list[Any]:
-    likely = reading.distribution[:ANTECEDENTS]
-    return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source, likely]
+    return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source]
 
 
 def _corner_cases() -> Content:
-    """Each mention's best antecedent, its probability and the next one's; the question if rewritten."""
+    """Each mention's best antecedent; the question if rewritten."""
     cases = dict(documents())
     rows: dict[str, dict[str, Any]] = {at: {} for at in cases}
     for name, resolver in RESOLVERS.items():
         for (at, document), readings in zip(
             cases.items(), read_all(resolver, list(cases.values())), strict=True
         ):
-            rows[at][name] = [_best(reading) for reading in readings]
+            rows[at][name] = [[one.mention.text, one.antecedent] for one in readings if _is_read(one)]
             rewritten = rewrite(document.question, readings)
             if rewritten != document.question:
                 rows[at][name].append(rewritten)
@@ -235,10 +240,6 @@ def _corner_cases() -> Content:
     versions = {name: f"{resolver.signature}|{rewriter}" for name, resolver in RESOLVERS.items()}
     raised = {name: f"raise {RAISED[name]}, or {RAISED['substitution']}" for name in RESOLVERS}
     return Golden(of=of, versions=versions, rows=plain(rows)), raised
-
-
-def _best(reading: Reading) -> list[Any]:
-    return [reading.mention.text, reading.antecedent, *(p for p, _ in reading.distribution[:ANTECEDENTS])]
 
 
 def _mentions() -> Content:
@@ -272,7 +273,7 @@ async def _verdicts(name: str) -> Content:
     rows: dict[str, dict[str, Any]] = {}
     async with _service(name) as service:
         detectors = {
-            mode: DriftDetector(service=service, window=WINDOW, **how) for mode, how in MODES.items()
+            mode: DriftDetector(service=service, **{"window": WINDOW, **how}) for mode, how in MODES.items()
         }
         for at, conversation, depth in questions():
             played = _played(conversation, depth)
@@ -287,9 +288,13 @@ async def _verdicts(name: str) -> Content:
 
 
 def _verdict(drift: Drift) -> list[Any]:
-    """Valid or not, how probably not, and each mention."""
-    mentions = [[one.gold.mention.text, one.state, one.overlap, one.probability] for one in drift.mentions]
-    return ["valid" if drift.valid else "invalid", drift.probability, mentions]
+    """Valid or not, and each mention that either history gives a meaning."""
+    mentions = [
+        [one.gold.mention.text, one.state, one.overlap]
+        for one in drift.mentions
+        if _is_read(one.gold) or _is_read(one.predicted)
+    ]
+    return ["valid" if drift.valid else "invalid", mentions]
 
 
 async def _plans() -> Content:

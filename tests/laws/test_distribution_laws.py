@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import subprocess
 import sys
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange, Played
 from replay.coreference import drift_hard, drift_strict
-from replay.coreference.embedded import EmbeddedResolver
+from replay.coreference.reading import EmbeddedResolver
 from replay.coreference.resolver import Document
 from tests.laws.test_drift_laws import CONVERSATIONS
 from tests.samples import detector
@@ -63,6 +61,8 @@ def test_a_distribution_is_one(document):
         assert sum(probabilities) <= 1 + 1e-9
         if reading.antecedent is not None:
             assert reading.distribution[0][1] == reading.antecedent
+            assert any(reading.antecedent in " ".join(piece.split()) for piece in document.pieces()[:-1])
+        assert 0 <= reading.worth <= 1
 
 
 @given(documents(), st.floats(0, 1))
@@ -134,8 +134,9 @@ def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
 
     (probability,) = {drift.probability for drift in verdicts}
     assert 0 <= probability <= 1
-    same = math.prod(1 - m.probability for m in verdicts[0].mentions)
-    assert probability == pytest.approx(1 - same, abs=1e-5)
+    shares = [m.probability for m in verdicts[0].mentions]
+    assert max(shares, default=probability) == probability
+    assert all(0 <= share <= probability for share in shares)
     assert [drift.valid for drift in verdicts] == sorted(drift.valid for drift in verdicts)
 
 
@@ -170,14 +171,14 @@ def test_identical_histories_have_probability_0(talk, window, mode):
 
 _PROGRAM = """
 from replay.coreference import drift_strict
-from replay.coreference.embedded import EmbeddedResolver
+from replay.coreference.reading import EmbeddedResolver
 from tests.laws.test_distribution_laws import QUESTIONS, TEXTS
 from replay.coreference.resolver import Document
 from replay.core.history import Exchange
 resolver = EmbeddedResolver()
 documents = [
-    Document(question=question, title=title, turns=(Exchange(question="Who?", answer=text),))
-    for question in QUESTIONS for title in ("", "Ann Lee") for text in TEXTS
+    Document(question=question, turns=(Exchange(question="Who?", answer=text),))
+    for question in QUESTIONS for text in TEXTS
 ]
 read = resolver.read(documents)
 for one, first in zip(documents, read):

@@ -26,8 +26,7 @@ ROOMS = {
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
     "coreference": "core core/asking core/settings",
-    "coreference/embedded": "core coreference",
-    "coreference/training": "core datasets coreference coreference/embedded",
+    "coreference/training": "core datasets coreference",
     "policies": "core core/settings core/asking coreference",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
@@ -68,9 +67,13 @@ ROOMS = {
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
+PARTS = {"coreference/reading": "coreference"}
+"""Folders that are no rooms of their own. The reader and the verdict by its network need each other."""
+
 
 def room_of(path: Path) -> str:
-    return path.parent.relative_to(ROOT / "replay").as_posix()
+    folder = path.parent.relative_to(ROOT / "replay").as_posix()
+    return PARTS.get(folder, folder)
 
 
 FILES = {
@@ -129,6 +132,24 @@ def test_no_room_imports_itself_by_way_of_others():
     assert sorted(order) == sorted(ROOMS)
 
 
+def test_of_the_parts_around_the_reader_only_the_verdict_imports_it():
+    """And no earlier than for a verdict, since it loads ONNX Runtime."""
+    folders = {
+        "replay/coreference",
+        *(f"replay/{room}" for room in ROOMS if not room.startswith("coreference/")),
+    }
+    importing = {
+        path.relative_to(ROOT).as_posix()
+        for path in FILES.values()
+        if path.parent.relative_to(ROOT).as_posix() in folders
+        and any(name.startswith("replay.coreference.reading") for name in imported(path))
+    }
+    assert importing == {"replay/coreference/drift_strict.py"}
+    program = "import sys, replay.coreference.drift_strict; print('onnxruntime' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_the_engine_knows_nothing_of_scores():
     """What was answered doesn't depend on how it is judged."""
     for room in ("play", "play/load", "policies", "coreference"):
@@ -155,19 +176,23 @@ NEURAL = {"bert_score", "fastcoref", "sentence_transformers", "spacy", "torch", 
 def test_only_these_files_import_what_the_extra_brings():
     """And those that do so by name, as ``neural_module`` does. A core installation runs everything else."""
     paths = [*FILES.values(), *(ROOT / "adapters").rglob("*.py")]
-    found = {path.stem: {name.partition(".")[0] for name in imported(path)} & NEURAL for path in paths}
-    assert {stem: names for stem, names in found.items() if names} == {
-        "coverage": {"spacy"},
-        "fastcoref_compat": {"fastcoref", "spacy", "torch"},
-        "model_files": {"transformers"},
-        "semantic": {"sentence_transformers"},
-        "word_vectors": {"sentence_transformers"},
+    found = {path: {name.partition(".")[0] for name in imported(path)} & NEURAL for path in paths}
+    assert {path.relative_to(ROOT).as_posix(): names for path, names in found.items() if names} == {
+        "replay/coreference/fastcoref_compat.py": {"fastcoref", "spacy", "torch"},
+        "replay/coreference/model_files.py": {"transformers"},
+        "replay/coreference/semantic.py": {"sentence_transformers"},
+        # Training the reader needs torch; reading with it doesn't.
+        **{
+            f"replay/coreference/training/{name}.py": {"torch"}
+            for name in ("export", "fit", "network", "train")
+        },
+        "replay/scorers/coverage.py": {"spacy"},
     }
 
 
 HEAVY = (
-    "aiohttp", "pandas", "numpy", "scipy", "spacy", "pydantic", "torch", "sacrebleu", "rouge_score",
-    "matplotlib", "openpyxl", "jinja2", "plotly",
+    "aiohttp", "pandas", "numpy", "onnxruntime", "scipy", "spacy", "pydantic", "torch", "sacrebleu",
+    "rouge_score", "matplotlib", "openpyxl", "jinja2", "plotly",
 )  # fmt: skip
 
 
@@ -212,7 +237,7 @@ def test_playing_alone_loads_nothing_that_calculates(tmp_path):
         "import replay, sys\n"
         f"run = replay.run({scenario | {'scorers': []}!r})\n"
         "assert [record.answer for record in run.records()] == ['Ada.']\n"
-        "print([m for m in ('numpy', 'pandas', 'scipy', 'torch') if m in sys.modules])"
+        "print([m for m in ('numpy', 'onnxruntime', 'pandas', 'scipy', 'torch') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
     assert (run.stdout.strip(), run.stderr) == ("[]", "")

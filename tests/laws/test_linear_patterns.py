@@ -10,7 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from replay.coreference import clauses
-from replay.coreference.embedded import enumerations, persons
+from replay.coreference.reading.wordpiece import END, START, UNKNOWN, WordPiece
+from replay.coreference.substitution import at_sentence_start
 from replay.coreference.words import tokens
 from replay.policies import lead_in
 from replay.scorers import figures, fuzzy, same_facts
@@ -25,10 +26,11 @@ def all_of(pattern: re.Pattern[str]) -> Callable[[str], object]:
     return lambda text: sum(1 for _ in pattern.finditer(text))
 
 
+PIECES = WordPiece({piece: n for n, piece in enumerate((UNKNOWN, START, END, "a", "b", "1", "##a"))})
+
 READERS: dict[str, Callable[[str], object]] = {
-    "bullets": all_of(enumerations._BULLET),
-    "ends of items": all_of(enumerations._ITEM_END),
-    "what is born": persons._BORN.match,
+    "pieces of words": lambda text: list(PIECES.tokens(text)),
+    "a sentence's start": lambda text: at_sentence_start(text, len(text)),
     "breaks": all_of(clauses._BREAK),
     "sentences": all_of(clauses._SENTENCE_END),
     "markup": all_of(lead_in._MARKUP),

@@ -9,7 +9,7 @@ import pytest
 from replay.core.errors import RewriteError, ScenarioError
 from replay.core.settings.plugins import build, load
 from replay.policies.augment import AugmentPolicy
-from tests.samples import ALBUM, SINGER, Fake, conversation, detector, play
+from tests.samples import ALBUM, ALICE, SINGER, Fake, conversation, detector, play
 
 ASTRAY = ("Nobody.", "Nowhere.", "Nothing.", "No.")
 
@@ -23,7 +23,7 @@ ASTRAY = ("Nobody.", "Nowhere.", "Nothing.", "No.")
     ],
 )
 async def test_modes(mode, asked):
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         policy = AugmentPolicy(detector=drift, mode=mode)
         records = await play(Fake(*ASTRAY), policy, SINGER)
     assert [r.asked for r in records][:2] == asked
@@ -36,13 +36,13 @@ async def test_modes(mode, asked):
 @pytest.mark.parametrize("unknown", [None, "CANNOTANSWER"])
 async def test_an_unknown_answer_gives_no_prefix(unknown):
     talk = conversation(("Who sang it?", unknown), ("Why?", "Because."))
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(Fake("a", "b"), AugmentPolicy(detector=drift, mode="prefix"), talk)
     assert (records[1].asked, records[1].edit) == ("Why?", "kept")
 
 
 async def test_a_prefix_needs_no_resolver():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         await play(Fake(*ASTRAY), AugmentPolicy(detector=drift, mode="prefix"), ALBUM)
         assert drift.service.resolved == 0
 
@@ -55,7 +55,7 @@ class Broken:
 
 
 async def test_a_failed_rewriting_asks_the_question_as_recorded():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         policy = AugmentPolicy(detector=drift, mode="both", rewriter=Broken())
         records = await play(Fake(*ASTRAY), policy, ALBUM)
     assert [(r.asked, r.edit, r.edit_note) for r in records] == [

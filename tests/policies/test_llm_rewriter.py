@@ -27,7 +27,7 @@ from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter, pro
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, opened
 from replay.runs.launch import resume_async, run_async
-from tests.samples import SINGER, Fake, detector, play
+from tests.samples import ALICE, SINGER, Fake, detector, play
 from tests.scorers.judges.servers import broken, judge_server
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
@@ -111,7 +111,7 @@ async def test_the_shipped_prompt_says_what_a_question_leaves_out():
 async def test_its_question_is_asked_and_stays_in_the_history():
     system = Fake(*ASTRAY)
     made = rewriter("Where was the singer born?")
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         policy = RewritePolicy(detector=drift, rewriter=made)
         async with opened([policy]):
             assert made.adapter.open
@@ -135,7 +135,7 @@ async def test_its_question_is_asked_and_stays_in_the_history():
 )
 async def test_a_failed_rewriting_is_recorded_as_such(reply, note):
     system = Fake(*ASTRAY)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         made = rewriter(reply, timeout_s=0.01)
         records = await play(system, RewritePolicy(detector=drift, rewriter=made), SINGER)
     assert (records[1].edit, records[1].asked) == ("rewrite-failed", "Where was she born?")
@@ -155,7 +155,7 @@ async def test_a_refused_key_stops_the_run_which_goes_on_when_that_is_mended(tmp
             "data": {"path": str(tmp_path / "talks.jsonl")},
             "systems": [{"name": "astray", "adapter": "scripted", "settings": {"answers": list(ASTRAY)}}],
             "policies": [{"rewrite": {"rewriter": {"llm": server.settings()}}}],
-            "drift": {"nlp_workers": 0},
+            "drift": {"resolver": ALICE, "nlp_workers": 0},
             "play": {"concurrency": 2},
         }
         with pytest.raises(RunStoppedError) as caught:
@@ -174,7 +174,7 @@ async def test_a_refused_key_stops_the_run_which_goes_on_when_that_is_mended(tmp
 
 
 async def test_valid_questions_are_not_sent_to_it():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         made = rewriter("x?")
         right = [t.gold_answers[0] for t in SINGER.turns]
         await play(Fake(*right), RewritePolicy(detector=drift, rewriter=made), SINGER)

@@ -12,7 +12,7 @@ from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
 from replay.policies.replace import ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
-from tests.samples import SINGER, Fake, conversation, detector, play
+from tests.samples import ALICE, SINGER, Fake, conversation, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
 """Answers that name nobody, so that "she" and "her" have nothing left to refer to."""
@@ -40,7 +40,7 @@ async def test_gold_leaves_out_a_turn_whose_gold_answer_is_unknown():
 
 async def test_pred_shows_own_answers_and_keeps_every_question():
     system = Fake(*ASTRAY)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(system, PredPolicy(detector=drift), SINGER)
     assert shown(system)[-1] == tuple(
         Exchange(question=t.question, answer=a) for t, a in zip(SINGER.turns[:-1], ASTRAY, strict=False)
@@ -50,7 +50,7 @@ async def test_pred_shows_own_answers_and_keeps_every_question():
 
 
 async def test_pred_can_leave_drift_alone():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(Fake(*ASTRAY), PredPolicy(detector=drift, detect=False), SINGER)
         assert drift.service.resolved == 0
     assert all(r.drift is None for r in records)
@@ -58,7 +58,7 @@ async def test_pred_can_leave_drift_alone():
 
 async def test_rewrite_mends_an_invalid_question_and_keeps_the_rewritten_one_in_the_history():
     system = Fake(*ASTRAY)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(system, RewritePolicy(detector=drift), SINGER)
     assert [r.edit for r in records][:2] == ["kept", "rewritten"]
     assert records[1].recorded == "Where was she born?"
@@ -71,14 +71,14 @@ async def test_rewrite_mends_an_invalid_question_and_keeps_the_rewritten_one_in_
 
 
 async def test_rewrite_leaves_valid_questions_alone():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         right = [t.gold_answers[0] for t in SINGER.turns]
         records = await play(Fake(*right), RewritePolicy(detector=drift), SINGER)
     assert all(r.edit == "kept" and r.drift.valid for r in records)
 
 
 async def test_replace_asks_the_standalone_question_of_the_data():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(Fake(*ASTRAY), ReplacePolicy(detector=drift), SINGER)
     assert (records[1].edit, records[1].asked) == ("replaced", "Where was the singer Alice Okafor born?")
     assert (records[0].edit, records[0].asked) == ("kept", SINGER.turns[0].question)
@@ -86,21 +86,21 @@ async def test_replace_asks_the_standalone_question_of_the_data():
 
 async def test_replace_says_where_the_data_has_no_standalone_question():
     bare = conversation(*((t.question, t.gold_answers[0]) for t in SINGER.turns), title=SINGER.title)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(Fake(*ASTRAY), ReplacePolicy(detector=drift), bare)
     assert (records[1].edit, records[1].asked) == ("not-found", "Where was she born?")
 
 
 async def test_replace_always_needs_no_drift():
     right = [t.gold_answers[0] for t in SINGER.turns]
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(Fake(*right), ReplacePolicy(detector=drift, always=True), SINGER)
     assert [r.asked for r in records] == [t.standalone for t in SINGER.turns]
 
 
 async def test_rewrite_always_asks_after_the_own_history_what_augment_asks_after_the_gold_one():
     right = [t.gold_answers[0] for t in SINGER.turns]
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         rewritten = await play(Fake(*right), RewritePolicy(detector=drift, always=True), SINGER)
         astray = await play(Fake(*ASTRAY), RewritePolicy(detector=drift, always=True), SINGER)
         augmented = await play(Fake(*right), AugmentPolicy(detector=drift), SINGER)
@@ -127,7 +127,7 @@ async def test_gold_says_where_the_data_has_no_standalone_question():
 
 async def test_filter_does_not_ask_an_invalid_question():
     system = Fake(*ASTRAY)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(system, FilterPolicy(detector=drift), SINGER)
     skipped = [r for r in records if r.edit == "filtered"]
     assert skipped
@@ -139,7 +139,7 @@ async def test_filter_does_not_ask_an_invalid_question():
 
 async def test_augment_puts_the_gold_reading_into_every_question():
     system = Fake(*ASTRAY)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(system, AugmentPolicy(detector=drift), SINGER)
     assert records[1].edit == "augmented"
     assert records[1].asked == "Where was Alice Okafor born?"
@@ -165,7 +165,7 @@ GERMAN = conversation(("Wer sang das?", "Alice Okafor sang es."), ("Wo wurde sie
 @pytest.mark.parametrize("policy", [PredPolicy, FilterPolicy, RewritePolicy, ReplacePolicy, AugmentPolicy])
 async def test_a_question_that_cannot_be_judged_is_asked_as_recorded(policy):
     system = Fake(*ASTRAY)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(system, policy(detector=drift), GERMAN)
         assert drift.service.resolved == 0
     assert [r.asked for r in records] == [turn.question for turn in GERMAN.turns]
@@ -184,7 +184,7 @@ class Loud:
 
 
 async def test_rewrite_always_leaves_a_question_that_the_resolver_cannot_read():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         always = RewritePolicy(detector=drift, rewriter=Loud(), always=True)
         unread = await play(Fake(*ASTRAY), always, GERMAN)
         read = await play(Fake(*ASTRAY), always, SINGER)
@@ -194,21 +194,21 @@ async def test_rewrite_always_leaves_a_question_that_the_resolver_cannot_read():
 
 @pytest.mark.parametrize("policy", [RewritePolicy, AugmentPolicy])
 async def test_a_question_that_cannot_be_judged_is_not_given_to_a_rewriter(policy):
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         records = await play(Fake(*ASTRAY), policy(detector=drift, rewriter=Loud()), GERMAN)
     assert {r.edit for r in records} == {"kept"}
 
 
 async def test_replace_always_replaces_what_cannot_be_judged():
     turns = tuple(replace(turn, standalone="Wo wurde Alice Okafor geboren?") for turn in GERMAN.turns)
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         policy = ReplacePolicy(detector=drift, always=True)
         records = await play(Fake(*ASTRAY), policy, replace(GERMAN, turns=turns))
     assert {(r.edit, r.drift.valid) for r in records} == {("replaced", None)}
 
 
 async def test_a_prefix_is_put_before_any_language_and_both_before_none():
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         asked = {
             mode: (await play(Fake(*ASTRAY), AugmentPolicy(detector=drift, mode=mode), GERMAN))[1].asked
             for mode in ("prefix", "both")

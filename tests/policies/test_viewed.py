@@ -26,7 +26,7 @@ from replay.store.store import RunStore
 from replay.testing import PolicyContract
 from replay.testing.local_server import chat_server
 from tests.adapters.servers import answering
-from tests.samples import SINGER, Fake, detector, play
+from tests.samples import ALICE, SINGER, Fake, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
 TALK = {
@@ -138,7 +138,7 @@ async def test_templates_get_an_empty_answer_and_no_message_of_it(tmp_path: Path
 
 async def test_drift_is_judged_on_all_that_was_said() -> None:
     """A rewriting mends what drifted, not what was cut."""
-    async with detector() as drift:
+    async with detector(resolver=ALICE) as drift:
         whole = RewritePolicy(detector=drift)
         cut = ViewedPolicy(policy=whole, view=HistoryView(last=0, user_only=True))
         plain, viewed = [await play(Fake(*ASTRAY), policy, SINGER) for policy in (whole, cut)]

@@ -31,10 +31,11 @@ def logged(*answers: str | None, asked: tuple[str, ...] = ()) -> Conversation:
 
 
 async def test_verdicts_and_wordings_are_those_of_a_run_that_heard_the_same_answers() -> None:
-    async with detector() as drift:
+    async with detector(window=2) as drift:
         run = await play(Fake(*ASTRAY), RewritePolicy(detector=drift), SINGER)
 
-    found = replay.drift([SINGER], [logged(*ASTRAY, asked=tuple(r.asked for r in run))])
+    log = logged(*ASTRAY, asked=tuple(r.asked for r in run))
+    found = replay.drift([SINGER], [log], drift={"window": 2})
 
     assert [(r.asked, r.drift) for r in found.records] == [(r.asked, r.drift) for r in run]
     assert "rewritten" in {r.edit for r in run}

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from replay.cli import app
 from replay.core.errors import ScenarioError
-from replay.coreference import drift_strict, semantic, service
+from replay.coreference import semantic, service
+from tests.samples import ALICE
 from tests.scenario.keys import key, played
 
 SINGER = {
@@ -40,6 +41,25 @@ class Own:
         mention = Mention(start=0, end=3, text="Who", kind="other")
         return [(Reading(mention=mention, antecedent=antecedent),) for _ in documents]
 """
+
+
+YOUNG = """
+import re
+from replay.coreference.mentions import find_mentions
+from replay.coreference.resolver import Span
+
+class Young:
+    signature = "young"
+    def resolve(self, documents):
+        return [self.clusters(document) for document in documents]
+    def clusters(self, document):
+        context = document.context()
+        named = re.search("(The young )?Alice Okafor", context)
+        her = [mention for mention in find_mentions(document.question) if mention.kind == "she"]
+        spans = [Span(start=len(context) + one.start, end=len(context) + one.end) for one in her]
+        return [(Span(start=named.start(), end=named.end()), *spans)] if named and spans else []
+"""
+"""Reads "she" as Alice Okafor, as young as the history has her."""
 
 
 async def drift(folder: Path, *, system=OTHER, talk=SINGER, **section):
@@ -109,28 +129,36 @@ async def test_a_question_that_stops_every_worker_is_not_judged_and_the_run_goes
 
 @key("drift.window")
 async def test_so_many_exchanges_are_looked_back(tmp_path):
-    def may_mean_her(found):
-        return [
-            any(text == "Alice Okafor" for one in drift.mentions for _, text in one.gold.distribution)
-            for drift in found
-        ]
+    async def names_her(**section):
+        found = await drift(tmp_path, resolver=ALICE, **section)
+        return ["Alice Okafor" in antecedents([one]) for one in found]
 
-    found = {window: may_mean_her(await drift(tmp_path, window=window)) for window in (0, 1, 2)}
+    asked = [{"question": f"Did she sing in 198{n}?", "gold_answers": ["Yes."]} for n in range(9)]
+    talk = {**SINGER, "turns": [SINGER["turns"][0], *asked]}
+    silent = {"settings": {"answers": ["No."] * 10}}
+    found = {window: await names_her(window=window) for window in (0, 1, 2)}
     assert found == {0: [False] * 3, 1: [False, True, False], 2: [False, True, True]}
+    for section, seen in (({}, 6), ({"mode": "evalconvqa"}, 2), ({"mode": "evalconvqa", "window": 6}, 6)):
+        found = await names_her(talk=talk, system=silent, **section)
+        # Depth 1 names her in its answer.
+        assert [depth for depth, one in enumerate(found, 1) if one] == [*range(2, 2 + seen)], section
 
 
 @key("drift.background")
 async def test_the_title_is_looked_at_unless_it_is_not_to_be(tmp_path):
     talk = {
         "id": "a",
-        "title": "Tori Amos (singer)",
+        "title": "Alice Okafor (singer)",
         "turns": [{"question": "When did she sing?", "gold_answers": ["In 1990."]}],
     }
-    assert antecedents(await drift(tmp_path, talk=talk))[0] == "Tori Amos"
-    assert antecedents(await drift(tmp_path, talk=talk, background=False)) == [None]
-    assert antecedents(await drift(tmp_path, talk=talk, background="alone")) == [None]
-    talk["background"] = "Tori Amos is a singer."
-    assert antecedents(await drift(tmp_path, talk=talk, background="alone")) == ["Tori Amos"]
+
+    async def read(**section):
+        return antecedents(await drift(tmp_path, talk=talk, resolver=ALICE, **section))
+
+    assert await read() == ["Alice Okafor"]
+    assert await read(background=False) == await read(background="alone") == []
+    talk["background"] = "Alice Okafor is a singer."
+    assert await read(background="alone") == ["Alice Okafor"]
     with pytest.raises(ScenarioError, match=r"drift\.background"):
         await drift(tmp_path, background="only")
 
@@ -152,44 +180,14 @@ async def test_a_question_has_drifted_from_the_threshold_on(tmp_path):
         assert (await drift(tmp_path, threshold=threshold))[1].valid is valid
 
 
-@key("drift.precision")
-async def test_a_precision_is_asked_for_in_place_of_a_threshold(tmp_path, monkeypatch):
-    """The line is drawn where what was learned promises it."""
-    (_, second, _) = await drift(tmp_path)
-    lines = {0.6: second.probability, 0.9: second.probability + 1e-6}
-    monkeypatch.setattr(drift_strict, "threshold_for", lines.__getitem__)
-    for precision, valid in ((0.6, False), (0.9, True)):
-        assert (await drift(tmp_path, precision=precision))[1].valid is valid
-
-
-@pytest.mark.parametrize(
-    ("section", "fault"),
-    [
-        ({"mode": "hard"}, "mode: hard gives no probabilities to draw a line at"),
-        ({"mode": "evalconvqa"}, "mode: evalconvqa gives no probabilities to draw a line at"),
-        ({"threshold": 0.4}, "drift.threshold draws the line already; leave one of them out"),
-    ],
-)
-async def test_a_precision_needs_the_learned_verdict_and_no_threshold(tmp_path, section, fault):
-    with pytest.raises(ScenarioError) as told:
-        await drift(tmp_path, precision=0.8, **section)
-    assert "drift.precision" in str(told.value)
-    assert fault in str(told.value)
-
-
-@pytest.mark.parametrize("precision", [0, 1, -0.5, "high"])
-async def test_a_precision_is_a_share(tmp_path, precision):
-    with pytest.raises(ScenarioError, match=r"drift\.precision"):
-        await drift(tmp_path, precision=precision)
-
-
 @key("drift.match")
 async def test_antecedents_or_whole_questions_are_compared(tmp_path):
     """The antecedents share a word, so they agree; put into the question they are not the same."""
-    like = {"settings": {"answers": ["Alice Smith sang it.", "She was born in Port Ellis.", "Dilys."]}}
+    like = {"settings": {"answers": ["The young Alice Okafor did.", "In Port Ellis.", "Dilys."]}}
+    (tmp_path / "young.py").write_text(YOUNG)
+    section = {"system": like, "resolver": "young.py:Young", "mode": "evalconvqa"}
     found = {
-        match: [one.valid for one in await drift(tmp_path, system=like, mode="evalconvqa", match=match)]
-        for match in ("f1", "em")
+        match: [one.valid for one in await drift(tmp_path, **section, match=match)] for match in ("f1", "em")
     }
     assert found["f1"][1] is True
     assert found["em"][1] is False
@@ -197,7 +195,7 @@ async def test_antecedents_or_whole_questions_are_compared(tmp_path):
 
 @key("drift.skip_entity")
 async def test_capitalised_mentions_are_compared_if_they_are_not_to_be_skipped(tmp_path):
-    talk = {**SINGER, "turns": [SINGER["turns"][0], {"question": "She was born where?"}]}
+    talk = {**SINGER, "turns": [SINGER["turns"][0], {"question": "She wrote what?"}]}
     for skips, files in ((True, "skipent"), (False, "keptent")):
         section = {"nlp_workers": 0, "mode": "evalconvqa", "skip_entity": skips}
         run = await played(tmp_path, talks=[talk], system=OTHER, policies=["pred"], drift=section)

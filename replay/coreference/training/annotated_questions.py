@@ -6,7 +6,6 @@ What the learned resolver is trained on and measured with.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,8 +17,6 @@ from replay.core.history import Exchange
 from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
 from replay.coreference.resolver import Document, document_of
 from replay.datasets.loading import read_conversations
-
-FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +30,6 @@ class Example:
     rewrite: str
     source: str = ""
     """The file it comes from, without its folder and ending."""
-
-    @property
-    def fold(self) -> int:
-        """The fold that its group belongs to, the same in every process."""
-        return fold_of(self.group)
-
-
-def fold_of(group: str) -> int:
-    """The fold of a group by its name, from 0."""
-    return hashlib.md5(group.encode()).digest()[0] % FOLDS
 
 
 def read_examples(paths: Sequence[Path]) -> list[Example]:

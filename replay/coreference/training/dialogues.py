@@ -1,7 +1,8 @@
 """
 Dialogues with a second, partly wrong set of answers, and people's word on what that does to each question.
 
-The format is that of ``tests/coreference/dialogues`` (see its README).
+The format is that of ``benchmarks/history-drift`` (see its README); ``tests/coreference/dialogues`` holds
+older ones without standalone questions and spans.
 """
 
 from __future__ import annotations
@@ -13,24 +14,11 @@ from pathlib import Path
 import msgspec
 
 from replay.core.decoding import decoded
-from replay.core.drift_evidence import Mention
 from replay.core.errors import DatasetError
 from replay.core.history import Exchange
 from replay.coreference.resolver import Document
-from replay.coreference.training.annotated_questions import fold_of
-from replay.coreference.training.human_readings import RightReading
-from replay.coreference.words import content_words
 
-WINDOW = 2
-
-_REFERRING = {
-    "pronoun": ("he", "she", "they", "it"),
-    "demonstrative": ("this", "this-noun"),
-    "definite": ("the-noun",),
-    "ordinal": ("one", "they", "it", "this-noun", "the-noun"),
-    "there/then": ("there", "then", "this-noun"),
-    "ellipsis": ("ellipsis",),
-}
+WINDOW = 6
 
 
 class _Turn(msgspec.Struct):
@@ -40,11 +28,15 @@ class _Turn(msgspec.Struct):
     means_the_same: bool | None
     rewrite_names: list[str] | None
     refers_by: str | None
+    standalone: str | None = None
+    leans_on: list[str] = []
+    leans_on_own: list[str] = []
 
 
 class _Dialogue(msgspec.Struct):
     id: str
     turns: list[_Turn]
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,41 +45,27 @@ class JudgedTurn:
 
     dialog: str
     held_out: bool
-    """Whether its dialogue stands at an odd position of its file: such ones are never trained on."""
+    """Whether its dialogue stands at an odd position of its file."""
+    kind: str
     gold: Document
     own: Document
-    same: bool
+    same: bool | None
+    """Whether it means the same; None where people disagree."""
     names: tuple[str, ...]
     """A right rewrite contains one of them; empty where the question means the same."""
     refers_by: str
-
-    @property
-    def fold(self) -> int:
-        """The fold that its dialogue belongs to, the same in every process."""
-        return fold_of(self.dialog)
-
-    def readings(self, mentions: Sequence[Mention]) -> list[RightReading]:
-        """What is known of the *mentions* of the question in the gold history."""
-        unknown = RightReading(status="undecided")
-        if self.refers_by == "nothing":
-            return [RightReading(status="left")] * len(mentions)
-        readings = [unknown] * len(mentions)
-        kinds = _REFERRING.get(self.refers_by, ())
-        place = next((i for i, mention in enumerate(mentions) if mention.kind in kinds), None)
-        if self.names and place is not None:
-            said = tuple(dict.fromkeys(word for name in self.names for word in content_words(name)))
-            readings[place] = RightReading(status="resolved", words=said)
-            if kinds != ("ellipsis",):
-                readings[-1] = RightReading(status="left")
-        return readings
+    standalone: str | None
+    leans_on: tuple[str, ...]
+    """What it leans on in the recorded history, to the letter."""
+    leans_on_own: tuple[str, ...]
 
 
 def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
     """
-    The judged questions of all files.
+    Return the questions of all files but each dialogue's first.
 
     Raises:
-        DatasetError: a file isn't in the format.
+        DatasetError: A file isn't in the format.
     """
     found = []
     for path in paths:
@@ -97,19 +75,24 @@ def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
             raise DatasetError(str(error), path=str(path)) from error
         for position, dialogue in enumerate(dialogues):
             for number, turn in enumerate(dialogue.turns):
-                if turn.means_the_same is not None:
-                    before = dialogue.turns[max(0, number - WINDOW) : number]
-                    found.append(
-                        JudgedTurn(
-                            dialog=dialogue.id,
-                            held_out=position % 2 == 1,
-                            gold=_document(turn, [(t.question, t.gold_answer) for t in before]),
-                            own=_document(turn, [(t.question, t.own_answer) for t in before]),
-                            same=turn.means_the_same,
-                            names=tuple(turn.rewrite_names or ()),
-                            refers_by=turn.refers_by or "",
-                        )
+                if number == 0:
+                    continue
+                before = dialogue.turns[max(0, number - WINDOW) : number]
+                found.append(
+                    JudgedTurn(
+                        dialog=dialogue.id,
+                        held_out=position % 2 == 1,
+                        kind=dialogue.kind,
+                        gold=_document(turn, [(t.question, t.gold_answer) for t in before]),
+                        own=_document(turn, [(t.question, t.own_answer) for t in before]),
+                        same=turn.means_the_same,
+                        names=tuple(turn.rewrite_names or ()),
+                        refers_by=turn.refers_by or "",
+                        standalone=turn.standalone,
+                        leans_on=tuple(turn.leans_on),
+                        leans_on_own=tuple(turn.leans_on_own),
                     )
+                )
     return found
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from replay.core.errors import DatasetError
 from replay.core.history import Exchange
-from replay.coreference.mentions import ellipsis_of, find_mentions
-from replay.coreference.training.annotated_questions import fold_of
 from replay.coreference.training.dialogues import WINDOW, read_dialogues
 
+ROOT = Path(__file__).parents[3]
 
-def turn(question, *, gold="g", own="o", same=None, names=None, by=None):
+
+def turn(question, *, gold="g", own="o", same=None, names=None, by=None, **more):
     return {
         "question": question, "gold_answer": gold, "own_answer": own, "means_the_same": same,
-        "rewrite_names": names, "refers_by": by,
+        "rewrite_names": names, "refers_by": by, **more,
     }  # fmt: skip
 
 
@@ -28,73 +29,48 @@ def written(folder, *dialogues, name="talks.json"):
     return path
 
 
-def judged(folder, question, *, by, names=("Ann Lee",), same=False):
-    (only,) = read_dialogues([written(folder, [turn(question, same=same, names=list(names) or None, by=by)])])
-    return only
+def test_questions_come_after_both_answers_as_far_as_the_window_reaches(tmp_path):
+    talk = [turn(f"Who {n}?", gold=f"gold {n}", own=f"own {n}") for n in range(WINDOW + 3)]
+    *_, last = read_dialogues([written(tmp_path, talk)])
+    before = range(2, WINDOW + 2)
+
+    assert last.gold.question == last.own.question == f"Who {WINDOW + 2}?"
+    assert last.gold.turns == tuple(Exchange(question=f"Who {n}?", answer=f"gold {n}") for n in before)
+    assert last.own.turns == tuple(Exchange(question=f"Who {n}?", answer=f"own {n}") for n in before)
 
 
-def readings(folder, question, **how):
-    mentions = [*find_mentions(question), ellipsis_of(question)]
-    return [(r.status, r.words) for r in judged(folder, question, **how).readings(mentions)]
+def test_a_first_question_leans_on_nothing_and_is_left_out(tmp_path):
+    found = read_dialogues([written(tmp_path, [turn("Who?"), turn("Why?")], [turn("When?")])])
+
+    assert [one.gold.question for one in found] == ["Why?"]
 
 
-def test_judged_questions_come_after_both_answers(tmp_path):
-    talk = [
-        turn(f"Who {n}?", gold=f"gold {n}", own=f"own {n}", same=[None, None, None, True][n])
-        for n in range(4)
-    ]
-    (only,) = read_dialogues([written(tmp_path, talk)])
+def test_what_people_said_of_a_question_is_kept(tmp_path):
+    marked = turn(
+        "Did she?", same=False, names=["Ann Lee"], by="pronoun", standalone="Did Ann Lee?",
+        leans_on=["Ann Lee"], leans_on_own=["Bob"],
+    )  # fmt: skip
+    marked_one, bare = read_dialogues([written(tmp_path, [turn("Who?"), marked, turn("Why?", same=True)])])
 
-    assert (only.gold.question, only.own.question) == ("Who 3?", "Who 3?")
-    assert only.gold.turns == tuple(Exchange(question=f"Who {n}?", answer=f"gold {n}") for n in (1, 2))
-    assert only.own.turns == tuple(Exchange(question=f"Who {n}?", answer=f"own {n}") for n in (1, 2))
-    assert WINDOW == 2
-    assert (only.same, only.names, only.refers_by) == (True, (), "")
+    assert (marked_one.same, marked_one.names, marked_one.refers_by) == (False, ("Ann Lee",), "pronoun")
+    assert (marked_one.standalone, marked_one.leans_on, marked_one.leans_on_own) == (
+        "Did Ann Lee?",
+        ("Ann Lee",),
+        ("Bob",),
+    )
+    assert (bare.same, bare.names, bare.refers_by) == (True, (), "")
+    assert (bare.standalone, bare.leans_on, bare.leans_on_own) == (None, (), ())
 
 
-def test_every_second_dialogue_of_a_file_is_held_out_and_a_fold_is_whole(tmp_path):
-    talk = [turn("Who?", same=True), turn("Why?", same=False)]
+def test_every_second_dialogue_of_a_file_is_held_out(tmp_path):
+    talk = [turn("Who?"), turn("Why?")]
     files = [written(tmp_path, talk, talk, talk, name=name) for name in ("one.json", "two.json")]
-    found = read_dialogues(files)
 
-    assert [(one.dialog, one.held_out) for one in found[::2]] == [
+    assert [(one.dialog, one.held_out) for one in read_dialogues(files)] == [
         ("d0", False),
         ("d1", True),
         ("d2", False),
     ] * 2
-    assert all(one.fold == fold_of(one.dialog) for one in found)
-
-
-@pytest.mark.parametrize(
-    ("question", "by", "expected"),
-    [
-        ("Did she like it?", "pronoun", ["resolved", "undecided", "left"]),
-        ("Was that good for her?", "demonstrative", ["resolved", "undecided", "left"]),
-        ("Was that good for her?", "pronoun", ["undecided", "resolved", "left"]),
-        ("Who was in the band with her?", "definite", ["resolved", "undecided", "left"]),
-        ("How much is the second one?", "ordinal", ["resolved", "left"]),
-        ("Is she there?", "there/then", ["undecided", "resolved", "left"]),
-        ("What else did she do?", "ellipsis", ["undecided", "resolved"]),
-        ("Did she?", "something else", ["undecided", "undecided"]),
-        ("Why?", "pronoun", ["undecided"]),  # no such mention is found
-    ],
-)
-def test_the_first_mention_of_the_kind_means_what_a_rewrite_names(tmp_path, question, by, expected):
-    found = readings(tmp_path, question, by=by)
-
-    assert [status for status, _ in found] == expected
-    assert {words for status, words in found if status == "resolved"} <= {("ann", "lee")}
-
-
-def test_of_several_wordings_every_word_is_right(tmp_path):
-    found = readings(tmp_path, "Did she?", by="pronoun", names=("Ann Lee", "the singer Ann"))
-
-    assert found[0] == ("resolved", ("ann", "lee", "singer"))
-
-
-def test_a_question_that_refers_to_nothing_is_left_alone(tmp_path):
-    assert readings(tmp_path, "Is it true of her?", by="nothing", names=(), same=True) == [("left", ())] * 2
-    assert readings(tmp_path, "Did she?", by="pronoun", names=(), same=True) == [("undecided", ())] * 2
 
 
 @pytest.mark.parametrize("text", ["", "{", "[{}]", '[{"id": 3, "turns": []}]'])
@@ -109,3 +85,18 @@ def test_another_format_is_said_with_its_place(tmp_path, text):
 def test_a_missing_file_is_said(tmp_path):
     with pytest.raises(DatasetError, match=r"gone\.json"):
         read_dialogues([tmp_path / "gone.json"])
+
+
+DIALOGUES = [
+    *sorted((ROOT / "benchmarks" / "history-drift").glob("*.json")),
+    *sorted((ROOT / "tests" / "coreference" / "dialogues").glob("*.json")),
+]
+
+
+@pytest.mark.parametrize("path", DIALOGUES, ids=[path.stem for path in DIALOGUES])
+def test_what_our_dialogues_lean_on_stands_in_their_histories(path):
+    """To the letter, or else nobody could point at it."""
+    for one in read_dialogues([path]):
+        for document, spans in ((one.gold, one.leans_on), (one.own, one.leans_on_own)):
+            said = [text for exchange in document.turns for text in (exchange.question, exchange.answer)]
+            assert [span for span in spans if not any(span in text for text in said)] == [], one.gold.question

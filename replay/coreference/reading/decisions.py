@@ -1,0 +1,127 @@
+"""
+The two last steps from the network's numbers to a decision: does the question mean something else, and is an
+edit for the better? Each is a logistic regression over a few of them, fitted on data that the network had not
+seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from replay.core.decoding import decoded
+from replay.core.drift_evidence import Reading
+from replay.coreference.reading.network import folder_in_use
+from replay.coreference.resolver import Document
+from replay.coreference.words import comparable_words, content_words, words
+
+FILE = "decisions.json"
+
+
+class Logistic(msgspec.Struct, frozen=True):
+    """A logistic regression."""
+
+    coefficients: tuple[float, ...]
+    intercept: float
+
+    def probability(self, features: Sequence[float]) -> float:
+        """Return the probability of yes, in (0, 1)."""
+        logit = self.intercept + sum(c * f for c, f in zip(self.coefficients, features, strict=True))
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+
+
+class Decisions(msgspec.Struct, frozen=True):
+    """What was fitted after the network."""
+
+    verdict: Logistic
+    edit: Logistic
+
+
+@lru_cache(maxsize=2)
+def load(folder: Path) -> Decisions:
+    """Return the decisions that belong to the weights in *folder*."""
+    return decoded((folder / FILE).read_bytes(), Decisions)
+
+
+def current() -> Decisions:
+    """Return the decisions that belong to the weights in use."""
+    return load(folder_in_use())
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One mention's two distributions against each other; shares of probability, in [0, 1]."""
+
+    lost: float
+    """Of what is meant in the recorded history, the words that the own history doesn't say."""
+    apart: float
+    """Total variation distance of the two."""
+
+
+def comparison(gold: Reading, own: Reading, said: frozenset[str]) -> Comparison:
+    """Return how *gold* and *own* differ, where the own history has the words *said*."""
+    leaning = sum(p for p, _ in gold.distribution) or 1.0
+    lost = 0.0
+    for probability, text in gold.distribution:
+        key = content_words(text) or comparable_words(text)
+        lost += probability / leaning * sum(word not in said for word in key) / max(1, len(key))
+    before, after = _by_words(gold), _by_words(own)
+    apart = sum(abs(p - after.get(key, 0.0)) for key, p in before.items())
+    apart += sum(p for key, p in after.items() if key not in before)
+    return Comparison(lost, min(1.0, apart / 2))
+
+
+def _by_words(reading: Reading) -> dict[tuple[str, ...], float]:
+    total = sum(p for p, _ in reading.distribution) or 1.0
+    summed: dict[tuple[str, ...], float] = {}
+    for probability, text in reading.distribution:
+        key = tuple(comparable_words(text))
+        summed[key] = summed.get(key, 0.0) + probability / total
+    return summed
+
+
+def words_of(document: Document) -> frozenset[str]:
+    """Return every word of *document*."""
+    return frozenset(word for piece in document.pieces() for word in words(piece))
+
+
+def verdict_features(
+    logit: float, pairs: Sequence[tuple[Reading, Reading]], compared: Sequence[Comparison]
+) -> list[float]:
+    """Return what the verdict weighs: the pair's *logit*, and what its readings say."""
+    leaning = max((_leaning(gold) for gold, _ in pairs), default=0.0)
+    weight = sum(_leaning(gold) for gold, _ in pairs) or 1.0
+    lost = sum(c.lost * _leaning(g) for c, (g, _) in zip(compared, pairs, strict=True)) / weight
+    apart = sum(c.apart * _leaning(g) for c, (g, _) in zip(compared, pairs, strict=True)) / weight
+    return [max(-6.0, min(6.0, logit)), _logit(leaning), lost, apart, lost * leaning, apart * leaning]
+
+
+def edit_features(place_probability: float, reading: Reading) -> list[float]:
+    """Return what decides whether *reading*'s edit is made."""
+    total = sum(p for p, _ in reading.distribution) or 1.0
+    shares = [p / total for p, _ in reading.distribution]
+    size = len((reading.distribution[0][1] if shares else "").split())
+    mention = reading.mention
+    return [
+        _logit(place_probability),
+        _logit(shares[0] if shares else 0.0),
+        math.log1p(size),
+        float(not mention.text),
+        float(mention.kind == "other"),
+        float(reading.source == "question"),
+        float(size > 8),
+    ]
+
+
+def _leaning(reading: Reading) -> float:
+    return min(1.0, sum(p for p, _ in reading.distribution))
+
+
+def _logit(probability: float) -> float:
+    p = max(0.002, min(0.998, probability))
+    return math.log(p / (1 - p))

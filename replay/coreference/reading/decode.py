@@ -1,0 +1,311 @@
+"""
+The network's output as readings: which words of the question lean on the history, on what, and how to say it.
+
+A position of the question at which something has to be put is a mention: the words there that give way, or
+none of them where something was left out. What is meant is a distribution over the spans of the history.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from replay.core.drift_evidence import Mention, Reading
+from replay.coreference.mentions import PRONOUN_KINDS, ellipsis_of, find_mentions, kind_of
+from replay.coreference.reading import decisions
+from replay.coreference.reading.network import Floats, NetworkOutput
+from replay.coreference.reading.sequence import LONGEST_SPAN, Role, Segment, TokenSequence
+from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS
+from replay.coreference.substitution import is_plural_name, with_possessive
+from replay.coreference.words import comparable_words, word_set
+
+LEAST_PROBABILITY = 0.05
+"""That something leans at a position; less probable ones are not reported."""
+_MEANT = 0.4
+"""That something leans at a position, for its antecedent to be given."""
+MOST_MENTIONS = 4
+_MOST_SPANS = 12
+_SHOWN_SPANS = 6
+_INSERT, _DELETE, _POSSESSIVE = range(3)
+_SENTENCE_ENDS = frozenset('.!?:\n|-*•"“([')
+_ARTICLES = ("the", "a", "an")
+_TURNED = {"your": "my", "our": "your", "my": "your"}
+_DETERMINERS = word_set("all both each every some any no this that these those his her its their my your our")
+_AUXILIARIES = word_set(
+    "do does did is are was were has have had can could will would shall should may might must"
+)
+_SOURCES = {Role.ANSWER: "answer", Role.ASKED: "question", Role.TITLE: "title", Role.BACKGROUND: "background"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question leans on its history."""
+
+    position: int
+    """The token before which something has to be put."""
+    start: int
+    end: int
+    """Characters of the question that give way; equal for what was left out."""
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class PointedSpan:
+    """A span of the history with its probability."""
+
+    probability: float
+    text: str
+    segment: Segment
+    first: int
+    """Its first token's number in the segment."""
+
+
+def readings(sequence: TokenSequence, output: NetworkOutput) -> tuple[Reading, ...]:
+    """Return the readings of the question's mentions, in order of position."""
+    found = places(sequence, output)
+    left_out = max(
+        (place for place in found if place.start == place.end), key=lambda p: p.probability, default=None
+    )
+    kept: list[Reading] = []
+    for place in sorted(found, key=lambda place: -place.probability):
+        reading = reading_at(sequence, output, place, place is left_out)
+        if not any(_overlap(_extent(reading), _extent(other)) for other in kept):
+            kept.append(reading)
+    return tuple(sorted(kept, key=lambda reading: (reading.mention.start, -reading.mention.end)))
+
+
+def _extent(reading: Reading) -> tuple[int, int]:
+    return reading.mention.start, reading.mention.end
+
+
+def places(sequence: TokenSequence, output: NetworkOutput) -> list[Place]:
+    """Return where the question leans on its history, in order; none of them overlap."""
+    if not sequence.history:
+        return []
+    question = sequence.question
+    leaning = _sigmoid(output.tags[: len(question.tokens) + 2, _INSERT])
+    found: list[Place] = []
+    for position in np.argsort(-leaning, kind="stable"):
+        probability = float(leaning[position])
+        if probability < LEAST_PROBABILITY or len(found) == MOST_MENTIONS:
+            break
+        number = int(position) - question.first
+        if number < 0 or (number < len(question.tokens) and not question.tokens[number].is_first):
+            continue
+        start, end = _giving_way(question, output, number)
+        if start == end and not output.preposition[position].argmax():
+            start, end = _pronoun_near(question.text, start, found)
+        if not any(_overlap((start, end), (other.start, other.end)) for other in found):
+            found.append(Place(int(position), start, end, probability))
+    return sorted(found, key=lambda place: (place.start, place.end))
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one == other or (one[0] < other[1] and other[0] < one[1])
+
+
+def _giving_way(question: Segment, output: NetworkOutput, number: int) -> tuple[int, int]:
+    """Return the characters from token *number* on that are left out, whole words."""
+    tokens = question.tokens
+    if number >= len(tokens):
+        at = tokens[-1].end if tokens else 0
+        return at, at
+    start = end = tokens[number].start
+    n = number
+    while n < len(tokens):
+        stop = next((k for k in range(n + 1, len(tokens)) if tokens[k].is_first), len(tokens))
+        if output.tags[question.first + n : question.first + stop, _DELETE].max() <= 0:
+            break
+        end = tokens[stop - 1].end
+        n = stop
+    first, _, rest = question.text[start:end].partition(" ")
+    if first.lower() in _AUXILIARIES and rest and kind_of(rest.split()[0]) in PRONOUN_KINDS:
+        start = end - len(rest)  # "do they": only the pronoun
+    return start, end
+
+
+def _pronoun_near(question: str, at: int, others: Sequence[Place]) -> tuple[int, int]:
+    """Return the pronoun of *question* that what is put at *at* stands for; *at* where there is none."""
+    free = [
+        mention
+        for mention in find_mentions(question)
+        if (mention.kind in PRONOUN_KINDS or mention.start == at and mention.kind in ("this", "that"))
+        and not any(_overlap((mention.start, mention.end), (other.start, other.end)) for other in others)
+    ]
+    nearest = min(free, key=lambda mention: abs(mention.start - at), default=None)
+    return (at, at) if nearest is None else (nearest.start, nearest.end)
+
+
+def reading_at(sequence: TokenSequence, output: NetworkOutput, place: Place, is_ellipsis: bool) -> Reading:
+    """Return what the question means at *place*; *is_ellipsis* says that it is what the question leaves
+    out."""
+    question = sequence.question.text
+    spans = _by_text(_spans(sequence, output, place.position))
+    best = spans[0] if spans else None
+    theirs = question[place.start : place.end].lower()
+    possessive = bool(output.tags[place.position, _POSSESSIVE] > 0) or theirs in ("its", "their", "his")
+    mention = _mention(question, place, possessive, is_ellipsis)
+    reading = Reading(
+        mention=mention,
+        antecedent=best.text if best is not None and place.probability >= _MEANT else None,
+        source=_SOURCES[best.segment.role] if best is not None else "",
+        distribution=tuple(
+            (place.probability * span.probability, span.text) for span in spans[:_SHOWN_SPANS]
+        ),
+    )
+    if best is None:
+        return reading
+    worth = decisions.current().edit.probability(decisions.edit_features(place.probability, reading))
+    put = _put(question, output, place, best, possessive)
+    elsewhere = (mention.start, mention.end) != (place.start, place.end)
+    return replace(
+        reading, put=put, put_at=(place.start, place.end) if elsewhere else None, worth=round(worth, 4)
+    )
+
+
+def _mention(question: str, place: Place, possessive: bool, is_ellipsis: bool) -> Mention:
+    """Return the mention at *place*: what is replaced, "the fee" that more is said of, or what was left
+    out."""
+    if place.start < place.end:
+        text = question[place.start : place.end]
+        return Mention(start=place.start, end=place.end, text=text, kind=kind_of(text), possessive=possessive)
+    for mention in find_mentions(question):
+        if mention.end in (place.start, place.start - 1) and mention.kind in ("the-noun", "this-noun"):
+            return mention
+    return (
+        ellipsis_of(question)
+        if is_ellipsis
+        else Mention(start=place.start, end=place.end, text="", kind="ellipsis")
+    )
+
+
+def _spans(sequence: TokenSequence, output: NetworkOutput, position: int) -> list[PointedSpan]:
+    """Return the most probable spans, each within one text and of whole words."""
+    starts, ends = output.start_from(position), output.end_from(position)
+    found: list[tuple[float, Segment, int, int]] = []
+    total: list[float] = []
+    for segment in sequence.history:
+        count = len(segment.tokens)
+        first, last = map(np.array, segment.edges())
+        here = slice(segment.first, segment.first + count)
+        scores = starts[here, None] + ends[None, here] + output.phrases(here)
+        distance = np.arange(count)[None, :] - np.arange(count)[:, None]
+        allowed = (distance >= 0) & (distance < LONGEST_SPAN) & first[:, None] & last[None, :]
+        scores = np.where(allowed, scores, -np.inf)
+        highest = float(scores.max())
+        if not math.isfinite(highest):
+            continue
+        total.append(highest + math.log(float(np.exp(scores - highest).sum())))
+        for flat in np.argsort(-scores, axis=None, kind="stable")[:_MOST_SPANS]:
+            i, j = divmod(int(flat), count)
+            if allowed[i, j]:
+                found.append((float(scores[i, j]), segment, i, j))
+    if not found:
+        return []
+    peak = max(total)
+    normalizer = peak + math.log(sum(math.exp(t - peak) for t in total))
+    found.sort(key=lambda one: -one[0])
+    return [
+        PointedSpan(
+            math.exp(score - normalizer),
+            " ".join(segment.text[segment.tokens[i].start : segment.tokens[j].end].split()),
+            segment,
+            i,
+        )
+        for score, segment, i, j in found[:_MOST_SPANS]
+    ]
+
+
+def _by_text(spans: Sequence[PointedSpan]) -> list[PointedSpan]:
+    """Return *spans* with those of the same words as one, most probable first."""
+    merged: dict[tuple[str, ...], PointedSpan] = {}
+    for span in spans:
+        key = tuple(comparable_words(span.text)) or (span.text.lower(),)
+        known = merged.get(key)
+        if known is None:
+            merged[key] = span
+        else:
+            merged[key] = PointedSpan(
+                known.probability + span.probability, known.text, known.segment, known.first
+            )
+    return sorted(merged.values(), key=lambda span: -span.probability)
+
+
+def _put(question: str, output: NetworkOutput, place: Place, span: PointedSpan, possessive: bool) -> str:
+    """Return the words for *place*: preposition, article, span and possessive, with the spaces they need."""
+    there = span.segment.first + span.first
+    preposition = PREPOSITIONS[int(output.preposition[place.position].argmax())]
+    article = ARTICLES[int((output.article_here[place.position] + output.article_there[there]).argmax())]
+    text = span.text
+    first, _, rest = text.partition(" ")
+    if rest and first.lower() in _ARTICLES:
+        article, text = "the", rest
+        there += 1
+    elif rest and span.segment.role == Role.ANSWER and first.lower() in _TURNED:
+        # The assistant's "your order" is the user's own.
+        article, text = "", f"{_TURNED[first.lower()]} {rest}"
+    elif rest and first.lower() in _DETERMINERS:
+        article = ""
+    elif whose := _whose(span):
+        article = whose
+    elif not article and place.start < place.end and text[:1].islower() and _word_before(span) in _ARTICLES:
+        article = "the"
+    if _is_sentence_initial(span, text) and output.capital[min(there, len(output.capital) - 1)] < 0:
+        text = text[:1].lower() + text[1:]
+    if possessive:
+        theirs = question[place.start : place.end].lower().startswith("the")
+        text = with_possessive(text, plural=theirs or is_plural_name(f"{article} {text}"))
+    put = " ".join(part for part in (preposition, article, text) if part).replace(" ,", ",")
+    if question[: place.start].strip() == "" and put[:1].islower() and question[:1].isupper():
+        put = put[:1].upper() + put[1:]
+    return _spaced(question, place, put)
+
+
+def _whose(span: PointedSpan) -> str:
+    """Return "my" for "daughter" in the assistant's "your daughter"; empty where nobody's is said."""
+    said = _word_before(span)
+    return _TURNED.get(said, "") if span.segment.role == Role.ANSWER else said if said in _TURNED else ""
+
+
+def _word_before(span: PointedSpan) -> str:
+    before = span.segment.text[: span.segment.tokens[span.first].start].split()
+    return before[-1].lower() if before else ""
+
+
+def _is_sentence_initial(span: PointedSpan, text: str) -> bool:
+    """Whether a capital may come from the beginning of a sentence, and not from more than the first
+    letter."""
+    first = text.split(" ", 1)[0]
+    if not first[:1].isupper() or not first[1:].islower():
+        return False
+    before = span.segment.text[: span.segment.tokens[span.first].start].rstrip()
+    return not before or before[-1] in _SENTENCE_ENDS
+
+
+def _spaced(question: str, place: Place, put: str) -> str:
+    """Return *put* with the spaces that it needs where it comes."""
+    if place.end > place.start:
+        return put
+    before = (
+        ""
+        if not question[: place.start] or question[place.start - 1].isspace() or put.startswith(",")
+        else " "
+    )
+    after = " " if question[place.end : place.end + 1].isalnum() else ""
+    return f"{before}{put}{after}"
+
+
+def _sigmoid(logits: Floats) -> Floats:
+    found: Floats = (1 / (1 + np.exp(-logits))).astype(np.float32)
+    return found
+
+
+def texts_of(found: Sequence[Reading]) -> Iterator[str]:
+    """Yield the most probable antecedents of *found*, from the mention that most probably leans."""
+    leaning = sorted(found, key=lambda reading: -sum(p for p, _ in reading.distribution))
+    for reading in leaning:
+        if reading.distribution:
+            yield reading.distribution[0][1]

@@ -1,0 +1,170 @@
+"""
+Texts as the encoder reads them: the question, then the history from the newest exchange to the oldest.
+
+Each text is a *segment* with a role. What doesn't fit is left out from its end: of the newest answer the
+most is read, of older ones less, so that long answers don't push the rest of the history out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from replay.coreference.reading.wordpiece import Token, WordPiece
+from replay.coreference.resolver import Document
+
+MAX_TOKENS = 224
+MAX_QUESTION = 48
+_MAX_ANSWERS = (110, 64)
+"""Tokens of the newest answer, and of the one before it; of older ones ``_MAX_OLDER``."""
+_MAX_OLDER = 40
+_MAX_TITLE = 24
+_MAX_BACKGROUND = 64
+LONGEST_SPAN = 30
+"""Tokens of what is meant."""
+_LEAST = 3
+"""A segment of fewer tokens isn't begun."""
+
+
+class Role(IntEnum):
+    """Whose words a token is part of."""
+
+    QUESTION = 0
+    ANSWER = 1
+    ASKED = 2
+    TITLE = 3
+    BACKGROUND = 4
+    READING = 5
+    """What the question means in the recorded history; in a pair only."""
+    RECORDED = 6
+    """The recorded sentence around that."""
+
+
+ROLES = len(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One text of a sequence."""
+
+    text: str
+    role: Role
+    first: int
+    """Position of its first token in the sequence."""
+    tokens: Sequence[Token]
+    turns_back: int = 0
+    """Of an answer or an earlier question: 1 is the newest exchange."""
+
+    def edges(self) -> tuple[list[bool], list[bool]]:
+        """Return which tokens a span may begin and which it may end with: those of whole words, no stops."""
+        tokens, text = self.tokens, self.text
+        begins = [t.is_first and (text[t.start].isalnum() or text[t.start] in "$€£#@/-.~") for t in tokens]
+        lasts = [n + 1 == len(tokens) or tokens[n + 1].is_first for n in range(len(tokens))]
+        ends = [
+            is_last and (text[t.end - 1].isalnum() or text[t.end - 1] in "%$€£+°#)")
+            for t, is_last in zip(tokens, lasts, strict=True)
+        ]
+        return begins, ends
+
+
+@dataclass(slots=True)
+class TokenSequence:
+    """What the encoder is given, and where it came from."""
+
+    ids: list[int] = field(default_factory=list)
+    roles: list[int] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    """The question first."""
+
+    @property
+    def question(self) -> Segment:
+        return self.segments[0]
+
+    @property
+    def history(self) -> Sequence[Segment]:
+        return self.segments[1:]
+
+    def add(self, pieces: WordPiece, text: str, role: Role, most: int, turns_back: int = 0) -> bool:
+        """Append *text*, at most *most* tokens of it; return whether there was room."""
+        room = min(most, MAX_TOKENS - len(self.ids) - 1)
+        if not text.strip():
+            return True
+        if room < _LEAST:
+            return False
+        tokens: list[Token] = []
+        for token in pieces.tokens(text):
+            if len(tokens) == room:
+                break
+            tokens.append(token)
+        if not tokens:
+            return True
+        self.segments.append(Segment(text, role, len(self.ids), tokens, turns_back))
+        self.ids += [token.id for token in tokens] + [pieces.end]
+        self.roles += [role] * (len(tokens) + 1)
+        return True
+
+
+def sequence_of(pieces: WordPiece, document: Document) -> TokenSequence:
+    """Return *document* as the encoder reads it."""
+    found = _begun(pieces, document.question)
+    add_history(found, pieces, document)
+    return found
+
+
+def _begun(pieces: WordPiece, question: str) -> TokenSequence:
+    found = TokenSequence(ids=[pieces.start], roles=[Role.QUESTION])
+    tokens = list(pieces.tokens(question))
+    # Of a long message the end is the question.
+    tokens = tokens[max(0, len(tokens) - MAX_QUESTION) :]
+    found.segments.append(Segment(question, Role.QUESTION, 1, tokens))
+    found.ids += [token.id for token in tokens] + [pieces.end]
+    found.roles += [Role.QUESTION] * (len(tokens) + 1)
+    return found
+
+
+def add_history(found: TokenSequence, pieces: WordPiece, document: Document) -> None:
+    """Append what was said before, the newest first; title and section behind the newest exchange."""
+    heading = ". ".join(part.strip() for part in (document.title, document.section) if part.strip())
+    for back, turn in enumerate(reversed(document.turns), 1):
+        most = _MAX_ANSWERS[back - 1] if back <= len(_MAX_ANSWERS) else _MAX_OLDER
+        if not found.add(pieces, turn.answer, Role.ANSWER, most, back):
+            break
+        if not found.add(pieces, turn.question, Role.ASKED, _MAX_OLDER, back):
+            break
+        if back == 1:
+            found.add(pieces, heading, Role.TITLE, _MAX_TITLE)
+    if not document.turns:
+        found.add(pieces, heading, Role.TITLE, _MAX_TITLE)
+    found.add(pieces, document.background, Role.BACKGROUND, _MAX_BACKGROUND)
+
+
+_SENTENCE_END = re.compile(r"[.!?] |\n")
+_MAX_READING = 24
+_MAX_RECORDED = 40
+
+
+def pair_of(pieces: WordPiece, gold: Document, own: Document, meant: Sequence[str]) -> TokenSequence:
+    """
+    Return what a verdict is given on: the question, what it means in *gold*, and the *own* history.
+
+    *meant* are texts from the recorded history, the most telling first; the recorded sentence that the first
+    of them stands in is read as well, or that in which nothing was found: the newest answer's beginning.
+    """
+    found = _begun(pieces, gold.question)
+    found.add(pieces, " & ".join(meant[:2]), Role.READING, _MAX_READING)
+    found.add(pieces, _sentence_with(gold, meant[0] if meant else ""), Role.RECORDED, _MAX_RECORDED)
+    add_history(found, pieces, own)
+    return found
+
+
+def _sentence_with(document: Document, text: str) -> str:
+    """Return the newest recorded text's words around *text*, at most some forty."""
+    for turn in reversed(document.turns):
+        for said in (turn.answer, turn.question):
+            at = said.find(text) if text else (0 if said.strip() else -1)
+            if at >= 0:
+                start = max((m.end() for m in _SENTENCE_END.finditer(said, 0, at)), default=0)
+                return said[start : at + len(text) + 120]
+    return ""

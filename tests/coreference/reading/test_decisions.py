@@ -1,0 +1,158 @@
+"""From the network's numbers to the two decisions."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.core.drift_evidence import Mention, Reading
+from replay.coreference.reading import decisions
+from replay.coreference.reading.decisions import (
+    Comparison,
+    Logistic,
+    comparison,
+    edit_features,
+    verdict_features,
+    words_of,
+)
+from replay.coreference.reading.network import WEIGHTS
+from tests.coreference.reading.made_up import document
+
+
+def reading(*distribution, kind="she", text="she", source="answer"):
+    mention = Mention(start=4, end=4 + len(text), text=text, kind=kind)
+    return Reading(mention=mention, antecedent=None, source=source, distribution=distribution)
+
+
+def test_a_logistic_weighs_its_features():
+    weighed = Logistic(coefficients=(2.0, -1.0), intercept=0.5)
+
+    assert weighed.probability([0, 0.5]) == 0.5
+    assert weighed.probability([1, 0]) == pytest.approx(1 / (1 + math.exp(-2.5)))
+    assert weighed.probability([1e9, 0]) < 1
+    assert weighed.probability([-1e9, 0]) > 0
+
+
+def test_a_logistic_takes_as_many_features_as_it_was_fitted_with():
+    with pytest.raises(ValueError, match="argument"):
+        Logistic(coefficients=(1.0,), intercept=0).probability([1, 2])
+
+
+SAID = words_of(document("Who?", "Was it Ann?", "Bob Ray left.", title="Moon"))
+
+
+def test_the_words_of_a_document_are_all_of_its_texts():
+    assert {"ann", "bob", "ray", "moon", "who"} <= SAID
+
+
+@pytest.mark.parametrize(
+    ("gold", "lost"),
+    [
+        (((0.9, "Bob Ray"),), 0),
+        (((0.9, "Sue"),), 1),
+        (((0.9, "Bob Stone"),), 0.5),
+        (((0.6, "Sue"), (0.2, "Ann")), 0.75),
+        ((), 0),
+    ],
+)
+def test_lost_is_what_the_own_history_does_not_say(gold, lost):
+    assert comparison(reading(*gold), reading(), SAID).lost == pytest.approx(lost)
+
+
+@pytest.mark.parametrize(
+    ("gold", "own", "apart"),
+    [
+        (((0.9, "Ann"),), ((0.5, "Ann"),), 0),
+        (((0.9, "Ann"),), ((0.9, "Bob"),), 1),
+        (((0.9, "Ann"),), (), 0.5),
+        (((0.8, "the Moon"),), ((0.8, "moon"),), 0),
+        (((0.5, "Ann"), (0.5, "Bob")), ((1.0, "Ann"),), 0.5),
+    ],
+)
+def test_apart_is_how_far_the_two_distributions_are(gold, own, apart):
+    assert comparison(reading(*gold), reading(*own), SAID).apart == pytest.approx(apart)
+
+
+distributions = st.lists(
+    st.tuples(st.floats(0.01, 0.3), st.sampled_from(["Ann", "Bob Ray", "the Moon", "?!", ""])), max_size=3
+).map(tuple)
+
+
+@given(distributions, distributions)
+def test_comparisons_are_shares_and_a_reading_is_not_apart_from_itself(gold, own):
+    found = comparison(reading(*gold), reading(*own), SAID)
+
+    assert 0 <= found.lost <= 1 + 1e-9
+    assert 0 <= found.apart <= 1
+    assert comparison(reading(*gold), reading(*gold), SAID).apart == 0
+    assert found.apart == pytest.approx(comparison(reading(*own), reading(*gold), SAID).apart)
+
+
+def test_mentions_count_in_a_verdict_as_they_lean():
+    pairs = [(reading((0.9, "Ann")), reading()), (reading((0.1, "Bob")), reading())]
+    logit, leaning, lost, apart, lost_leaning, apart_leaning = verdict_features(
+        1.0, pairs, [Comparison(1.0, 0.0), Comparison(0.0, 1.0)]
+    )
+
+    assert (logit, leaning) == (1.0, pytest.approx(math.log(9)))
+    assert (lost, apart) == (pytest.approx(0.9), pytest.approx(0.1))
+    assert (lost_leaning, apart_leaning) == (pytest.approx(0.81), pytest.approx(0.09))
+
+
+@pytest.mark.parametrize(("logit", "weighed"), [(50.0, 6.0), (-50.0, -6.0), (0.5, 0.5)])
+def test_a_verdicts_logit_is_bounded(logit, weighed):
+    assert verdict_features(logit, [], [])[0] == weighed
+
+
+def test_an_edit_is_weighed_by_place_reading_and_length():
+    sure = edit_features(0.5, reading((0.4, "Ann Lee"), (0.1, "Bob")))
+    long = edit_features(0.999999, reading((0.4, " ".join("abcdefghi"))))
+
+    assert sure[:3] == pytest.approx([0, math.log(4), math.log(3)])
+    assert long[:3] == pytest.approx([math.log(499), math.log(499), math.log(10)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"text": "", "kind": "ellipsis"},
+        {"kind": "other"},
+        {"source": "question"},
+    ],
+)
+def test_an_edit_is_weighed_by_what_gives_way_and_where_it_was_said(other):
+    plain, changed = (
+        edit_features(0.5, reading((0.4, "Ann"))),
+        edit_features(0.5, reading((0.4, "Ann"), **other)),
+    )
+
+    assert plain[:3] == changed[:3]
+    assert [one - before for before, one in zip(plain, changed, strict=True) if one != before] == [1]
+
+
+def test_the_shipped_decisions_take_what_the_features_give():
+    shipped = decisions.load(WEIGHTS)
+
+    assert len(shipped.verdict.coefficients) == len(verdict_features(0, [], []))
+    assert len(shipped.edit.coefficients) == len(edit_features(0.5, reading()))
+    assert decisions.current() == shipped
+
+
+def test_the_more_probable_a_place_and_its_reading_the_better_is_the_shipped_edit():
+    edit = decisions.load(WEIGHTS).edit
+    doubtful, sure = (
+        edit.probability(edit_features(p, reading((p, "Ann"), (0.1, "Bob")))) for p in (0.2, 0.9)
+    )
+
+    assert doubtful < sure
+
+
+def test_the_more_is_lost_the_more_probable_is_drift_by_the_shipped_verdict():
+    verdict = decisions.load(WEIGHTS).verdict
+    pairs = [(reading((0.9, "Ann")), reading((0.9, "Ann")))]
+    kept = verdict.probability(verdict_features(-3.0, pairs, [Comparison(0.0, 0.0)]))
+    lost = verdict.probability(verdict_features(3.0, pairs, [Comparison(1.0, 1.0)]))
+
+    assert kept < lost

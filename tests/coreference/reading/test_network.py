@@ -1,0 +1,110 @@
+"""The weights as they are loaded and run; what they have learned is no matter here."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from replay.core.errors import ResolverError
+from replay.coreference.reading import EmbeddedResolver, network
+from replay.coreference.reading.network import WEIGHTS, Network
+from replay.coreference.reading.sequence import sequence_of
+from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS
+from tests.coreference.reading.made_up import MadeUp, document
+
+SINGER = document("Where was she born?", "Who is that?", "Ann Lee is a singer.")
+
+
+@pytest.fixture
+def in_use():
+    """Gives the weights in use back after a test that chose others."""
+    before = network.folder_in_use()
+    yield
+    network.use(before)
+
+
+def test_the_outputs_have_the_documented_shapes():
+    shipped = network.loaded(WEIGHTS)
+    sequence = sequence_of(shipped.pieces, SINGER)
+    output, n = shipped.run(sequence), len(sequence.ids)
+
+    assert {field.name: getattr(output, field.name).shape for field in fields(output)} == {
+        "tags": (n, 3),
+        "preposition": (n, len(PREPOSITIONS)),
+        "article_here": (n, len(ARTICLES)),
+        "article_there": (n, len(ARTICLES)),
+        "capital": (n,),
+        **dict.fromkeys(("from_start", "to_start", "from_end", "to_end"), (n, 128)),
+        "verdict": (1,),
+    }
+    assert output.start_from(1).shape == output.end_from(1).shape == (n,)
+
+
+def test_a_pointer_is_the_scaled_product_of_its_halves():
+    output = MadeUp(SINGER).output
+    size = len(output.tags)
+    from_start, to_start, to_end = np.zeros((size, 128)), np.zeros((size, 128)), np.zeros((size, 128))
+    from_start[2], to_start[5], to_end[4] = 1.0, 3.0, 2.0
+    made = replace(output, from_start=from_start, to_start=to_start, from_end=from_start, to_end=to_end)
+
+    assert made.start_from(2) == pytest.approx([3 * 128**0.5 if n == 5 else 0 for n in range(size)])
+    assert made.end_from(2) == pytest.approx([2 * 128**0.5 if n == 4 else 0 for n in range(size)])
+    assert not made.start_from(3).any()
+
+
+def test_what_was_run_before_changes_no_output():
+    shipped = Network()
+    sequence = sequence_of(shipped.pieces, SINGER)
+    other = sequence_of(shipped.pieces, document("Why?", "Who?", "word " * 300))
+    first = shipped.run(sequence)
+    shipped.run(other)
+    again = shipped.run(sequence)
+
+    assert all(np.array_equal(getattr(first, f.name), getattr(again, f.name)) for f in fields(first))
+
+
+def test_every_token_has_a_number_that_the_network_knows():
+    shipped = network.loaded(WEIGHTS)
+    last = max(shipped.pieces.vocabulary, key=lambda piece: shipped.pieces.vocabulary[piece])
+    sequence = sequence_of(shipped.pieces, SINGER)
+    sequence.ids[1] = shipped.pieces.vocabulary[last]
+
+    assert np.isfinite(shipped.run(sequence).tags).all()
+
+
+def test_without_onnx_runtime_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+
+    with pytest.raises(ResolverError, match="needs ONNX Runtime, which can't be loaded here") as raised:
+        Network()
+    assert "Install a wheel of onnxruntime" in str(raised.value)
+    assert "drift.resolver: fastcoref, or llm" in str(raised.value)
+
+
+def test_a_missing_onnx_runtime_is_a_resolvers_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    network.loaded.cache_clear()
+
+    with pytest.raises(ResolverError, match="ONNX Runtime"):
+        EmbeddedResolver().read([SINGER])
+
+
+def test_weights_that_cannot_be_read_are_an_error(tmp_path):
+    shutil.copy(WEIGHTS / "vocabulary.txt", tmp_path)
+    (tmp_path / "reader.onnx").write_bytes(b"no network")
+
+    with pytest.raises(ResolverError, match="the reader's weights can't be loaded"):
+        Network(tmp_path)
+
+
+def test_other_weights_can_be_used_for_a_while(tmp_path, in_use):
+    assert network.folder_in_use() == WEIGHTS
+    shutil.copytree(WEIGHTS, tmp_path / "other")
+    network.use(tmp_path / "other")
+
+    assert network.folder_in_use() == tmp_path / "other"
+    assert network.current() is network.loaded(tmp_path / "other") is not network.loaded(WEIGHTS)
