@@ -60,7 +60,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    parser.add_argument("--held-out", action="store_true", help="of data sets, only what nothing was fitted to")
+    parser.add_argument(
+        "--held-out", action="store_true", help="of data sets, only what nothing was fitted to"
+    )
     parser.add_argument("--show", type=int, default=0, metavar="N", help="edits of each file to print")
     parser.add_argument("--most", type=int, help="questions of a file at most, the first ones")
     parser.add_argument("--min-probability", type=float, default=rewriting.MIN_PROBABILITY, help="of an edit")

@@ -20,8 +20,8 @@ from replay.coreference.substitution import in_place
 from replay.coreference.words import comparable_words, content_words
 
 MIN_PROBABILITY = 0.6
-"""That an edit makes the question better; below it, it is not made. See docs/coreference.md for what other
-values cost and bring."""
+"""That an edit makes the question better and names nothing wrong; below it, it is not made. See
+docs/coreference.md for what other values cost and bring."""
 MAX_INSERTED_WORDS = 15
 """A longer antecedent is left out: the mention then stays as it is."""
 _MAX_INSERTED_CHARACTERS = 160  # for text that is written without spaces

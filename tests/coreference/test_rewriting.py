@@ -39,6 +39,17 @@ def test_mentions_get_the_text_of_what_they_refer_to(question, antecedents, expe
     assert rewritten(question, *antecedents) == expected
 
 
+def test_what_replaces_a_mention_is_not_put_in_before_it_as_well():
+    question = "Do they speak Spanish?"
+    (replaced,) = read_as(question, "Our agents", distribution=((0.7, "Our agents"),), put="our agents")
+    left_out = Reading(
+        mention=ellipsis_of(question), antecedent=None, put="Our agents ", put_at=(0, 0),
+        distribution=((0.1, "Our agents"),),
+    )  # fmt: skip
+
+    assert rewrite(question, [replaced, left_out]) == "Do our agents speak Spanish?"
+
+
 @pytest.mark.parametrize("antecedent", [None, "", " ", "?!", "Sing", "CANNOTANSWER"])
 def test_what_would_say_nothing_more_is_not_put_in(antecedent):
     (reading,) = read_as("Did she sing?", antecedent)

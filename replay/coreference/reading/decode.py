@@ -132,7 +132,7 @@ def _pronoun_near(question: str, at: int, others: Sequence[Place]) -> tuple[int,
     free = [
         mention
         for mention in find_mentions(question)
-        if (mention.kind in PRONOUN_KINDS or mention.start == at and mention.kind in ("this", "that"))
+        if (mention.kind in PRONOUN_KINDS or (mention.start == at and mention.kind in ("this", "that")))
         and not any(_overlap((mention.start, mention.end), (other.start, other.end)) for other in others)
     ]
     nearest = min(free, key=lambda mention: abs(mention.start - at), default=None)

@@ -71,7 +71,7 @@ class WordPiece:
     def _cut(self, word: str) -> tuple[tuple[int, int], ...]:
         """Return the id and the length of each piece of *word*."""
         plain = _without_accents(word.lower())
-        if len(plain) > _LONGEST_WORD:
+        if not plain or len(plain) > _LONGEST_WORD:
             return ((self._unknown, len(word)),)
         pieces: list[tuple[int, int]] = []
         at = 0

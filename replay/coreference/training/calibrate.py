@@ -81,11 +81,11 @@ def calibrate(folder: Path, rewrites: Sequence[Path], dev: Sequence[Path]) -> It
         ("edit, rewrites", written_edits, edit),
     ):
         found = [decision.probability(f) for f in features]
-        flagged = [t for p, t in zip(found, truths, strict=True) if p >= 0.5]
-        yield (
-            f"{name}: {len(found)}, mean {np.mean(found):.3f}, yes {np.mean(truths):.3f}; "
-            f"at 0.5 precision {np.mean(flagged):.3f}, recall {sum(flagged) / sum(truths):.3f}"
-        )
+        yield f"{name}: {len(found)}, mean {np.mean(found):.3f}, yes {np.mean(truths):.3f}"
+        for least in (0.4, 0.5, 0.6, 0.7, 0.8):
+            flagged = [t for p, t in zip(found, truths, strict=True) if p >= least]
+            recall = sum(flagged) / sum(truths)
+            yield f"  from {least}: {len(flagged)}, precision {np.mean(flagged):.3f}, recall {recall:.3f}"
     yield f"{verdict} {edit}"
 
 

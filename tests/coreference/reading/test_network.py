@@ -39,6 +39,7 @@ def test_the_outputs_have_the_documented_shapes():
         "article_there": (n, len(ARTICLES)),
         "capital": (n,),
         **dict.fromkeys(("from_start", "to_start", "from_end", "to_end"), (n, 128)),
+        **dict.fromkeys(("phrase_start", "phrase_end"), (n, 64)),
         "verdict": (1,),
     }
     assert output.start_from(1).shape == output.end_from(1).shape == (n,)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from replay.coreference.reading.wordpiece import END, PAD, START, UNKNOWN, WordPiece
 from tests.coreference.reading.made_up import pieces
@@ -55,6 +55,7 @@ def test_a_letter_that_is_cut_into_more_pieces_than_it_has_characters_is_one_tok
 
 
 @given(st.text(max_size=60))
+@example("\u0ec8")  # an accent on nothing
 def test_tokens_are_in_order_and_hold_all_but_spaces(text):
     tokens = list(PLAY.tokens(text))
     covered = {n for token in tokens for n in range(token.start, token.end)}

@@ -142,7 +142,7 @@ async def test_a_click_that_comes_while_a_failure_is_being_kept_is_not_lost(tmp_
         monkeypatch.setattr(study.live, "_keep", keep_and_click)
         await begin(browser)
         await ask(study, browser, "Where?")
-        assert study.store.talks(1)[1][0].attempts == 2
+        await until_async(lambda: study.store.talks(1)[1][0].attempts == 2)
 
 
 ADAPTER = """
