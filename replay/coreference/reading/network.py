@@ -78,7 +78,7 @@ class Network:
         Raises:
             ResolverError: ONNX Runtime is missing or can't run here, or the weights can't be read.
         """
-        self.pieces = WordPiece.load(folder / "vocabulary.txt")
+        self.pieces: WordPiece = WordPiece.load(folder / "vocabulary.txt")
         self._session = _session(folder / "reader.onnx")
 
     def run(self, sequence: TokenSequence) -> NetworkOutput:

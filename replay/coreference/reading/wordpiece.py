@@ -38,7 +38,8 @@ class WordPiece:
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self.vocabulary = vocabulary
-        self.start, self.end = vocabulary[START], vocabulary[END]
+        self.start: int = vocabulary[START]
+        self.end: int = vocabulary[END]
         self._unknown = vocabulary[UNKNOWN]
         self._known: dict[str, tuple[tuple[int, int], ...]] = {}
 

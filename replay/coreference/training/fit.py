@@ -23,7 +23,22 @@ _AWAY = -1e4
 
 
 class Batch:
-    """Examples of like lengths as tensors."""
+    """Examples of like lengths as tensors, ``[batch, length]`` where nothing else is said."""
+
+    asked: int
+    """The longest of the questions, as ``TrainingExample.asked``."""
+    ids: Tensor
+    roles: Tensor
+    mask: Tensor
+    tags: Tensor
+    tags_known: Tensor
+    """``[batch, asked, TAGS]``: which tags an example says anything about."""
+    capitals: Tensor
+    texts: Tensor
+    begins: Tensor
+    ends: Tensor
+    weights: Tensor
+    """``[batch]``."""
 
     def __init__(self, examples: Sequence[TrainingExample]) -> None:
         self.examples = examples

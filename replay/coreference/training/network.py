@@ -29,6 +29,14 @@ TAGS = 3
 class Layer(nn.Module):  # type: ignore[misc]
     """One transformer layer, normalized after each sum, as in BERT."""
 
+    qkv: nn.Linear
+    out: nn.Linear
+    attended: nn.LayerNorm
+    wide: nn.Linear
+    narrow: nn.Linear
+    fed: nn.LayerNorm
+    drop: nn.Dropout
+
     def __init__(self) -> None:
         super().__init__()
         self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
@@ -48,6 +56,24 @@ class Layer(nn.Module):  # type: ignore[misc]
 
 class ReaderNetwork(nn.Module):  # type: ignore[misc]
     """Token ids and roles in, tags, pointers, wording and a verdict out."""
+
+    words: nn.Embedding
+    positions: nn.Embedding
+    roles: nn.Embedding
+    normalized: nn.LayerNorm
+    layers: nn.ModuleList
+    tags: nn.Linear
+    preposition: nn.Linear
+    article_here: nn.Linear
+    article_there: nn.Linear
+    capital: nn.Linear
+    from_start: nn.Linear
+    to_start: nn.Linear
+    from_end: nn.Linear
+    to_end: nn.Linear
+    phrase_start: nn.Linear
+    phrase_end: nn.Linear
+    verdict: nn.Sequential
 
     def __init__(self, vocabulary: int, layers: int = 6) -> None:
         super().__init__()
