@@ -240,12 +240,12 @@ def test_a_column_that_the_run_lacks_is_no_missing_parameter():
 
 def test_drift_counts_the_questions_that_were_left_out_for_it():
     (case,) = as_test_cases(played("filter"))
-    assert [turn.role for turn in case.turns] == ["user", "assistant"]
+    assert [turn.role for turn in case.turns] == ["user", "assistant", "user", "assistant"]
     metric = DriftMetric()
 
-    assert metric.measure(case) == 1 / 3
-    assert metric.score_breakdown == {"depth 1": 1.0, "depth 2": 0.0, "depth 3": 0.0}
-    assert metric.reason.startswith('1 of 3 questions mean the same; depth 2 "Where was she born?": ')
+    assert metric.measure(case) == 2 / 3
+    assert metric.score_breakdown == {"depth 1": 1.0, "depth 2": 0.0, "depth 3": 1.0}
+    assert metric.reason.startswith('2 of 3 questions mean the same; depth 2 "Where was she born?": ')
     assert "“she” is “Ruth Marlow” in its own history, “Alice Okafor” in the gold one" in metric.reason
 
 
