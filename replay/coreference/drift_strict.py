@@ -17,7 +17,7 @@ from replay.coreference import drift_hard
 from replay.coreference.resolver import Document
 
 MODE = "strict"
-VERSION = 5
+VERSION = 6
 """Raised whenever the same histories could get another verdict from the same readings."""
 THRESHOLD = 0.5
 """From this probability on a question has drifted."""

@@ -22,7 +22,7 @@ from replay.core.settings.plugins import make
 from replay.coreference.drift import DriftDetector
 from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
 
-SUBSTITUTION_VERSION = 5
+SUBSTITUTION_VERSION = 6
 """Raised whenever a rewritten question could come out differently."""
 
 

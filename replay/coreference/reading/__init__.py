@@ -21,7 +21,7 @@ from replay.coreference.resolver import Cluster, Document, Span
 
 __all__ = ["VERSION", "EmbeddedResolver"]
 
-VERSION = 7
+VERSION = 8
 """Raised whenever a reading could come out differently: with new weights, or another way of reading them."""
 
 

@@ -167,19 +167,27 @@ def reading_at(sequence: TokenSequence, output: NetworkOutput, place: Place, is_
 
 
 def _mention(question: str, place: Place, possessive: bool, is_ellipsis: bool) -> Mention:
-    """Return the mention at *place*: what is replaced, "the fee" that more is said of, or what was left
-    out."""
-    if place.start < place.end:
-        text = question[place.start : place.end]
-        return Mention(start=place.start, end=place.end, text=text, kind=kind_of(text), possessive=possessive)
-    for mention in find_mentions(question):
-        if mention.end in (place.start, place.start - 1) and mention.kind in ("the-noun", "this-noun"):
+    """
+    Return the mention at *place*: what is replaced, "the fee" that more is said of, or what was left out.
+
+    Where more or less than a pronoun or a noun phrase gives way ("its amount", "that" of "that period"), the
+    mention is that phrase all the same.
+    """
+    start, end = place.start, place.end
+    shared = [
+        (min(mention.end, end) - max(mention.start, start), mention) for mention in find_mentions(question)
+    ]
+    if start < end:
+        text = question[start:end]
+        whole = Mention(start=start, end=end, text=text, kind=kind_of(text), possessive=possessive)
+        size, phrase = max(shared, key=lambda each: each[0], default=(0, whole))
+        return phrase if size > 0 else whole
+    for _, mention in shared:
+        if mention.start < start <= mention.end + 1 and mention.kind in ("the-noun", "this-noun"):
             return mention
-    return (
-        ellipsis_of(question)
-        if is_ellipsis
-        else Mention(start=place.start, end=place.end, text="", kind="ellipsis")
-    )
+    if is_ellipsis:
+        return ellipsis_of(question)
+    return Mention(start=start, end=end, text="", kind="ellipsis")
 
 
 def _spans(sequence: TokenSequence, output: NetworkOutput, position: int) -> list[PointedSpan]:
@@ -211,12 +219,17 @@ def _spans(sequence: TokenSequence, output: NetworkOutput, position: int) -> lis
     return [
         PointedSpan(
             math.exp(score - normalizer),
-            " ".join(segment.text[segment.tokens[i].start : segment.tokens[j].end].split()),
+            _in_brackets(" ".join(segment.text[segment.tokens[i].start : segment.tokens[j].end].split())),
             segment,
             i,
         )
         for score, segment, i, j in found[:_MOST_SPANS]
     ]
+
+
+def _in_brackets(text: str) -> str:
+    """Return *text* without a closing bracket that nothing in it opens."""
+    return text if "(" in text else text.removesuffix(")")
 
 
 def _by_text(spans: Sequence[PointedSpan]) -> list[PointedSpan]:
@@ -258,6 +271,10 @@ def _put(question: str, output: NetworkOutput, place: Place, span: PointedSpan, 
     if possessive:
         theirs = question[place.start : place.end].lower().startswith("the")
         text = with_possessive(text, plural=theirs or is_plural_name(f"{article} {text}"))
+    before, _, rest = text.partition(" ")
+    if place.start == place.end and question[: place.start].lower().rstrip().endswith(f" {before.lower()}"):
+        # "the entrance" that is "entrance on Molenweg" doesn't become "the entrance of entrance on Molenweg".
+        preposition, article, text = "", "", rest
     put = " ".join(part for part in (preposition, article, text) if part).replace(" ,", ",")
     if question[: place.start].strip() == "" and put[:1].islower() and question[:1].isupper():
         put = put[:1].upper() + put[1:]

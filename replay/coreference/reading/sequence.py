@@ -20,7 +20,8 @@ MAX_QUESTION = 48
 _MAX_ANSWERS = (110, 64)
 """Tokens of the newest answer, and of the one before it; of older ones ``_MAX_OLDER``."""
 _MAX_OLDER = 40
-_MAX_TITLE = 24
+_MAX_TITLE = 20
+"""Tokens of the title, and as many of the section."""
 _MAX_BACKGROUND = 64
 LONGEST_SPAN = 30
 """Tokens of what is meant."""
@@ -60,10 +61,16 @@ class Segment:
     def edges(self) -> tuple[list[bool], list[bool]]:
         """Return which tokens a span may begin and which it may end with: those of whole words, no stops."""
         tokens, text = self.tokens, self.text
-        begins = [t.is_first and (text[t.start].isalnum() or text[t.start] in "$€£#@/-.~") for t in tokens]
+        # "Journey (band)" is called "Journey".
+        stop = text.find(" (") if self.role == Role.TITLE else -1
+        named = len(text) if stop < 0 else stop
+        begins = [
+            t.is_first and t.end <= named and (text[t.start].isalnum() or text[t.start] in "$€£#@/-.~")
+            for t in tokens
+        ]
         lasts = [n + 1 == len(tokens) or tokens[n + 1].is_first for n in range(len(tokens))]
         ends = [
-            is_last and (text[t.end - 1].isalnum() or text[t.end - 1] in "%$€£+°#)")
+            is_last and t.end <= named and (text[t.end - 1].isalnum() or text[t.end - 1] in "%$€£+°#)")
             for t, is_last in zip(tokens, lasts, strict=True)
         ]
         return begins, ends
@@ -126,7 +133,6 @@ def _begun(pieces: WordPiece, question: str) -> TokenSequence:
 
 def add_history(found: TokenSequence, pieces: WordPiece, document: Document) -> None:
     """Append what was said before, the newest first; title and section behind the newest exchange."""
-    heading = ". ".join(part.strip() for part in (document.title, document.section) if part.strip())
     for back, turn in enumerate(reversed(document.turns), 1):
         most = _MAX_ANSWERS[back - 1] if back <= len(_MAX_ANSWERS) else _MAX_OLDER
         if not found.add(pieces, turn.answer, Role.ANSWER, most, back):
@@ -134,10 +140,16 @@ def add_history(found: TokenSequence, pieces: WordPiece, document: Document) -> 
         if not found.add(pieces, turn.question, Role.ASKED, _MAX_OLDER, back):
             break
         if back == 1:
-            found.add(pieces, heading, Role.TITLE, _MAX_TITLE)
+            _add_heading(found, pieces, document)
     if not document.turns:
-        found.add(pieces, heading, Role.TITLE, _MAX_TITLE)
+        _add_heading(found, pieces, document)
     found.add(pieces, document.background, Role.BACKGROUND, _MAX_BACKGROUND)
+
+
+def _add_heading(found: TokenSequence, pieces: WordPiece, document: Document) -> None:
+    # Two texts, since nothing is meant by the end of one with the beginning of the other.
+    found.add(pieces, document.title, Role.TITLE, _MAX_TITLE)
+    found.add(pieces, document.section, Role.TITLE, _MAX_TITLE)
 
 
 _SENTENCE_END = re.compile(r"[.!?] |\n")

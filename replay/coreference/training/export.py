@@ -86,6 +86,26 @@ def export(network: ReaderNetwork, path: Path, *, in_eight_bits: bool = True) ->
         onnx.save(model, path)
 
 
+def load(path: Path) -> ReaderNetwork:
+    """Return the network that *path* holds, as far as eight bits tell it, to be trained further."""
+    graph = onnx.load(path).graph
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    state = {name.removeprefix("network."): value for name, value in values.items()}
+    for name in [name for name in values if name.endswith(".whole")]:
+        name = name.removesuffix(".whole")
+        state[name.removeprefix("network.")] = values[f"{name}.whole"] * values[f"{name}.scale"]
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in state:
+            # The exporter names a linear layer's matrix by a number, and its output by the layer.
+            layer = node.output[0].removesuffix("/MatMul_output_0").strip("/").replace("/", ".")
+            state[f"{layer}.weight"] = state.pop(node.input[1]).T
+    layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+    network = ReaderNetwork(len(state["words.weight"]), layers)
+    known = network.state_dict().keys()
+    network.load_state_dict({name: torch.tensor(state[name], dtype=torch.float) for name in known})
+    return network
+
+
 def _keep_in_eight_bits(graph: onnx.GraphProto) -> None:
     """Replace the large matrices of *graph* by whole numbers with a scale for each column, or each row of an
     embedding."""

@@ -6,7 +6,7 @@ import hashlib
 
 from replay.coreference.training.annotated_questions import Example
 
-SHARES = {"qrecc_a": 8, "gecor_a": 8, "pacific_a": 8, "canard_train": 40, "canard_dev_a": 1}
+SHARES = {"qrecc_a": 8, "gecor_a": 8, "pacific_a": 8, "canard_train": 40}
 """One group in so many is held out; of the small files one in four."""
 
 
@@ -16,11 +16,5 @@ def is_held_out(example: Example) -> bool:
 
 
 def is_for_decisions(example: Example) -> bool:
-    """
-    Whether *example*, held out from the network, is for the last two decisions; the others measure.
-
-    Of CANARD's development half none is: its training half has some.
-    """
-    if example.source == "canard_dev_a":
-        return False
+    """Whether *example*, held out from the network, is for the last two decisions; the others measure."""
     return hashlib.sha256(b"decisions" + example.group.encode()).digest()[0] % 3 == 0

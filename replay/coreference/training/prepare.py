@@ -29,6 +29,8 @@ from replay.coreference.training.synthetic import undone
 WEIGHTS = {"canard_train": 0.6, "qrecc_a": 1.0, "gecor_a": 0.8, "pacific_a": 0.8}
 _CARELESS = 0.15
 """Of the questions are in lower case and without stops."""
+_UNTITLED = 0.4
+"""Of the questions with a title are shown without it as well."""
 WINDOW = 8
 """Exchanges of a data set's question that are looked at."""
 
@@ -56,6 +58,9 @@ def prepare(
     for example in questions:
         document = _shown(example.document, rng)
         jobs.append(partial(_from_question, document, example.rewrite, example.source))
+        if document.title and rng.random() < _UNTITLED:
+            untitled = without_background(document)
+            jobs.append(partial(_from_question, untitled, example.rewrite, example.source))
         if files.silver and rng.random() < (0.35 if example.source == "canard_train" else 0.8):
             jobs.append(partial(_from_undone, document, example.rewrite, rng.random(), "silver"))
     if files.pairs:
@@ -86,11 +91,8 @@ def _done(pieces: WordPiece, job: Callable[[WordPiece], list[TrainingExample]]) 
 
 
 def _shown(document: Document, rng: random.Random) -> Document:
-    """*document* as a conversation might have it: some without title, some in lower case and without
-    stops."""
+    """*document* as a conversation might have it, some in lower case and without stops."""
     document = replace(document, turns=document.turns[-WINDOW:])
-    if document.title and rng.random() < 0.35:
-        document = without_background(document)
     if rng.random() < _CARELESS:
         document = replace(document, question=document.question.lower().rstrip("?. "))
     return document

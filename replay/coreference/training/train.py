@@ -31,7 +31,7 @@ import torch
 from replay.coreference.reading.wordpiece import WordPiece
 from replay.coreference.training.calibrate import calibrate
 from replay.coreference.training.examples import TrainingExample
-from replay.coreference.training.export import export
+from replay.coreference.training.export import export, load
 from replay.coreference.training.fit import fit
 from replay.coreference.training.network import ReaderNetwork, pretrained
 from replay.coreference.training.prepare import TrainingFiles, by_source, prepare
@@ -57,6 +57,16 @@ _COURSES: tuple[dict[str, float], ...] = (
 dialogues and exchanges; "pair" stands for the pairs of sources not named, "" for all others."""
 _RATES = (1.0, 0.8, 0.6, 0.8, 0.8)
 """Of the learning rate, by course."""
+_FURTHER: dict[str, float] = {
+    "canard_train": 0.45, "canard_dev_a": 3, "silver": 0.15, "gecor_a": 1, "pacific_a": 0.8, "qrecc_a": 1.5,
+    "dialogue": 1, "pair dialogue": 1, "exchange": 2, "dialogue silver": 0.3, "older dialogue": 1,
+    "pair older dialogue": 1, "pair canard_train": 0.3, "pair canard_dev_a": 0.3, "pair pacific_a": 0.05,
+    "pair": 0.2, "": 3,
+}  # fmt: skip
+"""The same for the one course of a network that is trained further, and its rate and layers left as they
+are."""
+_FURTHER_RATE = 0.6
+_FURTHER_FROZEN = 2
 _KEPT = "’‘“”–—€£°…•×→"
 """What is not ASCII and yet stands in English text."""
 
@@ -77,6 +87,18 @@ def vocabulary(folder: Path) -> tuple[list[str], list[int]]:
         if not piece.startswith("[unused") and (piece.removeprefix("##").isascii() or piece in _KEPT)
     ]
     return [pieces[number] for number in kept], kept
+
+
+def begun(out: Path, further: Path | None, layers: int, is_pretrained: bool) -> ReaderNetwork:
+    """Return the network that training begins with, and write its vocabulary into *out*."""
+    out.mkdir(parents=True, exist_ok=True)
+    if further is not None:
+        (out / "vocabulary.txt").write_bytes((further / "vocabulary.txt").read_bytes())
+        return load(further / "reader.onnx")
+    folder = minilm()
+    names, kept = vocabulary(folder)
+    (out / "vocabulary.txt").write_text("".join(f"{name}\n" for name in names), "utf-8")
+    return pretrained(folder, kept, layers) if is_pretrained else ReaderNetwork(len(kept), layers)
 
 
 def course(
@@ -106,16 +128,16 @@ def main() -> None:
     )
     parser.add_argument("--without", choices=PARTS, nargs="*", default=(), help="parts that are left out")
     parser.add_argument("--out", type=Path, required=True, help="folder for the weights")
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument(
+        "--further", type=Path, metavar="FOLDER", help="train the weights there further, for one course"
+    )
+    parser.add_argument("--layers", type=int, default=6, help="of a network that begins with MiniLM")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
 
-    folder = minilm()
-    names, kept = vocabulary(folder)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "vocabulary.txt").write_text("".join(f"{name}\n" for name in names), "utf-8")
+    network = begun(options.out, options.further, options.layers, "pretrained" not in options.without)
     pieces = WordPiece.load(options.out / "vocabulary.txt")
     files = TrainingFiles(
         rewrites=options.rewrites,
@@ -128,14 +150,12 @@ def main() -> None:
     examples = prepare(files, pieces, seed=options.seed, processes=options.threads)
     for source, count, marked in by_source(examples):
         print(f"{source}: {count} examples, {marked} lean on something or changed")
-    random_start = "pretrained" in options.without
-    network = (
-        ReaderNetwork(len(kept), options.layers) if random_start else pretrained(folder, kept, options.layers)
-    )
-    for number, (times, rate) in enumerate(zip(_COURSES, _RATES, strict=True)):
+    courses = [(_FURTHER, _FURTHER_RATE)] if options.further else list(zip(_COURSES, _RATES, strict=True))
+    frozen = _FURTHER_FROZEN if options.further else 0
+    for number, (times, rate) in enumerate(courses):
         lessons = course(examples, times, random.Random(options.seed + number))
         print(f"course {number + 1}: {len(lessons)} examples")
-        fit(network, [lessons], seed=options.seed + number, rate=rate)
+        fit(network, [lessons], seed=options.seed + number, rate=rate, frozen=frozen)
     export(network, options.out / "reader.onnx")
     for line in calibrate(options.out, options.rewrites, options.dev):
         print(line)

@@ -350,3 +350,44 @@ def test_what_more_is_said_of_a_noun_phrase_becomes_that_mention():
     assert (reading.mention.text, reading.mention.kind) == ("the fee", "the-noun")
     assert reading.put_at == (19, 19)
     assert rewritten(made) == "How much is the fee in Port Ellis?"
+
+
+@pytest.mark.parametrize(
+    ("question", "without", "mention", "kind"),
+    [
+        ("What was its amount?", "its amount", "its", "it"),
+        ("Any cheap ones in that period?", "in that period", "that period", "this-noun"),
+        ("Was this album liked?", "this", "this album", "this-noun"),
+        ("Was Ann liked?", "Ann", "Ann", "other"),
+    ],
+)
+def test_a_mention_is_the_phrase_whatever_gives_way(question, without, mention, kind):
+    made = MadeUp(document(question, "Who?", "Harvest Moon.")).leans(without, without=without)
+    (reading,) = read(made.means(without, "Harvest Moon"))
+    start = question.index(without)
+    gives_way = (start, start + len(without))
+
+    assert (reading.mention.text, reading.mention.kind) == (mention, kind)
+    assert reading.put_at == (None if mention == without else gives_way)
+    assert rewritten(made) == question.replace(without, "Harvest Moon")
+
+
+def test_what_is_put_inside_a_noun_phrase_is_about_that_mention():
+    made = MadeUp(document("Who were the band members?", "Who?", "Moon."))
+    (reading,) = read(made.leans("members").means("members", "Moon"))
+
+    assert (reading.mention.text, reading.put_at) == ("the band", (18, 18))
+
+
+def test_a_bracket_that_was_not_opened_is_not_put():
+    made = MadeUp(document("Is it only that?", "Which?", "The keys (see the list of keys) match."))
+    made.leans("that", without="that").means("that", "list of keys)")
+
+    assert rewritten(made) == "Is it only the list of keys?"
+
+
+def test_a_noun_is_not_said_twice():
+    made = MadeUp(document("Is the entrance high?", "Where?", "Take the entrance on Moon Road."))
+    made.leans("high").means("high", "entrance on Moon Road").puts("high", preposition="of")
+
+    assert rewritten(made) == "Is the entrance on Moon Road high?"

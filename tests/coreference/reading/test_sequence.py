@@ -25,7 +25,8 @@ def test_the_question_comes_first_and_the_newest_exchange_behind_it():
         (Role.QUESTION, "Who?", 0),
         (Role.ANSWER, "Second.", 1),
         (Role.ASKED, "Two?", 1),
-        (Role.TITLE, "Ann. Life", 0),
+        (Role.TITLE, "Ann", 0),
+        (Role.TITLE, "Life", 0),
         (Role.ANSWER, "First.", 2),
         (Role.ASKED, "One?", 2),
         (Role.BACKGROUND, "Lee.", 0),
@@ -37,6 +38,14 @@ def test_a_title_is_read_where_nothing_was_said():
         (Role.QUESTION, "Who?", 0),
         (Role.TITLE, "Ann", 0),
     ]
+
+
+def test_what_tells_a_title_from_others_is_read_and_not_named():
+    (_, title) = sequence_of(pieces("band", "moon"), document("Who?", title="Moon (band)")).segments
+    begins, ends = title.edges()
+
+    assert [title.text[token.start : token.end] for token in title.tokens] == ["Moon", "(", "band", ")"]
+    assert begins == ends == [True, False, False, False]
 
 
 def test_blank_texts_are_no_segments():

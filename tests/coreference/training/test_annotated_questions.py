@@ -118,13 +118,6 @@ def test_of_an_unknown_source_one_group_in_four_is_held_out():
     assert 60 < sum(is_held_out(replace(e, source="new")) for e in GROUPS) < 140
 
 
-def test_canards_development_half_is_held_out_whole_and_decides_nothing():
-    dev = [replace(e, source="canard_dev_a") for e in GROUPS]
-
-    assert all(is_held_out(e) for e in dev)
-    assert not any(is_for_decisions(e) for e in dev)
-
-
 def test_what_decides_and_what_measures_are_both_held_out_and_not_the_same():
     held = [e for e in GROUPS if is_held_out(e)]
 

@@ -51,7 +51,7 @@ def test_rewrites_become_examples_questions_made_to_lean_and_pairs(tmp_path):
     path = rewrites(tmp_path, group_that(held=False))
     found = sources(made(rewrites=[path]))
 
-    assert found["talks"] in (2, 3)  # the first question leans on the title, which isn't always shown
+    assert 3 <= found["talks"] <= 5  # two of them lean on no title, so that they can be shown without
     assert set(found) <= {"talks", "silver", "pair talks"}
 
 

@@ -18,10 +18,10 @@ from replay.coreference.reading.sequence import sequence_of  # noqa: E402
 from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS  # noqa: E402
 from replay.coreference.training.calibrate import fit_logistic, write  # noqa: E402
 from replay.coreference.training.examples import from_pair, from_rewrite  # noqa: E402
-from replay.coreference.training.export import OUTPUTS, export  # noqa: E402
+from replay.coreference.training.export import OUTPUTS, export, load  # noqa: E402
 from replay.coreference.training.fit import BATCH_TOKENS, Batch, batches, fit, loss_of  # noqa: E402
 from replay.coreference.training.network import ReaderNetwork  # noqa: E402
-from replay.coreference.training.train import course, vocabulary  # noqa: E402
+from replay.coreference.training.train import begun, course, vocabulary  # noqa: E402
 from tests.coreference.reading.made_up import document, pieces  # noqa: E402
 
 # Of exporting by tracing, of quantizing, and of sums in lower precision.
@@ -193,6 +193,18 @@ def test_eight_bits_take_less_room(trained, tmp_path):
         export(trained, tmp_path / f"{in_eight_bits}.onnx", in_eight_bits=in_eight_bits)
 
     assert 3 * (tmp_path / "True.onnx").stat().st_size < (tmp_path / "False.onnx").stat().st_size
+
+
+def test_what_was_exported_can_be_trained_further(trained, tmp_path):
+    export(trained, tmp_path / "reader.onnx")
+    (tmp_path / "vocabulary.txt").write_text("ann\n", "utf-8")
+    network = begun(tmp_path / "out", tmp_path, layers=6, is_pretrained=True)
+
+    assert (tmp_path / "out" / "vocabulary.txt").read_text("utf-8") == "ann\n"
+    assert len(network.layers) == 1
+    assert loss(network, EXAMPLES) == pytest.approx(loss(trained, EXAMPLES), rel=0.1)
+    fit(network, [EXAMPLES] * 5, say=lambda line: None)
+    assert loss(network, EXAMPLES) < loss(load(tmp_path / "reader.onnx"), EXAMPLES)
 
 
 def test_a_course_takes_each_source_as_often_as_it_says():
