@@ -122,8 +122,11 @@ def _giving_way(question: Segment, output: NetworkOutput, number: int) -> tuple[
         end = tokens[stop - 1].end
         n = stop
     first, _, rest = question.text[start:end].partition(" ")
-    if first.lower() in _AUXILIARIES and rest and kind_of(rest.split()[0]) in PRONOUN_KINDS:
+    second = next(iter(rest.split()), "")
+    if first.lower() in _AUXILIARIES and kind_of(second) in PRONOUN_KINDS:
         start = end - len(rest)  # "do they": only the pronoun
+    elif kind_of(first) in PRONOUN_KINDS and second.lower() in _AUXILIARIES:
+        end = start + len(first)  # and so of "they are"
     return start, end
 
 

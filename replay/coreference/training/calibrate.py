@@ -21,7 +21,7 @@ from replay.coreference.reading.decisions import Decisions, Logistic
 from replay.coreference.reading.verdict import evidence
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
-from replay.coreference.training.annotated_questions import read_examples, with_titles
+from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
 from replay.coreference.training.corrupted import corrupted
 from replay.coreference.training.dialogues import read_dialogues
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
@@ -58,7 +58,8 @@ def calibrate(folder: Path, rewrites: Sequence[Path], dev: Sequence[Path]) -> It
     Fit the decisions for the weights in *folder* and write them there; yield what was found, a line each.
 
     The dialogues *dev* count twice as much as what was made of *rewrites*, of which the held-out third that
-    is ``is_for_decisions`` is taken.
+    is ``is_for_decisions`` is taken; a third as much as these count their standalone questions in each
+    other's histories, which nothing should be put into.
     """
     write(folder, Decisions(verdict=UNDECIDED_VERDICT, edit=UNDECIDED_EDIT))
     network.use(folder)
@@ -69,23 +70,25 @@ def calibrate(folder: Path, rewrites: Sequence[Path], dev: Sequence[Path]) -> It
     wrong = random.Random(0).sample(wrong, min(_MOST_CORRUPTED, len(wrong)))
     spoken = verdict_cases((t.gold, t.own, not t.same) for t in turns if t.same is not None)
     written = verdict_cases((one.example.document, one.document, bool(one.lost)) for one in wrong)
-    verdict = fit_logistic(*_together(spoken, written))
+    verdict = fit_logistic(*_together((spoken, 2), (written, 1)))
     spoken_edits = edit_cases((t.gold, t.standalone) for t in turns if t.standalone)
     written_edits = edit_cases((d, e.rewrite) for d, e in zip(shown, questions, strict=True))
-    edit = fit_logistic(*_together(spoken_edits, written_edits))
+    foreign_edits = edit_cases((d, d.question) for d in in_foreign_histories(questions))
+    edit = fit_logistic(*_together((spoken_edits, 2), (written_edits, 1), (foreign_edits, 0.3)))
     write(folder, Decisions(verdict=verdict, edit=edit))
     for name, (features, truths), decision in (
         ("verdict, dialogues", spoken, verdict),
         ("verdict, rewrites", written, verdict),
         ("edit, dialogues", spoken_edits, edit),
         ("edit, rewrites", written_edits, edit),
+        ("edit, foreign histories", foreign_edits, edit),
     ):
         found = [decision.probability(f) for f in features]
         yield f"{name}: {len(found)}, mean {np.mean(found):.3f}, yes {np.mean(truths):.3f}"
         for least in (0.4, 0.5, 0.6, 0.7, 0.8):
             flagged = [t for p, t in zip(found, truths, strict=True) if p >= least]
-            recall = sum(flagged) / sum(truths)
-            yield f"  from {least}: {len(flagged)}, precision {np.mean(flagged):.3f}, recall {recall:.3f}"
+            precision, recall = sum(flagged) / max(1, len(flagged)), sum(flagged) / max(1.0, sum(truths))
+            yield f"  from {least}: {len(flagged)}, precision {precision:.3f}, recall {recall:.3f}"
     yield f"{verdict} {edit}"
 
 
@@ -98,10 +101,19 @@ def write(folder: Path, decided: Decisions) -> None:
 Cases = tuple[list[list[float]], list[float]]
 
 
-def _together(first: Cases, second: Cases) -> tuple[list[list[float]], list[float], list[float]]:
-    """Return both; *first* has twice the weight of *second* as a whole."""
-    weights = [weight / max(1, len(case[0])) for case, weight in ((first, 2), (second, 1)) for _ in case[0]]
-    return first[0] + second[0], first[1] + second[1], weights
+def _together(*groups: tuple[Cases, float]) -> tuple[list[list[float]], list[float], list[float]]:
+    """Return the cases of all *groups*, each with its weight as a whole."""
+    features = [each for (found, _), _ in groups for each in found]
+    truths = [truth for (_, told), _ in groups for truth in told]
+    weights = [weight / len(found) for (found, _), weight in groups for _ in found]
+    return features, truths, weights
+
+
+def in_foreign_histories(examples: Sequence[Example]) -> Iterator[Document]:
+    """Yield the standalone form of each of *examples* after the history of another one, of another group."""
+    for example, other in zip(examples, [*examples[1:], *examples[:1]], strict=True):
+        if other.group != example.group and other.document.turns:
+            yield replace(other.document, question=example.rewrite, turns=other.document.turns[-WINDOW:])
 
 
 def verdict_cases(

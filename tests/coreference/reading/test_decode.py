@@ -391,3 +391,13 @@ def test_a_noun_is_not_said_twice():
     made.leans("high").means("high", "entrance on Moon Road").puts("high", preposition="of")
 
     assert rewritten(made) == "Is the entrance on Moon Road high?"
+
+
+@pytest.mark.parametrize(
+    ("question", "without"), [("I hear that they are ill.", "they are"), ("When do they leave?", "do they")]
+)
+def test_the_verb_beside_a_pronoun_stays(question, without):
+    made = MadeUp(document(question, "Who?", "The cats."))
+    made.leans(without, without=without).means(without, "cats").puts(without, article="the")
+
+    assert rewritten(made) == question.replace("they", "the cats")

@@ -16,7 +16,8 @@ from replay.coreference.reading.decisions import Decisions, Logistic  # noqa: E4
 from replay.coreference.reading.network import Network  # noqa: E402
 from replay.coreference.reading.sequence import sequence_of  # noqa: E402
 from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS  # noqa: E402
-from replay.coreference.training.calibrate import fit_logistic, write  # noqa: E402
+from replay.coreference.training.annotated_questions import Example  # noqa: E402
+from replay.coreference.training.calibrate import fit_logistic, in_foreign_histories, write  # noqa: E402
 from replay.coreference.training.examples import from_pair, from_rewrite  # noqa: E402
 from replay.coreference.training.export import OUTPUTS, export, load  # noqa: E402
 from replay.coreference.training.fit import BATCH_TOKENS, Batch, batches, fit, loss_of  # noqa: E402
@@ -236,6 +237,16 @@ def test_a_regression_finds_what_parts_the_cases_and_minds_their_weights():
 
     assert [round(told.probability(f)) for f in features] == [0, 0, 1, 1]
     assert rare.probability([0.0]) == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_standalone_question_comes_after_the_history_of_another_group():
+    mine = Example(dialog="1", group="a", document=SINGER, rewrite="Where was Ann Lee born?")
+    same = Example(dialog="2", group="a", document=OWNER, rewrite="Was Ann Lee's song a song?")
+    other = Example(dialog="3", group="b", document=STANDING, rewrite="Who is Ann Lee?")
+    first, second = in_foreign_histories([mine, same, other])
+
+    assert (first.question, first.turns) == (same.rewrite, STANDING.turns)
+    assert (second.question, second.turns) == (other.rewrite, SINGER.turns)
 
 
 def test_decisions_are_written_beside_the_weights_and_found_there(tmp_path):
