@@ -34,6 +34,7 @@ _SENTENCE_ENDS = frozenset('.!?:\n|-*•"“([')
 _ARTICLES = ("the", "a", "an")
 _TURNED = {"your": "my", "our": "your", "my": "your"}
 _DETERMINERS = word_set("all both each every some any no this that these those his her its their my your our")
+_OWNERS = word_set("his her its their my your our")
 _AUXILIARIES = word_set(
     "do does did is are was were has have had can could will would shall should may might must"
 )
@@ -265,6 +266,8 @@ def _put(question: str, output: NetworkOutput, place: Place, span: PointedSpan, 
         article, text = "", f"{_TURNED[first.lower()]} {rest}"
     elif rest and first.lower() in _DETERMINERS:
         article = ""
+        if first.lower() in _OWNERS and _is_sentence_initial(span, text):
+            text = f"{first.lower()} {rest}"
     elif whose := _whose(span):
         article = whose
     elif not article and place.start < place.end and text[:1].islower() and _word_before(span) in _ARTICLES:
@@ -307,7 +310,7 @@ def _is_sentence_initial(span: PointedSpan, text: str) -> bool:
 
 def _spaced(question: str, place: Place, put: str) -> str:
     """Return *put* with the spaces that it needs where it comes."""
-    if place.end > place.start:
+    if any(c.isalnum() for c in question[place.start : place.end]):
         return put
     before = (
         ""

@@ -401,3 +401,16 @@ def test_the_verb_beside_a_pronoun_stays(question, without):
     made.leans(without, without=without).means(without, "cats").puts(without, article="the")
 
     assert rewritten(made) == question.replace("they", "the cats")
+
+
+def test_where_a_stop_gives_way_what_is_put_is_a_word_of_its_own():
+    made = MadeUp(document("Dividends paid.", "When?", "It was 2019."))
+    made.leans(".", without=".").means(".", "2019").puts(".", preposition="in")
+
+    assert rewritten(made) == "Dividends paid in 2019"
+
+
+def test_an_owner_that_began_a_sentence_has_no_capital_in_the_middle_of_one():
+    made = MadeUp(document("Is she there?", "Who?", "Her sister is."))
+
+    assert rewritten(made.leans("she", without="she").means("she", "Her sister")) == "Is her sister there?"
