@@ -272,6 +272,8 @@ def _put(question: str, output: NetworkOutput, place: Place, span: PointedSpan, 
         article = whose
     elif not article and place.start < place.end and text[:1].islower() and _word_before(span) in _ARTICLES:
         article = "the"
+    if next(reversed(question[: place.start].lower().split()), "") in _ARTICLES:
+        article = ""  # "the" of "the second one" stays
     if _is_sentence_initial(span, text) and output.capital[min(there, len(output.capital) - 1)] < 0:
         text = text[:1].lower() + text[1:]
     if possessive:

@@ -414,3 +414,10 @@ def test_an_owner_that_began_a_sentence_has_no_capital_in_the_middle_of_one():
     made = MadeUp(document("Is she there?", "Who?", "Her sister is."))
 
     assert rewritten(made.leans("she", without="she").means("she", "Her sister")) == "Is her sister there?"
+
+
+def test_an_article_that_stays_is_not_put_again():
+    made = MadeUp(document("How old is the second one?", "Which?", "The oak desk or the pine desk."))
+    made.leans("second", without="second one").means("second", "the pine desk")
+
+    assert rewritten(made) == "How old is the pine desk?"
