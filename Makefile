@@ -20,7 +20,7 @@ study: .venv/ready
 
 # Who has run out of tests takes half of what another has left; tests of a file stay together till then.
 test: .venv/ready-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations=20
 
 # The same with more examples and longer inputs.
 test-long: .venv/ready-dev

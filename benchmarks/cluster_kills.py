@@ -3,7 +3,7 @@ What is left of a run whose nodes are removed without grace while others are add
 reach all of them, counted at the server.
 
     python benchmarks/cluster_kills.py --times 10
-    python benchmarks/cluster_kills.py --times 10 --keeps-history --lost-sessions set-aside
+    python benchmarks/cluster_kills.py --times 10 --keeps-history --lost-sessions abandon
 
 A Ray cluster on this machine: a head that plays nothing and three nodes of one CPU each. Again and again in
 one run, at moments drawn evenly from the asks that are left, one node is removed (its raylet is killed) and
@@ -38,8 +38,8 @@ from kills import answer_to, question
 from ray.cluster_utils import Cluster
 
 from replay.core.errors import RunStoppedError
+from replay.results.run import Run
 from replay.runs.launch import run_async
-from replay.runs.run import Run
 from replay.scenario.reading import parse_scenario
 from replay.store.reader import DATABASE
 
@@ -247,7 +247,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--delay-s", type=float, default=0.25, help="until the server answers")
     parser.add_argument("--keeps-history", action="store_true", help="the server keeps the history")
-    parser.add_argument("--lost-sessions", default="restart", choices=["restart", "set-aside"])
+    parser.add_argument("--lost-sessions", default="restart", choices=["restart", "abandon"])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     head = {"num_cpus": 0, "include_dashboard": False, **SMALL}

@@ -33,7 +33,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.core.settings.code_gate import code_may_run
-from replay.runs.scoring import score_into
+from replay.results.scoring import score_into
 from replay.scenario.cluster_section import ClusterSection
 from replay.scorers.scorer import Unscored
 from replay.scorers.similarity import similarity

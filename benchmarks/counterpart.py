@@ -34,15 +34,17 @@ class Counterpart:
     """A server, and the runs against it."""
 
     name: str
-    packages: Sequence[str]
-    """What pip installs, one call after another."""
     versions_of: Sequence[str]
-    """Distributions whose versions are told."""
+    """Distributions, or npm's packages, whose versions are told."""
     command: Callable[[Path, Path, int], Sequence[str]]
     """What starts it: from its environment's ``bin``, a folder for its files, and a port."""
     ready: str | None
     """Path of a page that answers once it is ready; None for one that prints its port."""
     cases: Sequence[Case]
+    packages: Sequence[str] = ()
+    """What pip installs, one call after another."""
+    npm: Sequence[str] = ()
+    """What npm installs in the place of that, into ``node_modules`` of its environment."""
     prepare: Callable[[Path, Path], Sequence[str] | None] = lambda binaries, folder: None
     """Writes its files, or gives the command that does."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """
-The servers that ``interop.py`` plays against: those of chat models here, others in ``app_counterparts.py``.
+The servers that ``interop.py`` plays against: those of chat models here, others in ``app_counterparts.py``
+and ``agent_counterparts.py``.
 
 All of them are other people's programs, each in an environment of its own, and all listen on this machine
 alone. Hosted models are out of reach of such a check; what answers here are mock replies and a random model.
@@ -10,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agent_counterparts import AGENTS
 from app_counterparts import APPS
 from counterpart import Case, Counterpart
 
@@ -179,4 +181,4 @@ GUIDELLM = Counterpart(
     ],
 )
 
-COUNTERPARTS = {"litellm": LITELLM, "transformers": TRANSFORMERS, "guidellm": GUIDELLM, **APPS}
+COUNTERPARTS = {"litellm": LITELLM, "transformers": TRANSFORMERS, "guidellm": GUIDELLM, **APPS, **AGENTS}

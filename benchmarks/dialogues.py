@@ -36,7 +36,7 @@ from typing import Any
 from scipy.stats import mannwhitneyu
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.words import words
@@ -92,8 +92,8 @@ async def played(dialogue: dict[str, Any], detector: DriftDetector) -> list[Judg
         ),
     )
     policy = RewritePolicy(detector=detector)
-    pred: list[Played] = []
-    rewrite: list[Played] = []
+    pred: list[PlayedTurn] = []
+    rewrite: list[PlayedTurn] = []
     judged = []
     for depth, (turn, recorded) in enumerate(zip(turns, conversation.turns, strict=True), 1):
         drift = (await detector.assess(conversation, depth, pred)).drift
@@ -112,8 +112,8 @@ async def played(dialogue: dict[str, Any], detector: DriftDetector) -> list[Judg
                     standalone=turn.get("standalone") or "",
                 )
             )
-        pred.append(Played(turn=recorded, asked=recorded.question, answer=turn["own_answer"]))
-        rewrite.append(Played(turn=recorded, asked=asked, answer=turn["own_answer"]))
+        pred.append(PlayedTurn(turn=recorded, asked=recorded.question, answer=turn["own_answer"]))
+        rewrite.append(PlayedTurn(turn=recorded, asked=asked, answer=turn["own_answer"]))
     return judged
 
 

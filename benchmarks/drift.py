@@ -46,7 +46,7 @@ from replay.coreference.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_o
 from replay.coreference.reading import EmbeddedResolver
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import Example, read_examples
-from replay.coreference.training.corrupted import Corrupted, corrupted
+from replay.coreference.training.corrupted import CorruptedExample, corrupt
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.human_readings import RightReading, right_readings
 from replay.coreference.words import content_words, word_f1, words
@@ -137,7 +137,7 @@ def reader(name: str) -> Read:
     return lambda document: read_all(resolver, [document])[0]
 
 
-Verdicts = list[tuple[Corrupted, Drift]]
+Verdicts = list[tuple[CorruptedExample, Drift]]
 
 
 def report(
@@ -151,28 +151,30 @@ def report(
         rewriting.rewrite(e.document.question, r, min_probability=min_probability)
         for e, r in zip(examples, readings, strict=True)
     ]
-    verdicts = compared(examples, readings, read)
+    read = cache(read)
+    strict, hard = (compared(examples, readings, read, rule) for rule in (drift_strict.compare, _hard))
     yield f"{name}: {len(examples)} questions, {1000 * seconds / max(1, len(examples)):.2f} ms a question"
     yield _mention_line(score_mentions(examples, readings))
     yield from rewriting_lines(examples, asked)
-    yield from _drift_lines(verdicts)
+    yield from _drift_lines(strict, hard)
 
 
-def compared(examples: Sequence[Example], gold: Sequence[tuple[Reading, ...]], read: Read) -> Verdicts:
-    """The strict verdict on every corruption; each source draws its answers from itself."""
+def compared(
+    examples: Sequence[Example], gold: Sequence[tuple[Reading, ...]], read: Read, rule: Callable[..., Drift]
+) -> Verdicts:
+    """The verdict of *rule* on every corruption; each source draws its answers from itself."""
     by_document = dict(zip((example.document for example in examples), gold, strict=True))
-    read = cache(read)
     return [
         (
             one,
-            drift_strict.compare(
+            rule(
                 by_document[one.example.document],
                 read(one.document),
                 gold_document=one.example.document,
                 predicted_document=one.document,
             ),
         )
-        for one in corrupted(examples)
+        for one in corrupt(examples)
     ]
 
 
@@ -218,17 +220,17 @@ def rewriting_lines(examples: Sequence[Example], asked: Sequence[str]) -> Iterat
     )
 
 
-def _drift_lines(verdicts: Verdicts) -> Iterator[str]:
+def _drift_lines(verdicts: Verdicts, hard: Verdicts) -> Iterator[str]:
     anaphoric = [_through_a_mention(one) for one, _ in verdicts]
     rows = [row for row, through in zip(verdicts, anaphoric, strict=True) if through or not row[0].lost]
-    for name, chosen, invalid in (
-        ("all", verdicts, _strict),
-        ("mentions", rows, _strict),
-        ("2 back", [row for row in verdicts if row[0].turns_back == 2], _strict),
-        ("hard", verdicts, _hard),
+    for name, chosen in (
+        ("all", verdicts),
+        ("mentions", rows),
+        ("2 back", [row for row in verdicts if row[0].turns_back == 2]),
+        ("hard", hard),
     ):
         truths = [bool(one.lost) for one, _ in chosen]
-        p, r, f = agreement(truths, [invalid(drift) for _, drift in chosen])
+        p, r, f = agreement(truths, [drift.invalid for _, drift in chosen])
         yield f"  drift     {name:<9} n {len(chosen)} invalid {sum(truths)} P {p:.1f} R {r:.1f} F {f:.1f}"
     for at in THRESHOLDS:
         truths = [bool(one.lost) for one, _ in verdicts]
@@ -259,20 +261,15 @@ def calibration(
     return error, filled
 
 
-def _through_a_mention(one: Corrupted) -> bool:
+def _through_a_mention(one: CorruptedExample) -> bool:
     question = one.example.document.question
     mentions = find_mentions(question)
     rights = right_readings(question, one.example.rewrite, mentions)
     return any(one.lost.intersection(right.words) for right in rights)
 
 
-def _strict(drift: Drift) -> bool:
-    return drift.invalid
-
-
-def _hard(drift: Drift) -> bool:
-    """The hard rule's verdict on what the strict one read."""
-    return drift_hard.compare([m.gold for m in drift.mentions], [m.predicted for m in drift.mentions]).invalid
+def _hard(gold: Sequence[Reading], predicted: Sequence[Reading], **_: object) -> Drift:
+    return drift_hard.compare(gold, predicted)
 
 
 def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:

@@ -23,16 +23,16 @@ from pathlib import Path
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.core.record import TurnRecord
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.coreference.words import comparable_words
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.scenario.reading import read_choices
 from replay.statistics.rater_agreement import cohen_kappa
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 AT_A_TIME = 8
 
@@ -56,7 +56,7 @@ async def judged_again(run: Run, choice: ResolverChoice) -> list[Pair]:
     async with made as service:
         detector = DriftDetector(service=service, window=drift.window, background=drift.background)
 
-        async def pair(record: TurnRecord, played: Sequence[Played]) -> Pair:
+        async def pair(record: TurnRecord, played: Sequence[PlayedTurn]) -> Pair:
             conversation = conversations[record.recorded_conversation]
             async with slots:
                 found = (await detector.assess(conversation, record.depth, played)).drift
@@ -65,7 +65,7 @@ async def judged_again(run: Run, choice: ResolverChoice) -> list[Pair]:
 
         waiting = []
         for _, group in groupby(run.records(), key=lambda r: (r.system, r.policy, r.conversation)):
-            played: list[Played] = []
+            played: list[PlayedTurn] = []
             for record in group:
                 if record.drift is not None:
                     waiting.append(pair(record, tuple(played)))
@@ -73,9 +73,11 @@ async def judged_again(run: Run, choice: ResolverChoice) -> list[Pair]:
         return list(await asyncio.gather(*waiting))
 
 
-def _played(conversation: Conversation, record: TurnRecord) -> Played:
+def _played(conversation: Conversation, record: TurnRecord) -> PlayedTurn:
     turn = conversation.turns[record.depth - 1]
-    return Played(turn=turn, asked=record.asked, answer=turn.gold_answer if record.failed else record.answer)
+    return PlayedTurn(
+        turn=turn, asked=record.asked, answer=turn.gold_answer if record.failed else record.answer
+    )
 
 
 def same_readings(pairs: Sequence[Pair]) -> tuple[int, int]:
@@ -102,7 +104,7 @@ def report(pairs: Sequence[Pair], shown: int) -> str:
         f"{len(judged)} questions judged by both, {len(pairs) - len(judged)} not judged by one of them",
         f"both valid {counts[False, False]}, both invalid {counts[True, True]}, invalid by the run's alone "
         f"{counts[True, False]}, by the other alone {counts[False, True]}",
-        f"Cohen's kappa: {kappa.reason if isinstance(kappa, Undefined) else f'{kappa:.3f}'}",
+        f"Cohen's kappa: {kappa.reason if isinstance(kappa, UndefinedNumber) else f'{kappa:.3f}'}",
         f"{alike} of {both} expressions that both found refer to the same in the recorded history",
     ]
     differing = [pair for pair in judged if pair.first.valid != pair.second.valid]

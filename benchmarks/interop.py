@@ -1,6 +1,7 @@
 """
 Plays against real servers: LiteLLM's proxy, transformers serve, GuideLLM's mock server, a websockets server,
-Gradio, LangServe and LangGraph's server.
+Gradio, LangServe, LangGraph's server, and what frameworks for agents serve (the AI SDK, AG-UI, Google's ADK,
+Agno, Hayhooks, Genkit, A2A).
 
     python benchmarks/interop.py --folder /tmp/interop [--only litellm transformers]
 
@@ -13,6 +14,7 @@ Prints versions and a table, and ends with 1 where a case didn't come out as ``c
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import socket
@@ -119,7 +121,12 @@ def installed(one: Counterpart, folder: Path) -> Path:
     """
     environment = folder / "environment"
     done = folder / "installed"
-    if not done.exists():
+    if not done.exists() and one.npm:
+        environment.mkdir(exist_ok=True)
+        npm = ["npm", "install", "--silent", "--prefix", environment, *one.npm]
+        subprocess.run(npm, check=True, capture_output=True, text=True)
+        done.touch()
+    elif not done.exists():
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         for package in one.packages:
             pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", package]
@@ -129,6 +136,10 @@ def installed(one: Counterpart, folder: Path) -> Path:
 
 
 def versions(one: Counterpart, binaries: Path) -> str:
+    if one.npm:
+        modules = binaries.parent / "node_modules"
+        found = (json.loads((modules / name / "package.json").read_text("utf-8")) for name in one.versions_of)
+        return ", ".join(f"{package['name']} {package['version']}" for package in found)
     code = "import sys\nfrom importlib.metadata import version\nfor n in sys.argv[1:]: print(n, version(n))"
     command = [binaries / "python", "-c", code, *one.versions_of]
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -216,6 +227,8 @@ def played(case: Case, url: str, folder: Path, number: int) -> Seen:
 def _filled(value: Any, url: str, folder: Path) -> Any:
     if isinstance(value, dict):
         return {key: _filled(item, url, folder) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, url, folder) for item in value]
     if isinstance(value, str):
         return value.replace("{url}", url).replace("{folder}", str(folder))
     return value

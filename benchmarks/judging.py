@@ -21,8 +21,8 @@ from time import perf_counter, process_time
 
 from aiohttp import web
 
-from replay.runs.chosen_panels import run_panels
-from replay.runs.judging import judge_run
+from replay.results.judge_selection import run_panels
+from replay.results.judging import judge_run
 from replay.runs.launch import run_async
 
 AFTER_S = 0.05

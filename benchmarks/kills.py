@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -32,7 +32,7 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.store.reader import DATABASE
 
 WORDS = ["harbour", "viola", "aunt", "song", "album", "singer", "garden", "stone", "glass", "port"]
@@ -209,10 +209,11 @@ class Setting:
                 await asyncio.wait([ended, killing], return_when=asyncio.FIRST_COMPLETED)
                 killing.cancel()
                 if not ended.done():
-                    process.kill()
-                    await ended
-                    await self.server.quiet()
-                    return False
+                    with suppress(ProcessLookupError):  # it has just ended by itself
+                        process.kill()
+                        await ended
+                        await self.server.quiet()
+                        return False
             await ended
         if process.returncode != 0:
             raise SystemExit(f"{verb[0]} ended with {process.returncode}: {stderr_of(self.folder)}")

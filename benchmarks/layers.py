@@ -47,7 +47,6 @@ from side_by_side import (
 )
 
 import replay
-from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import Exchange
 from replay.core.record import TurnRecord
@@ -55,7 +54,7 @@ from replay.coreference.drift import DriftDetector
 from replay.datasets.native import write_native
 from replay.play.engine import play_all
 from replay.play.play import Play, System
-from replay.play.player import RecordSink
+from replay.play.player import PlayOptions, RecordSink
 from replay.policies.pred import PredPolicy
 from replay.store.store import RunStore
 from replay_adapters.chat.openai import OpenAIAdapter
@@ -119,7 +118,11 @@ async def player(options: argparse.Namespace, sink: RecordSink | None = None) ->
         for one in conversations(options)
     )
     await play_all(
-        plays, systems=(system,), patience=Patience(), sink=sink or Nowhere(), concurrency=options.connections
+        plays,
+        PlayOptions(),
+        systems=(system,),
+        sink=sink or Nowhere(),
+        concurrency=options.connections,
     )
 
 

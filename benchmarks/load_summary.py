@@ -22,8 +22,8 @@ from time import perf_counter
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.choice import Choice
-from replay.runs.run import Run
-from replay.runs.scoring import score_into
+from replay.results.run import Run
+from replay.results.scoring import score_into
 from replay.store import schema
 from replay.store.database import connect
 from replay.store.reader import DATABASE

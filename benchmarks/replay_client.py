@@ -7,10 +7,12 @@ Our engine as a client of the benchmarks: a real scenario, a real run database, 
 
 Conversations, no two alike (``varied_texts.py``, or those in ``--data``), are written as a data set of the
 native format into a temporary folder, and ``replay.run_async`` plays them as any program would, on uvloop
-where that is installed, unscored. A short run before pays for imports. With ``--detect``, each document has
-to be one that no one asked for before: the service tells how many it had to resolve, and remembered ones are
-an error (not with ``--workers``, whose processes don't tell). Seconds and latencies come from the run's own
+where that is installed, unscored. A short run before pays for imports. With ``--detect``, each recorded
+history has to be one that no one asked for before: the service tells how many documents it had to resolve,
+and remembered ones are an error, but with ``--known``. Seconds and latencies come from the run's own
 database (first ask sent to last reply); CPU seconds are those of the whole call, other processes told apart.
+``planning_ms`` is what comes between an answer and the next question. ``asking_cpu_us`` is what this process
+took for a turn until the last one was kept; ``verdicts`` came after that, in ``verdicts_s`` seconds.
 
 Prints one JSON object like that of ``bare_client.py``.
 """
@@ -25,8 +27,8 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +70,12 @@ def scenario(options: argparse.Namespace, data: Path, concurrency: int) -> dict[
     return content
 
 
-async def play(options: argparse.Namespace, data: Path, concurrency: int) -> replay.Run:
+async def play(
+    options: argparse.Namespace, data: Path, concurrency: int, watch: Watch | None = None
+) -> replay.Run:
     """Play a run of *data*, beside which it is kept."""
-    return await replay.run_async(scenario(options, data, concurrency), runs=data.parent / "runs")
+    runs = data.parent / "runs"
+    return await replay.run_async(scenario(options, data, concurrency), runs=runs, observer=watch)
 
 
 def measured(run: replay.Run) -> dict[str, Any]:
@@ -92,7 +97,15 @@ def measured(run: replay.Run) -> dict[str, Any]:
         ),
         "lateness_ms": quantiles_ms([timing.lateness_s for timing, _ in asks]),
         "ttft_ms": quantiles_ms(first_tokens),
+        "planning_ms": quantiles_ms(list(planning_s(records))),
     }
+
+
+def planning_s(records: Iterable[replay.TurnRecord]) -> Iterator[float]:
+    """What came between an answer and the time that the next question of its conversation was due."""
+    for before, record in pairwise(records):  # by conversation and depth
+        if record.depth == before.depth + 1 and record.timing and before.timing:
+            yield record.timing.scheduled_s - before.timing.done_s
 
 
 ALIKE = 0.01
@@ -116,14 +129,36 @@ def watch_services() -> None:
 def check_all_were_new(run: replay.Run) -> None:
     """
     Raises:
-        SystemExit: not all documents were resolved, so that a cache was measured.
+        SystemExit: not all recorded histories were resolved, so that a cache was measured.
     """
-    checked = [record for record in run.records() if record.drift]
-    # Before the first question both histories are the same: one document.
-    documents = sum(1 if record.depth == 1 else 2 for record in checked)
-    # More where a load ended before a turn that was planned.
-    if (resolved := _services[-1].resolved) < (1 - ALIKE) * documents:
-        sys.exit(f"of {documents:,} documents {documents - resolved:,} were remembered: some were alike")
+    checked = sum(record.drift is not None for record in run.records())
+    if (resolved := _services[-1].resolved) < (1 - ALIKE) * checked:
+        sys.exit(f"of {checked:,} recorded histories {checked - resolved:,} were remembered: some were alike")
+
+
+class Watch:
+    """An observer that notes when the last turn was kept, and what came after it."""
+
+    def __init__(self) -> None:
+        self.asked_s = time.perf_counter()
+        self.asked_cpu_s = time.process_time()
+        self.verdicts = 0
+
+    def recorded(self, record: replay.TurnRecord) -> None:
+        self.asked_s, self.asked_cpu_s = time.perf_counter(), time.process_time()
+
+    def counted(self, count: Any) -> None:
+        self.recorded(count)
+
+    def played(self, play: Any) -> None: ...
+
+    def level_began(self, level: Any) -> None: ...
+
+    def level_over(self, level: Any, result: Any) -> None: ...
+
+    def drift_detected(self, drifts: Sequence[Any], left: int | None) -> None:
+        if left is not None:
+            self.verdicts += len(drifts)
 
 
 def conversations(options: argparse.Namespace) -> tuple[Iterable[Any], Iterable[Any]]:
@@ -148,24 +183,31 @@ def children_cpu_s() -> float:
 async def benchmark(options: argparse.Namespace) -> dict[str, Any]:
     """One measured run after a short one."""
     with tempfile.TemporaryDirectory(prefix="replay-benchmark-") as name:
+        os.environ["CONVREPLAY_CACHE"] = f"{name}/cache"
         few, all_of_them = Path(name, "few.jsonl"), Path(name, "all.jsonl")
         for path, content in zip((few, all_of_them), conversations(options), strict=True):
             write_conversations(path, content)
         short = len((await play(options, few, options.connections)).records())
+        if options.known:
+            await play(options, all_of_them, options.connections)
         short_workers_s = children_cpu_s()
         begun, cpu, cpu_children = time.perf_counter(), time.process_time(), children_cpu_s()
-        run = await play(options, all_of_them, options.connections)
-        whole_s = time.perf_counter() - begun
+        watch = Watch()
+        run = await play(options, all_of_them, options.connections, watch)
+        ended = time.perf_counter()
         spent = {"cpu_s": time.process_time() - cpu, "workers_cpu_s": children_cpu_s() - cpu_children}
         peak_rss_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        if options.workers == 1:
+        if options.workers == 1 and not options.known:
             await asyncio.to_thread(check_all_were_new, run)
         found = await asyncio.to_thread(measured, run)
         detect = f" detect={str(options.detect).lower()}" if options.policy == "pred" else ""
         return {
             "client": f"convreplay {options.policy}{detect}",
             **found,
-            "whole_s": whole_s,
+            "whole_s": ended - begun,
+            "asking_cpu_us": 1e6 * (watch.asked_cpu_s - cpu) / found["requests"],
+            "verdicts": watch.verdicts,
+            "verdicts_s": ended - watch.asked_s,
             **spent,
             # Other processes start anew for each run: what turns take of them is the difference of two runs.
             "started_cpu_us": 1e6 * spent["cpu_s"] / found["requests"]
@@ -184,6 +226,9 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--policy", default="pred")
     parser.add_argument("--detect", action="store_true", help="measure drift under pred")
+    parser.add_argument(
+        "--known", action="store_true", help="play the same data before, so that the recorded side is known"
+    )
     parser.add_argument("--resolver", help="another than the embedded one")
     parser.add_argument("--data", metavar="FILE", help="play its conversations, not made-up ones")
     parser.add_argument("--stream", action="store_true")

@@ -32,7 +32,7 @@ from time import perf_counter
 from aiohttp import ClientSession, CookieJar, TCPConnector
 
 from replay.runs.launch import run
-from replay.scenario.reading import read_scenario, with_section
+from replay.scenario.reading import read_scenario, with_changes
 from replay.scenario.shipped import find_scenario
 
 
@@ -119,7 +119,7 @@ def cpu_s(pid: int) -> float:
 async def measure(raters: int, answers: int, think_s: float, owner_every_s: float) -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="replay-benchmark-") as name:
         folder = Path(name)
-        file = with_section(read_scenario(find_scenario("quickstart")), "data", {})
+        file = with_changes(read_scenario(find_scenario("quickstart")), {"data": {}})
         played = (await asyncio.to_thread(run, file, runs=folder / "runs")).folder
         (folder / "study.yaml").write_text(
             f"name: load\npreset: {{rating: {{answers: {answers}}}}}\nruns: ['{played}']\nraters: {raters}\n"

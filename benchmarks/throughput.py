@@ -4,6 +4,7 @@ Turns per second of one core: the bare aiohttp loop, our engine and Locust, side
     python benchmarks/throughput.py [--rounds 3] [--requests 20000] [--locust /path/to/locust]
     python benchmarks/throughput.py --data canard_train.json   # its conversations and answers
     python benchmarks/throughput.py --history                  # cost by turns and by concurrency
+    python benchmarks/throughput.py --planning                 # what `rewrite` puts between two turns
     python benchmarks/throughput.py --workers 2                # both cores, against one: play.workers
     python benchmarks/throughput.py --workers 2 --under-load   # the same of a load run: load.workers
 
@@ -81,6 +82,7 @@ def clients(options: argparse.Namespace, load: Load) -> list[Client]:
         found += [
             ours(OURS, *more),
             ours("convreplay pred", "--detect", *more),
+            ours("convreplay pred (recorded side known)", "--detect", "--known", *more),
             ours("convreplay pred (free resolver)", "--detect", "--resolver", FREE_RESOLVER, *more),
         ]
     else:
@@ -134,6 +136,7 @@ def compare(options: argparse.Namespace, on: Cores, stream: bool) -> dict[str, l
         "peak MiB",
     )
     print("\n".join(table(head, rows)), flush=True)
+    _print_detection(measured)
     baseline = measured[BASELINE]
     if any(one["seconds"] > BUSY * one["cpu_s"] for one in baseline):
         print(
@@ -141,6 +144,32 @@ def compare(options: argparse.Namespace, on: Cores, stream: bool) -> dict[str, l
             "other work, or the server was the slower one. The figures by CPU are the ones to go by."
         )
     return measured
+
+
+def _print_detection(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """What detecting drift after the turns takes of the process that asks, and how fast verdicts follow."""
+    own = {name: results for name, results in measured.items() if "asking_cpu_us" in results[0]}
+    if len(own) < 2 or OURS not in own:
+        return
+    asking = ratios(own, lambda result: 1 / result["asking_cpu_us"], OURS)
+    rows = [
+        (
+            name,
+            Spread.of([1e6 / one["asking_cpu_us"] for one in results]).shown(),
+            asking[name].shown(".2f"),
+            Spread.of([one["verdicts"] / one["verdicts_s"] for one in results]).shown(),
+            Spread.of([one["verdicts"] for one in results]).shown(),
+        )
+        for name, results in own.items()
+    ]
+    head = (
+        "",
+        "turns a CPU second of the asking process",
+        "of no drift",
+        "verdicts/s afterwards",
+        "verdicts",
+    )
+    print("\n" + "\n".join(table(head, rows)), flush=True)
 
 
 def by_shape(options: argparse.Namespace, on: Cores) -> None:
@@ -195,6 +224,21 @@ def by_shape(options: argparse.Namespace, on: Cores) -> None:
             turns=options.turns,
         ),
     )
+
+
+def by_planning(options: argparse.Namespace, on: Cores) -> None:
+    """What policies put between an answer and the next question, of servers that take their time."""
+    rows = []
+    for answer_ms, connections in ((2000, 1), (5000, 64), (2000, 64)):
+        with server("--delay-ms", str(answer_ms), "--answers", str(options.requests), on=on.server) as fast:
+            load = Load(requests=max(20, 5 * connections), connections=connections, turns=5)
+            for policy in ("pred", "rewrite"):
+                client = ours(policy, "--policy", policy)
+                found = run_client(client, fast.url, load, on.client, options.at_most_s)["planning_ms"]
+                times = (f"{found[name]:.1f}" for name in ("p50", "p99"))
+                rows.append((str(connections), f"{answer_ms / 1000:g}", policy, *times))
+    head = ("side by side", "an answer, s", "policy", "median, ms", "p99, ms")
+    print("\nBetween an answer and the next question\n\n" + "\n".join(table(head, rows)), flush=True)
 
 
 def by_workers(options: argparse.Namespace) -> None:
@@ -261,6 +305,7 @@ def main() -> None:
     parser.add_argument("--kinds", choices=("both", "whole", "stream"), default="both")
     parser.add_argument("--data", metavar="FILE", help="play its conversations, not made-up ones")
     parser.add_argument("--history", action="store_true", help="cost by turns and by concurrency instead")
+    parser.add_argument("--planning", action="store_true", help="what policies put between two turns instead")
     parser.add_argument("--workers", type=int, help="compare this many processes with one instead")
     parser.add_argument("--under-load", action="store_true", help="our engine through a `load` section")
     parser.add_argument("--json", metavar="FILE", help="keep everything that was measured there")
@@ -269,6 +314,8 @@ def main() -> None:
     print(f"{on}; {options.connections} connections, conversations of {options.turns} turns")
     if options.history:
         by_shape(options, on)
+    elif options.planning:
+        by_planning(options, on)
     elif options.workers:
         by_workers(options)
     else:

@@ -19,7 +19,7 @@ from replay.coreference.resolver import Document, recorded_document
 from replay.datasets.loading import read_conversations
 
 SEED = 13
-WINDOW = 2
+WINDOW = 6
 """The scenario's default: exchanges that drift detection looks at."""
 
 

@@ -171,11 +171,11 @@ def main() -> None:
                 measure(address, folder.name)
             finally:
                 server.terminate()
-        from replay.report.pages.static_report import write_report
+        from replay.viewer.static_report import write_report
 
         began = time.perf_counter()
         written = write_report(folder, Path(place) / "page.html")
-        print(f"static file: {written.said()}, in {time.perf_counter() - began:.0f} s")
+        print(f"static file: {written.summary()}, in {time.perf_counter() - began:.0f} s")
 
 
 if __name__ == "__main__":

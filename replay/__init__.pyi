@@ -37,7 +37,7 @@ from .core.errors import (
 from .core.expectation import Expectation as Expectation
 from .core.history import (
     Exchange as Exchange,
-    Played as Played,
+    PlayedTurn as PlayedTurn,
     gold_history as gold_history,
     own_history as own_history,
 )
@@ -50,16 +50,23 @@ from .core.message import (
 )
 from .core.message_reading import (
     json_text as json_text,
-    matched as matched,
+    match_results as match_results,
     tool_call_in as tool_call_in,
 )
 from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
-from .core.secret_hiding import hidden as hidden, keep_secret as keep_secret
+from .core.redaction import keep_secret as keep_secret, redact as redact
 from .core.settings.plugins import load_object as load_object
 from .datasets.data_file import read_whole as read_whole
 from .policies.gold import GoldPolicy as GoldPolicy
 from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
-from .runs.comparing import RunComparison as RunComparison, compare as compare
+from .results.comparing import RunComparison as RunComparison, compare as compare
+from .results.rescoring import score as score
+from .results.run import Run as Run
+from .runs.driver import (
+    ConversationDriver as ConversationDriver,
+    DrivenConversation as DrivenConversation,
+    drive as drive,
+)
 from .runs.launch import (
     resume as resume,
     resume_async as resume_async,
@@ -67,8 +74,6 @@ from .runs.launch import (
     run_async as run_async,
 )
 from .runs.logged_drift import LoggedDrift as LoggedDrift, drift as drift
-from .runs.own_loop import OwnLoop as OwnLoop, OwnPlay as OwnPlay, own_loop as own_loop
-from .runs.run import Run as Run, score as score
 from .scorers.reference_score import why_unanswered as why_unanswered, why_unscored as why_unscored
 from .scorers.scorer import Scorer as Scorer, Unscored as Unscored
 

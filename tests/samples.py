@@ -9,14 +9,14 @@ from typing import Any
 
 from replay import testing
 from replay.core.adapter import Adapter
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector, DriftMode
 from replay.coreference.drift_evalconvqa import Match
 from replay.coreference.mentions import find_mentions
-from replay.coreference.resolver import Cluster, Document, Span
+from replay.coreference.resolver import CharSpan, Cluster, Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.policies.policy import Policy
 from replay.testing import ScriptedSystem as Fake
@@ -76,8 +76,8 @@ class AliceResolver:
         her = [mention for mention in find_mentions(document.question) if mention.kind == "she"]
         if at < 0 or not her:
             return []
-        mentions = [Span(start=len(context) + m.start, end=len(context) + m.end) for m in her]
-        return [(Span(start=at, end=at + len(name)), *mentions)]
+        mentions = [CharSpan(start=len(context) + m.start, end=len(context) + m.end) for m in her]
+        return [(CharSpan(start=at, end=at + len(name)), *mentions)]
 
 
 ALICE = f"{__name__}:AliceResolver"
@@ -106,10 +106,10 @@ async def play(
     policy: Policy,
     conversation: Conversation = ALBUM,
     *,
-    patience: Patience | None = None,
+    patience: RetryPolicy | None = None,
     **more: Any,
 ) -> list[TurnRecord]:
     """The new records of one conversation."""
     return await testing.play(
-        system, policy, conversation, patience=patience or Patience(backoff_s=0.0), **more
+        system, policy, conversation, patience=patience or RetryPolicy(backoff_s=0.0), **more
     )

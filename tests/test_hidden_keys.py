@@ -10,7 +10,7 @@ from aiohttp import web
 
 from replay import ChatRequest, Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError
-from replay.core.secret_hiding import hidden, hide_in_error, keep_secret
+from replay.core.redaction import keep_secret, redact, redact_error
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from replay_adapters.http.redaction import EXAMINED
@@ -23,18 +23,18 @@ DRAWN = "q7Rt2vXw9LmZ4kBn8Ys3"
 def test_a_secret_is_hidden_as_it_is_and_as_addresses_and_json_write_it():
     keep_secret('Bearer a/b+c="12345')
     for form in ('a/b+c="12345', "a%2Fb%2Bc%3D%2212345", json.dumps('a/b+c="12345'), 'a\\/b+c=\\"12345'):
-        assert "12345" not in hidden(f"<{form}>"), form
+        assert "12345" not in redact(f"<{form}>"), form
 
 
 def test_words_that_an_answer_may_well_hold_are_left():
     keep_secret("english")
     keep_secret("Bearer swordfish")
-    assert hidden("An english swordfish, said the bearer.") == "An english swordfish, said the bearer."
+    assert redact("An english swordfish, said the bearer.") == "An english swordfish, said the bearer."
 
 
 def test_a_part_of_an_address_that_looks_drawn_by_lot_is_hidden_by_itself():
     keep_secret(f"services/T0/{DRAWN}?sig={DRAWN[::-1]}&v=english")
-    assert hidden(f"{DRAWN[::-1]}, {DRAWN} and english") == "***, *** and english"
+    assert redact(f"{DRAWN[::-1]}, {DRAWN} and english") == "***, *** and english"
 
 
 async def test_a_jobs_reason_is_looked_through_before_it_is_cut():
@@ -93,5 +93,5 @@ async def failure(adapter: HttpAdapter | WebSocketAdapter) -> str:
 def test_an_errors_message_and_partial_answer_hold_no_secret():
     keep_secret(DRAWN)
     error = AdapterCutOffError(f"cut: {DRAWN}", partial=f"your key is {DRAWN}")
-    hide_in_error(error)
+    redact_error(error)
     assert (str(error), error.partial) == ("cut: ***", "your key is ***")

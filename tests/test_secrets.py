@@ -12,7 +12,7 @@ from aiohttp import web
 
 from replay import ChatRequest, Conversation
 from replay.core.errors import AdapterRefusedError, ScenarioError
-from replay.core.secret_hiding import hidden
+from replay.core.redaction import redact
 from replay.runs.launch import load_scenario
 from replay.scenario.reading import parse_scenario
 from replay_adapters.chat.openai import OpenAIAdapter
@@ -187,7 +187,7 @@ def test_a_key_can_stand_in_a_file_that_a_variable_names(tmp_path, monkeypatch):
     assert from_environment("BOT_KEY_FILE", "api_key_env") == DRAWN
     OpenAIAdapter(base_url="http://127.0.0.1:1", model="m", api_key_env="BOT_KEY_FILE")
     HttpAdapter(url="http://127.0.0.1:1", answer="a", headers_env={"X-Key": "Bearer ${BOT_KEY_FILE}"})
-    assert hidden(f"it was {DRAWN}!") == "it was ***!"
+    assert redact(f"it was {DRAWN}!") == "it was ***!"
 
 
 @pytest.mark.parametrize(
@@ -273,5 +273,5 @@ def test_name_and_password_are_hidden_as_they_are_sent_and_as_they_are(monkeypat
     monkeypatch.setenv("BASIC", b64encode(b"anna:swordfish-11").decode())
     HttpAdapter(url="http://127.0.0.1:1", answer="a", headers_env={"Authorization": "Basic ${BASIC}"})
     for told in ("Basic YW5uYTpzd29yZGZpc2gtMTE=", "anna:swordfish-11", "swordfish-11", "swordfish%2d11"):
-        assert "***" in hidden(f"It is {told}.")
-        assert "11" not in hidden(f"It is {told}.")
+        assert "***" in redact(f"It is {told}.")
+        assert "11" not in redact(f"It is {told}.")

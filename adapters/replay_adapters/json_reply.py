@@ -13,11 +13,11 @@ from jmespath.visitor import TreeInterpreter
 
 from replay import AdapterReplyError, Message, Passage
 from replay_adapters.passages import passages_of
-from replay_adapters.reading import STUMBLES, stumbled
+from replay_adapters.reply_errors import STUMBLES, bad_reply_error
 from replay_adapters.steps import steps_of
 
 
-class Received(Protocol):
+class ReceivedReply(Protocol):
     """What a JSON value came in: an HTTP reply, a WebSocket frame, a line of a program."""
 
     @property
@@ -45,7 +45,7 @@ class _TooLarge(JMESPathError):
     """Says so in its message."""
 
 
-class _Measured(TreeInterpreter):
+class _DepthMeasure(TreeInterpreter):
     """
     Evaluates one path, as far as nothing it makes is larger than ``LARGEST_RESULT``.
 
@@ -100,7 +100,7 @@ class ReplyPath:
                 reason = " ".join(str(error).split())
                 raise ValueError(f'{setting}: "{expression}" is not a JMESPath: {reason}') from error
 
-    def find(self, reply: Received, value: Any) -> Any:
+    def find(self, reply: ReceivedReply, value: Any) -> Any:
         """
         What stands there in *value*, the JSON of *reply*; None if nothing does.
 
@@ -110,24 +110,24 @@ class ReplyPath:
         if self._compiled is None:
             return None
         try:
-            return _Measured().visit(self._compiled.parsed, value)
+            return _DepthMeasure().visit(self._compiled.parsed, value)
         except JMESPathError as error:
             raise self.unusable(reply, f"can't be evaluated ({' '.join(str(error).split())})") from error
         except STUMBLES as error:  # also those of its functions: the ceiling of an infinite number
-            raise self.unusable(reply, f"can't be evaluated ({stumbled(error)})") from error
+            raise self.unusable(reply, f"can't be evaluated ({bad_reply_error(error)})") from error
 
     def search(self, value: Any) -> Any:
         """As ``find``, but None where *value* is of another shape than the path was made for."""
         try:
-            return None if self._compiled is None else _Measured().visit(self._compiled.parsed, value)
+            return None if self._compiled is None else _DepthMeasure().visit(self._compiled.parsed, value)
         except STUMBLES:
             return None
 
-    def holds(self, reply: Received, value: Any) -> bool:
-        """Whether something true stands there."""
+    def holds(self, reply: ReceivedReply, value: Any) -> bool:
+        """Return whether something true stands there."""
         return is_true(self.find(reply, value))
 
-    def text(self, reply: Received, value: Any) -> str:
+    def text(self, reply: ReceivedReply, value: Any) -> str:
         """
         The text that stands there, not empty; a number is spelt out.
 
@@ -142,12 +142,12 @@ class ReplyPath:
             raise self.unusable(reply, "gives an empty text")
         return text
 
-    def id(self, reply: Received, value: Any) -> str | None:
+    def id(self, reply: ReceivedReply, value: Any) -> str | None:
         """The id that stands there, a text or a whole number; None if there is none."""
         found = self.find(reply, value)
         return (spelt_out(found) or None) if isinstance(found, str | int) else None
 
-    def passages(self, reply: Received, value: Any) -> tuple[Passage, ...]:
+    def passages(self, reply: ReceivedReply, value: Any) -> tuple[Passage, ...]:
         """
         The passages that stand there: texts, or objects with any of ``id``, ``text`` and ``title``.
 
@@ -155,7 +155,7 @@ class ReplyPath:
             AdapterReplyError: something else stands there.
         """
         found = self.find(reply, value)
-        if found is None:
+        if not is_true(found):
             return ()
         if not isinstance(found, list):
             raise self.unusable(reply, f"gives {_kind(found)}, not a list of passages")
@@ -166,7 +166,7 @@ class ReplyPath:
             )
         return passages
 
-    def steps(self, reply: Received, values: Iterable[Any]) -> tuple[Message, ...]:
+    def steps(self, reply: ReceivedReply, values: Iterable[Any]) -> tuple[Message, ...]:
         """
         The steps that stand there in *values*, which *reply* brought: one of them or a list in each.
 
@@ -176,13 +176,13 @@ class ReplyPath:
         if self._compiled is None:
             return ()
         found = [self.find(reply, value) for value in values]
-        lists = [one if isinstance(one, list) else [one] for one in found if one is not None]
+        lists = [one if isinstance(one, list) else [one] for one in found if is_true(one)]
         steps = steps_of([*chain(*lists)])
         if steps is None:
             raise self.unusable(reply, "gives something else than calls of tools, by name, and their results")
         return steps
 
-    def unusable(self, reply: Received, why: str) -> AdapterReplyError:
+    def unusable(self, reply: ReceivedReply, why: str) -> AdapterReplyError:
         """An error that says what is wrong with what was found here in *reply*."""
         answered = "answered" if reply.status is None else f"answered {reply.status}"
         return AdapterReplyError(

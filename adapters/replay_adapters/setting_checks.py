@@ -151,12 +151,15 @@ def check_variables(
     Raises:
         ValueError: a template in *value* uses a variable that there is none of.
     """
-    known = tuple(name for name in (*_variables(), *more) if name not in unknown)
-    for place, text in _texts(value, setting):
+    of_all = [name for name in (*_variables(), *more) if name not in unknown]
+    for place, text, of_a_message in _texts(value, setting):
+        known = [*of_all, "message"] if of_a_message and "messages" in of_all else of_all
         try:
             used = TextTemplate(text).names
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
+        if place.endswith(".if") and of_a_message and "{{" not in text:
+            raise ValueError(f'{place}: "{text}" is a text as it stands; write "{{{{ {text} }}}}"')
         for name in sorted(used):
             if name not in known:
                 close = get_close_matches(name, known, n=1)
@@ -165,7 +168,7 @@ def check_variables(
 
 
 def uses_seed(*values: Any) -> bool:
-    """Whether a template in *values* has the seed."""
+    """Return whether a template in *values* has the seed."""
     return "seed" in Template(values).names
 
 
@@ -176,16 +179,17 @@ def unsent_system_prompts(*values: Any, where: str) -> str | None:
     return f"{{{{ messages }}}} or {{{{ system_prompt }}}} in {where} sends them"
 
 
-def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    """All texts in *value*, each with its place."""
+def _texts(value: Any, place: str, *, of_a_message: bool = False) -> Iterator[tuple[str, str, bool]]:
+    """All texts in *value*, each with its place and whether it stands in ``{each: ..., if: ...}``."""
     if isinstance(value, str):
-        yield place, value
+        yield place, value, of_a_message
     elif isinstance(value, Mapping):
+        inside = of_a_message or ("each" in value and value.keys() <= {"each", "if"})
         for key, item in value.items():
-            yield from _texts(item, f"{place}.{key}")
+            yield from _texts(item, f"{place}.{key}", of_a_message=inside)
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         for number, item in enumerate(value):
-            yield from _texts(item, f"{place}[{number}]")
+            yield from _texts(item, f"{place}[{number}]", of_a_message=of_a_message)
 
 
 @cache

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from replay import Message, json_text, matched, tool_call_in
+from msgspec.structs import replace
+
+from replay import Message, json_text, match_results, tool_call_in
 
 RESULTS = ("result", "output")
 """Under which a call has its result, where that stands beside it."""
@@ -18,11 +20,29 @@ def steps_of(items: Sequence[Any]) -> tuple[Message, ...] | None:
         if isinstance(item, Message):
             steps.append(item)
             continue
+        if isinstance(item, Mapping) and _goes_on(item, steps):
+            continue
         found = _steps_in(item) if isinstance(item, Mapping) else None
         if found is None:
             return None
         steps += found
-    return matched(steps)
+    return match_results(steps)
+
+
+def _goes_on(item: Mapping[str, Any], steps: list[Message]) -> bool:
+    """Return whether *item* is a further piece of the arguments of a call in *steps*, which then has it."""
+    id, piece = item.get("id"), item.get("arguments")
+    if not isinstance(id, str) or not isinstance(piece, str) or "name" in item or "role" in item:
+        return False
+    for position in reversed(range(len(steps))):
+        for call in steps[position].tool_calls:
+            if call.id == id:
+                # "{}" stands for none yet.
+                whole = replace(call, arguments=call.arguments.removeprefix("{}") + piece)
+                calls = tuple(whole if one is call else one for one in steps[position].tool_calls)
+                steps[position] = replace(steps[position], tool_calls=calls)
+                return True
+    return False
 
 
 def _steps_in(item: Mapping[str, Any]) -> list[Message] | None:

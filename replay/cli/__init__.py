@@ -26,6 +26,7 @@ from replay.cli.drift import drift
 from replay.cli.export import export
 from replay.cli.init import init
 from replay.cli.judge_file import judge_file
+from replay.cli.near_misses import Verb
 from replay.cli.output import echo
 from replay.cli.plot import plot
 from replay.cli.plugins import plugins
@@ -37,13 +38,13 @@ from replay.cli.run import run
 from replay.cli.score import score
 from replay.cli.score_file import score_file
 from replay.cli.serve import serve
-from replay.cli.signals import always_end
+from replay.cli.signals import install_signal_handlers
 from replay.cli.stress import stress
 from replay.cli.study import study
 from replay.cli.validate import validate
 from replay.cli.view import view
 from replay.core.errors import InputError, PluginError, ReplayError
-from replay.core.secret_hiding import hidden
+from replay.core.redaction import redact
 from replay.core.settings.plugin_bugs import bug_behind
 from replay.core.terminal import guard_streams
 from replay.play.gc_pause import THRESHOLDS
@@ -51,7 +52,6 @@ from replay.play.gc_pause import THRESHOLDS
 app: typer.Typer = typer.Typer(
     name="replay",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -77,7 +77,7 @@ for _verb in (
     serve,
     plugins,
 ):
-    app.command(_verb.__name__.replace("_", "-"))(_verb)
+    app.command(_verb.__name__.replace("_", "-"), cls=Verb)(_verb)
 app.add_typer(study)
 
 
@@ -110,11 +110,11 @@ def _about(
 def main() -> None:
     """Entry point of ``replay``, which has its process to itself."""
     gc.set_threshold(*THRESHOLDS)  # what is imported is no garbage: to look for some took a tenth of the time
-    always_end()
-    heed_command_line()
+    install_signal_handlers()
+    run_cli()
 
 
-def heed_command_line() -> None:
+def run_cli() -> None:
     """What ``sys.argv`` asks for; an error of ours ends as one message, never as a traceback."""
     guard_streams()
     if not is_ours(replay):
@@ -146,5 +146,5 @@ def _say(error: ReplayError, *, code: int) -> int:
     frames = "" if bug is None else "".join(traceback.format_exception(bug))
     # Further lines are indented, so that no text in the message can pose for a message of its own.
     message = re.sub(r"\n(?! )", "\n  ", str(error))
-    echo(*hidden(f"{frames}{message}").split("\n"), err=True)
+    echo(*redact(f"{frames}{message}").split("\n"), err=True)
     return code

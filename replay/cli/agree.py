@@ -96,7 +96,7 @@ def _scores(path: Path) -> ItemSet:
         from replay.tables.agreement.reading import read_items
 
         return read_items(path, "scores")
-    from replay.runs.run import Run
+    from replay.results.run import Run
     from replay.tables.agreement.reading import run_items
 
     return run_items(str(path), *Run(path).scored())

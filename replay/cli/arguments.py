@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from replay.cli.output import echo
-from replay.report.markdown_room import LEAST_CHARS
+from replay.report.markdown_limit import LEAST_CHARS
 
 ScenarioArgument = Annotated[
     str,
@@ -118,9 +118,9 @@ NoTokenOption = Annotated[
 RUNS = Path("runs")
 
 
-def chosen_workers(workers: str | None) -> int | Literal["auto"] | None:
+def choose_workers(workers: str | None) -> int | Literal["auto"] | None:
     """
-    How many processes are to play; None where nothing was said.
+    Return how many processes are to play; None where nothing was said.
 
     Raises:
         InputError: it is neither a number nor ``auto``.
@@ -143,12 +143,12 @@ def run_folder(run: Path | None, runs: Path) -> Path:
     Raises:
         RunError: none was named and there is none.
     """
-    from replay.runs.run import newest_run
+    from replay.results.run import newest_run
 
     return newest_run(runs) if run is None else run
 
 
-def chosen_token(token_env: str | None, no_token: bool, danger: str) -> str | None:
+def choose_token(token_env: str | None, no_token: bool, danger: str) -> str | None:
     """
     The token that a server asks for; None for none, and then *danger* is said.
 

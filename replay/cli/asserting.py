@@ -10,14 +10,16 @@ import typer
 from rich.text import Text
 
 from replay.cli.output import echo, open_console
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 
 if TYPE_CHECKING:
-    from replay.runs.run import Run
+    from replay.results.run import Run
     from replay.scenario.assertions.findings import AssertionResult
 
 FAILED = 100
 """Exit code where an assertion failed: the run itself is fine, what it measured is not."""
+UNDECIDED = 101
+"""Exit code where a gate could not have failed: the data are too few for any difference to count."""
 
 
 def show_assertions(run: Run, results: Sequence[AssertionResult], *, junit: Path | None, aside: bool) -> bool:
@@ -31,14 +33,14 @@ def show_assertions(run: Run, results: Sequence[AssertionResult], *, junit: Path
     """
     from replay.report.assertions_text import assertion_lines
     from replay.report.junit import write_junit
-    from replay.report.printing import put_lines
+    from replay.report.printing import print_lines
 
     if results:
         console = open_console(stderr=aside)
         console.print()
         for line in assertion_lines(results):
             style = "bold red" if line.lstrip().startswith("FAIL") else ""
-            put_lines(console, [Text(visible(line), style=style)])
+            print_lines(console, [Text(escape_unprintable(line), style=style)])
     if junit:
         checks = run.checks()
         write_junit(junit, run.scenario().scenario.name, results, run.failures(), checks)
@@ -47,7 +49,7 @@ def show_assertions(run: Run, results: Sequence[AssertionResult], *, junit: Path
     return all(one.holds for one in results)
 
 
-def end_with(held: bool) -> None:
+def exit_code(held: bool) -> None:
     """
     Raises:
         typer.Exit: an assertion failed.

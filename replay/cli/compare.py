@@ -21,7 +21,7 @@ from replay.cli.arguments import (
 )
 from replay.cli.output import echo, echo_json, open_console
 from replay.core.errors import InputError
-from replay.report.markdown_room import MOST_CHARS
+from replay.report.markdown_limit import MOST_CHARS
 
 
 def compare(
@@ -44,7 +44,8 @@ def compare(
             "--fail-on",
             metavar="NAME",
             help="A score (also errors, invalid, latency_p95_s, ...) whose significant loss ends with 100; "
-            "may be given several times; any: all scores, and errors.",
+            "may be given several times; any: all scores, and errors; checks: each of the data's checks that "
+            "newly fails, or passed and is no longer looked at.",
         ),
     ] = None,
     alpha: Annotated[
@@ -92,17 +93,18 @@ def compare(
     Show by how much the second run differs from the first on the same turns, and whether by chance.
 
     With one run, --policies or --systems name what to compare within it. Ends with 100 if a score of
-    --fail-on is significantly worse in the second run.
+    --fail-on is significantly worse in the second run, or a check newly fails; with 101 if the conversations
+    are too few for any difference in such a score to be significant.
     """
 
-    from replay.cli.asserting import end_with
+    from replay.cli.asserting import UNDECIDED, exit_code
     from replay.report.compare_markdown import comparison_markdown
     from replay.report.compare_text import print_comparison
     from replay.report.gate_text import gate_lines
     from replay.report.pairing import two_names
-    from replay.runs.baseline import baseline_run
-    from replay.runs.comparing import compare as compare_runs
-    from replay.runs.run import Run
+    from replay.results.baseline import baseline_run
+    from replay.results.comparing import compare as compare_runs
+    from replay.results.run import Run
 
     given = runs or []
     if markdown and (as_json or spread):
@@ -146,7 +148,9 @@ def compare(
         if lines:
             echo("", *lines)
     if found.gate:
-        end_with(found.gate.holds)
+        exit_code(found.gate.holds)
+        if not found.gate.is_decided:
+            raise typer.Exit(UNDECIDED)
 
 
 def _tell_that_there_is_no_baseline(baseline: Path, run: Path, *, as_json: bool) -> None:
@@ -162,14 +166,14 @@ def _tell_that_there_is_no_baseline(baseline: Path, run: Path, *, as_json: bool)
 
 def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
     """
-    How far runs of one scenario lie apart, on standard output.
+    Return how far runs of one scenario lie apart, on standard output.
 
     Raises:
         InputError: there are fewer than two runs, or they have no group in common.
     """
 
     from replay.report.spread_text import print_spread
-    from replay.runs.run import Run
+    from replay.results.run import Run
     from replay.statistics.run_spread import run_spread, same_answers
 
     if len(folders) < 2:

@@ -28,7 +28,7 @@ def ask_consent(folder: Path, doings: Sequence[str], *, allow_code: bool) -> Non
         RunError: there is nobody to ask.
         typer.Exit: the user says no.
     """
-    from replay.runs.consent import check_consent, foreign
+    from replay.results.consent import check_consent, foreign
 
     if not doings or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
         check_consent(folder, doings, allow_code=allow_code, say="--allow-code")

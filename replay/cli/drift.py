@@ -54,7 +54,7 @@ def drift(
     should have been put, and the evidence. A table by turn depth goes to standard error.
     """
     from replay.cli.json_lines import json_line, write_lines
-    from replay.cli.settings import chosen_reader
+    from replay.cli.settings import choose_reader
     from replay.core.errors import InputError
     from replay.core.settings.yaml_lines import parse
     from replay.datasets.loading import expand, read_conversations
@@ -65,7 +65,7 @@ def drift(
         raise InputError(f"--drift: {faults[0].message if faults else 'a mapping is expected'}")
 
     def read(files: list[str], name: str | None, given: list[str] | None) -> list[object]:
-        reader = chosen_reader(name, given or [])
+        reader = choose_reader(name, given or [])
         return list(read_conversations(expand(files, Path.cwd()), reader=reader, on_bad=None, limit=None))
 
     found = judged(read(gold, gold_format, gold_setting), read(logs, format, setting), drift=value)

@@ -14,7 +14,7 @@ from replay.cli.output import binary_output, echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
-    from replay.runs.run import Run
+    from replay.results.run import Run
 
 Format = Literal["csv", "jsonl", "parquet"]
 
@@ -55,7 +55,7 @@ def export(
     """Write a run's turns, their steps, its checks, or the conversations it replayed, for other programs."""
     from replay.core.errors import InputError, writing
     from replay.report.export import export_turns
-    from replay.runs.run import Run
+    from replay.results.run import Run
 
     if table == "evalconvqa":
         _export_evalconvqa(Run(run_folder(run, runs)), format, out)
@@ -124,7 +124,7 @@ def _export_spans(
     folder: Path, format: Format | None, out: Path | None, otlp: str | None, *, content: bool
 ) -> None:
     from replay.core.errors import InputError, writing
-    from replay.runs.telemetry import export_run
+    from replay.results.telemetry import export_run
 
     if format not in (None, "jsonl"):
         raise InputError("spans have a shape of their own, so they can only be written as jsonl")

@@ -12,13 +12,13 @@ import typer
 from rich.table import Table
 
 from replay.cli.output import echo, echo_json, open_console
-from replay.cli.signals import INTERRUPTED, until_told_to_end
-from replay.core.asking.estimate import Estimate
+from replay.cli.signals import INTERRUPTED, cancel_on_signal
+from replay.core.asking.estimate import CostEstimate
 from replay.core.errors import Fault, InputError, ScenarioError
-from replay.runs.chosen_panels import run_panels
-from replay.runs.judging import estimate_run, judge_run
-from replay.runs.progress import Progress
-from replay.runs.run import Run
+from replay.results.judge_selection import run_panels
+from replay.results.judging import estimate_run, judge_run
+from replay.results.run import Run
+from replay.runs.progress import RunProgress
 from replay.scorers.judges.panel import Panel
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:
     """Judge the run in *folder*; an interruption keeps the verdicts and says how to go on."""
     try:
-        with Progress(open_console(stderr=True)) as progress:
-            asyncio.run(until_told_to_end(judge_run(folder, panels, told=progress.judged)))
+        with RunProgress(open_console(stderr=True)) as progress:
+            asyncio.run(cancel_on_signal(judge_run(folder, panels, told=progress.judged)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         echo(
             "interrupted: the verdicts so far are kept; judge again to go on, what the verdict cache holds "
@@ -52,7 +52,7 @@ def written_panels(
         ScenarioError: one can't be read or has faults, or two have one name.
     """
     from replay.core.settings.prices import NO_PRICES, read_price_table
-    from replay.runs.chosen_panels import built_panels
+    from replay.results.judge_selection import built_panels
     from replay.scenario.part_builder import PartBuilder
     from replay.scenario.reading import read_choices
 
@@ -83,8 +83,8 @@ def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> 
         return [await judge_cases(panel, cases[panel.name], told) for panel in panels]
 
     try:
-        with Progress(open_console(stderr=True)) as progress:
-            return asyncio.run(until_told_to_end(ask(progress.judged)))
+        with RunProgress(open_console(stderr=True)) as progress:
+            return asyncio.run(cancel_on_signal(ask(progress.judged)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         echo(
             "interrupted, and no file was written; what was replied is in the verdict cache and is not "
@@ -94,7 +94,7 @@ def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> 
         raise typer.Exit(INTERRUPTED) from None
 
 
-def show_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
+def show_estimates(estimates: Sequence[CostEstimate], *, as_json: bool) -> None:
     """Print what judging would take."""
     if as_json:
         echo_json(msgspec.to_builtins(estimates))
@@ -115,7 +115,7 @@ def show_estimate(
         echo("the run's scenario has no judges; name one with --judge")
 
 
-def print_estimates(who: str, estimates: Sequence[Estimate]) -> None:
+def print_estimates(who: str, estimates: Sequence[CostEstimate]) -> None:
     """A table of *estimates*, whose first column is headed *who*."""
     table = Table(who, "cases", "asks", "cached", "prompt tokens", "completion", "dollars", box=None)
     for column in table.columns[1:]:
@@ -130,7 +130,7 @@ def print_estimates(who: str, estimates: Sequence[Estimate]) -> None:
     )
 
 
-def _cells(one: Estimate) -> tuple[str, ...]:
+def _cells(one: CostEstimate) -> tuple[str, ...]:
     asks = f"{one.asks:,}" if one.asks == one.asks_at_most else f"{one.asks:,} to {one.asks_at_most:,}"
     cost = "no prices" if one.cost_usd is None else f"~{one.cost_usd:.4f}"
     tokens = (f"~{one.prompt_tokens:,}", f"~{one.completion_tokens:,}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from replay.core.errors import InputError
-from replay.core.terminal import unguarded, visible
+from replay.core.terminal import escape_unprintable, unwrap_stream, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,26 +23,21 @@ def echo(*lines: object, err: bool = False) -> None:
     line of ours.
     """
     stream = sys.stderr if err else sys.stdout
-    stream.write("".join(f"{visible(str(line))}\n" for line in lines))
+    stream.write("".join(f"{escape_unprintable(str(line))}\n" for line in lines))
     stream.flush()
 
 
 def echo_json(content: Any) -> None:
     """*content* for machines; what can't be seen in it is escaped as JSON does."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
-    escaped = re.sub("[^ -~\n]", lambda found: _in_json(found[0]), text)
-    echo(*escaped.split("\n"))
-
-
-def _in_json(character: str) -> str:
-    return character if visible(character) == character else json.dumps(character)[1:-1]
+    echo(*visible_json(text).split("\n"))
 
 
 def open_console(*, stderr: bool = False) -> Console:
     """Where tables, reports and progress go; only what we ourselves style is more than text."""
     from replay.report.printing import VisibleConsole
 
-    return VisibleConsole(file=unguarded(sys.stderr if stderr else sys.stdout))
+    return VisibleConsole(file=unwrap_stream(sys.stderr if stderr else sys.stdout))
 
 
 def binary_output(*, text: bool = True) -> BinaryIO:
@@ -71,5 +65,5 @@ class _TerminalBytes(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         text = self._decoder.decode(data).replace("\r\n", "\n")
-        sys.stdout.write(visible(text, keep="\n\t"))
+        sys.stdout.write(escape_unprintable(text, keep="\n\t"))
         return len(data)

@@ -22,7 +22,7 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
         InputError: it is a load run, or something in it or its data can't be used.
     """
     from replay.core.errors import InputError
-    from replay.runs.resolver_asks import estimate_resolver, planned_turns
+    from replay.results.resolver_asks import estimate_resolver, planned_turns
     from replay.scenario.assembly import assemble
 
     assembly = assemble(file)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from replay.cli.asserting import end_with, show_assertions
+from replay.cli.asserting import exit_code, show_assertions
 from replay.cli.output import echo, echo_json, open_console
-from replay.cli.signals import INTERRUPTED, until_told_to_end
+from replay.cli.signals import INTERRUPTED, cancel_on_signal
 from replay.play.event_loop import run_on_loop
-from replay.report.markdown_room import MOST_CHARS
-from replay.runs.assertion_results import check_assertions
-from replay.runs.progress import Progress
-from replay.runs.run import Run, newest_run
+from replay.report.markdown_limit import MOST_CHARS
+from replay.results.run import Run, newest_run
+from replay.runs.progress import RunProgress
 
 if TYPE_CHECKING:
     from replay.scenario.assertions.findings import AssertionResult
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 MOST_TABLED_TURNS = 200_000
 """Of a load run with a depth table, which needs every turn in memory at once."""
 
-Play = Callable[[Progress], Coroutine[None, None, Run]]
+Play = Callable[[RunProgress], Coroutine[None, None, Run]]
 
 
 def play_and_report(
@@ -57,21 +56,24 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool
     Raises:
         typer.Exit: nothing was answered (1) or an assertion failed (100).
     """
-    results = check_assertions(run)
-    show(run, as_json=as_json, results=results, full=full)
-    if not as_json:
-        echo("", f"run: {run.folder}")
-    held = show_assertions(run, results, junit=junit, aside=as_json)
-    if _nothing_was_answered(run):
-        _tell_that_nothing_was_answered(run.failures() if as_json else ())
-    end_with(held)
+    from replay.results.assertion_results import check_assertions
+
+    with run.opened_once() as opened:
+        results = check_assertions(opened)
+        show(opened, as_json=as_json, results=results, full=full)
+        if not as_json:
+            echo("", f"run: {run.folder}")
+        held = show_assertions(opened, results, junit=junit, aside=as_json)
+        if _nothing_was_answered(opened):
+            _tell_that_nothing_was_answered(run.failures() if as_json else ())
+    exit_code(held)
 
 
 def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
     """One run, with live progress; an interruption says how to go on."""
     try:
-        with Progress(open_console(stderr=True)) as progress:
-            return run_on_loop(until_told_to_end(play(progress)))
+        with RunProgress(open_console(stderr=True)) as progress:
+            return run_on_loop(cancel_on_signal(play(progress)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         run = Run(folder or newest_run(runs))
         goes_on = "look at it with: replay report" if run.is_load() else "go on with: replay resume"

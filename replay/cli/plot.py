@@ -61,7 +61,7 @@ def plot(
     from replay.report.plots.drawing import check_can_draw, format_of, save, style
     from replay.report.plots.latency import latency_figure
     from replay.report.plots.plotted import choose
-    from replay.runs.run import Run
+    from replay.results.run import Run
 
     check_can_draw()
     format_of(out)

@@ -21,7 +21,7 @@ from replay.cli.arguments import (
     run_folder,
 )
 from replay.cli.output import echo
-from replay.report.markdown_room import MOST_CHARS
+from replay.report.markdown_limit import MOST_CHARS
 
 
 def report(
@@ -43,11 +43,11 @@ def report(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import end_with, show_assertions
+    from replay.cli.asserting import exit_code, show_assertions
     from replay.cli.playing import show
     from replay.core.errors import InputError
-    from replay.runs.assertion_results import check_assertions
-    from replay.runs.run import Run
+    from replay.results.assertion_results import check_assertions
+    from replay.results.run import Run
 
     if as_json and markdown:
         raise InputError("--json and --markdown: say which one to print")
@@ -64,7 +64,7 @@ def report(
         full=full,
     )
     if html is not None:
-        from replay.report.pages.static_report import write_report
+        from replay.viewer.static_report import write_report
 
-        echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).said()}", err=True)
-    end_with(show_assertions(shown, results, junit=junit, aside=as_json or markdown))
+        echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).summary()}", err=True)
+    exit_code(show_assertions(shown, results, junit=junit, aside=as_json or markdown))

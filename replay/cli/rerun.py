@@ -14,7 +14,7 @@ from replay.cli.arguments import (
     RunArgument,
     RunsOption,
     WorkersOption,
-    chosen_workers,
+    choose_workers,
     run_folder,
 )
 from replay.cli.consent import AllowOption, ask_consent
@@ -51,9 +51,9 @@ def rerun(
     Scores and verdicts are made anew at the end. After an interruption, go on with `replay resume`.
     """
     from replay.cli.playing import play_and_report, show_whole
-    from replay.runs.consent import foreign_doings
+    from replay.results.consent import actions_of_untrusted_run
+    from replay.results.run import Run
     from replay.runs.rerun import count_chosen, rerun_async
-    from replay.runs.run import Run
 
     conditions = only or []
     folder = run_folder(run, runs)
@@ -63,14 +63,14 @@ def rerun(
         show_whole(Run(folder), as_json=as_json, junit=junit)
         return
     echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
-    ask_consent(folder, foreign_doings(folder), allow_code=allow_code)
+    ask_consent(folder, actions_of_untrusted_run(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: rerun_async(
             folder,
             conditions,
             observer=progress,
             allow_code=True,
-            workers=chosen_workers(workers),
+            workers=choose_workers(workers),
             on=on,
         ),
         runs,

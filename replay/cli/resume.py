@@ -14,7 +14,7 @@ from replay.cli.arguments import (
     RunArgument,
     RunsOption,
     WorkersOption,
-    chosen_workers,
+    choose_workers,
     run_folder,
 )
 from replay.cli.consent import AllowOption, ask_consent
@@ -45,18 +45,18 @@ def resume(
     Ends with 100 if something that the scenario asserts does not hold.
     """
     from replay.cli.playing import play_and_report
-    from replay.runs.consent import foreign_doings
+    from replay.results.consent import actions_of_untrusted_run
     from replay.runs.launch import resume_async
 
     folder = run_folder(run, runs)
-    ask_consent(folder, foreign_doings(folder), allow_code=allow_code)
+    ask_consent(folder, actions_of_untrusted_run(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: resume_async(
             folder,
             observer=progress,
             with_new_data=with_new_data,
             allow_code=True,
-            workers=chosen_workers(workers),
+            workers=choose_workers(workers),
             on=on,
         ),
         runs,

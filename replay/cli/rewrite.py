@@ -70,7 +70,7 @@ def rewrite(
     mentions refers to. No system is asked anything.
     """
     from replay.cli.json_lines import json_line, write_lines
-    from replay.cli.settings import chosen_reader
+    from replay.cli.settings import choose_reader
     from replay.coreference.rewriting import MIN_PROBABILITY
     from replay.coreference.standalone import evidence, standalone_questions, with_standalone
     from replay.datasets.loading import expand, read_conversations
@@ -82,7 +82,7 @@ def rewrite(
     skipped: list[Exception] = []
     conversations = read_conversations(
         expand(files, folder),
-        reader=chosen_reader(format, setting or []),
+        reader=choose_reader(format, setting or []),
         on_bad=skipped.append if skip_bad else None,
         limit=limit,
     )

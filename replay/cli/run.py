@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from replay.cli.arguments import (
     RunsOption,
     ScenarioArgument,
     WorkersOption,
-    chosen_workers,
+    choose_workers,
 )
 
 
@@ -64,21 +64,20 @@ def run(
     from replay.cli.playing import play_and_report
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.reading import played_on, with_section, with_workers
+    from replay.scenario.reading import with_changes, with_cluster, with_workers
 
-    file = played_on(with_workers(load_scenario(scenario), chosen_workers(workers)), on)
-    changes = {"limit": limit} if limit else {}
-    changes |= {"skip_bad": True} if skip_bad else {}
-    if changes:
-        file = with_section(file, "data", changes)
+    if cache is not None and no_cache:
+        raise InputError("--cache and --no-cache don't go together; leave one of them out")
+    file = with_cluster(with_workers(load_scenario(scenario), choose_workers(workers)), on)
+    data: dict[str, Any] = {"limit": limit} if limit else {}
+    data |= {"skip_bad": True} if skip_bad else {}
+    play: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
     if cache is not None or no_cache:
-        if cache is not None and no_cache:
-            raise InputError("--cache and --no-cache don't go together; leave one of them out")
-        file = with_section(file, "play", {"cache": None if cache is None else str(cache.absolute())})
-    if otlp is not None:
-        file = with_section(file, "telemetry", {"endpoint": otlp})
-    if repeats is not None:
-        file = with_section(file, "play", {"repeats": repeats})
+        play["cache"] = None if cache is None else str(cache.absolute())
+    telemetry = {} if otlp is None else {"endpoint": otlp}
+    changes = {"data": data, "play": play, "telemetry": telemetry}
+    if changes := {section: keys for section, keys in changes.items() if keys}:
+        file = with_changes(file, changes)
     if dry_run:
         from replay.cli.planning import show_plan
 

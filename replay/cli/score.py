@@ -59,9 +59,10 @@ def score(
 ) -> None:
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
     from replay.core.errors import InputError
-    from replay.runs.chosen_panels import chosen_judges, run_panels
-    from replay.runs.consent import foreign_doings
-    from replay.runs.run import Run, score as score_run
+    from replay.results.consent import actions_of_untrusted_run
+    from replay.results.judge_selection import chosen_judges, run_panels
+    from replay.results.rescoring import score as score_run
+    from replay.results.run import Run
     from replay.scenario.reading import read_choices
 
     folder = run_folder(run, runs)
@@ -69,7 +70,9 @@ def score(
     judges = chosen_judges(found, judge or (["all"] if dry_run else []))
     chosen = read_choices(scorer, "--scorer") if scorer else found.scenario().scenario.scorers
     scorers = chosen if scorer or not (judges or dry_run) else []
-    ask_consent(folder, foreign_doings(folder, scorers=scorers, judges=judges), allow_code=allow_code)
+    ask_consent(
+        folder, actions_of_untrusted_run(folder, scorers=scorers, judges=judges), allow_code=allow_code
+    )
     if dry_run:
         from replay.cli.judging import show_estimate
 

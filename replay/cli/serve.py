@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import AllowHostOption, NoTokenOption, TokenEnvOption, chosen_token
+from replay.cli.arguments import AllowHostOption, NoTokenOption, TokenEnvOption, choose_token
 from replay.cli.output import echo
 
 
@@ -43,13 +43,13 @@ def serve(
     import socket
 
     from replay.cli.serving.server import MEBIBYTE, make_app
-    from replay.cli.settings import made_plugin
-    from replay.cli.signals import INTERRUPTED, until_told_to_end
+    from replay.cli.settings import make_plugin
+    from replay.cli.signals import INTERRUPTED, cancel_on_signal
     from replay.core.adapter import Adapter
     from replay.core.web_server import serve as serve_app
 
-    made = made_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
-    token = chosen_token(
+    made = make_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
+    token = choose_token(
         token_env,
         no_token,
         "whoever reaches this address, from here or elsewhere, may ask, and read all answers",
@@ -80,6 +80,6 @@ def serve(
 
     serving = serve_app(app, host, port, ready=ready)
     try:
-        asyncio.run(until_told_to_end(serving))
+        asyncio.run(cancel_on_signal(serving))
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(INTERRUPTED) from None

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @code_may_run()
-def made_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) -> T:
+def make_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) -> T:
     """
     The plug-in *name* among *kind*, such as ``readers``, with the settings *given*.
 
@@ -35,15 +35,15 @@ def made_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) 
     return make(kind, name, settings, protocol, folder=Path.cwd(), key_path="--set")
 
 
-def chosen_reader(name: str | None, given: Sequence[str]) -> Reader | None:
+def choose_reader(name: str | None, given: Sequence[str]) -> Reader | None:
     """
     The reader *name* with the settings *given*; None where the format is to be found out.
 
     Raises:
-        InputError, PluginError: as for ``made_plugin``, or settings are given and no reader.
+        InputError, PluginError: as for ``make_plugin``, or settings are given and no reader.
     """
     if name is None:
         if given:
             raise InputError("--set needs --format, since settings belong to one reader")
         return None
-    return made_plugin("readers", name, given, Reader)  # type: ignore[type-abstract]
+    return make_plugin("readers", name, given, Reader)  # type: ignore[type-abstract]

@@ -1,23 +1,22 @@
 """
-SIGINT and SIGTERM always end ``replay``, whatever it is doing.
+SIGINT and SIGTERM end ``replay``, whatever it is doing.
 
-The first one asks for an end in good order, the second one ends the program at once. Python calls a handler
-between two steps of its own only, and an event loop cancels between two callbacks: neither comes while a
-template or a plug-in's call never returns. So a second process looks on (``end_guard``). It is told of each
-signal by faulthandler, whose handlers are C, run at once and call Python's next.
+The first one asks for an end in good order. From then on the system's own action (``SIG_DFL``) is in place,
+so that the second one ends the program at once. Python calls a handler between two steps of its own, and a
+loop cancels between two callbacks: what doesn't hear of the first signal, or doesn't end in time, is shown by
+faulthandler and ended from its thread, which needs no Python.
 """
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
-from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -27,96 +26,66 @@ REACTION_S = 5.0
 ORDERLY_END_S = 60.0
 """So long an end in good order may take: sessions are closed, workers ended, the database as well."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_heeded: list[signal.Signals] = []
+_ask_to_end: list[Callable[[], object]] = []
+"""Of what goes on now, where that has a way of its own to end."""
 
 
-class _Signals:
-    """What became of those that came in."""
-
-    def __init__(self) -> None:
-        self.came = False
-        self.ask_to_end: Callable[[], object] | None = None
-        """Of what goes on now, where that has a way of its own to end."""
-        self.guard: int | None = None
-        """Where the guard listens."""
+def install_signal_handlers() -> None:
+    """Let a first SIGINT or SIGTERM ask for an end, and a second one end this process at once."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            _heeded.append(number)
+            signal.signal(number, _on_signal)
+            _reset_on_delivery(number)
 
 
-_signals = _Signals()
+def _reset_on_delivery(number: signal.Signals) -> None:
+    """
+    Let the system itself put ``SIG_DFL`` in the place of the handler when it is called.
+
+    In a call that Python can't leave no handler is called, so nothing of ours could do that. ``sysv_signal``
+    is glibc's; elsewhere such a call is ended by SIGQUIT (Ctrl-\\) or SIGKILL.
+    """
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "sysv_signal"):
+            for function in (libc.signal, libc.sysv_signal):
+                function.restype, function.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
+            libc.sysv_signal(number, libc.signal(number, None))
 
 
-def always_end() -> None:
-    """From now on, and for as long as this process lives, a second SIGINT or SIGTERM ends it at once."""
-    heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heeded:
-        signal.signal(number, _on_signal)
-    if hasattr(faulthandler, "register"):  # not on Windows
-        guard = _signals.guard = _start_guard()
-        if guard is not None:
-            for number in heeded:
-                faulthandler.register(number, file=guard, all_threads=False, chain=True)
-
-
-async def until_told_to_end(doing: Coroutine[Any, Any, T]) -> T:
-    """What *doing* gives; the first SIGINT or SIGTERM cancels the task that waits for it."""
+async def cancel_on_signal(doing: Coroutine[Any, Any, T]) -> T:
+    """Return what *doing* gives; the first SIGINT or SIGTERM cancels the task that waits for it."""
     import asyncio  # takes longer than all else that `replay --help` needs of this file
 
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def cancel() -> None:
-        if _signals.guard is not None:
-            with suppress(OSError):
-                os.write(_signals.guard, b"\0")
+        _end_within(ORDERLY_END_S)
         if task is not None:
             task.cancel()
 
-    _signals.ask_to_end = lambda: loop.call_soon_threadsafe(cancel)
+    _ask_to_end.append(lambda: loop.call_soon_threadsafe(cancel))
     try:
         return await doing
     finally:
-        _signals.ask_to_end = None
+        _ask_to_end.pop()
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
-    if _signals.came:
-        _end_at_once()
-    _signals.came = True
-    if _signals.ask_to_end is None:
+    for heeded in _heeded:
+        signal.signal(heeded, signal.SIG_DFL)
+    if os.isatty(2):
+        os.write(2, b"\x1b[?25h")  # the cursor, which the live progress hid
+    if not _ask_to_end:
+        _end_within(ORDERLY_END_S)
         raise KeyboardInterrupt
-    _signals.ask_to_end()
+    _end_within(REACTION_S)
+    _ask_to_end[-1]()
 
 
-def _end_at_once() -> NoReturn:
-    with suppress(OSError):
-        os.write(2, b"\nended at once\n")
-    os._exit(INTERRUPTED)
-
-
-def _start_guard() -> int | None:
-    """Where to write what the guard is to know; None where there can't be one."""
-    listening, told = os.pipe()
-    guard = Path(__file__).with_name("end_guard.py")
-    arguments = [
-        sys.executable,
-        "-I",
-        "-S",
-        str(guard),
-        str(os.getpid()),
-        str(REACTION_S),
-        str(ORDERLY_END_S),
-    ]
-    try:
-        os.posix_spawn(
-            sys.executable,
-            arguments,
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, listening, 0),
-                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            ],
-            setsigmask=_SIGNALS,
-        )
-    except OSError:  # no process or no memory left, or no program of that name
-        os.close(told)
-        return None
-    finally:
-        os.close(listening)
-    return told
+def _end_within(seconds: float) -> None:
+    """End this process, with its place in the code on standard error, unless it has ended by then."""
+    if sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)

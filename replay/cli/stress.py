@@ -90,9 +90,9 @@ def stress(
             help="Think time: seconds, recorded, or {kind: exponential, mean_s: 2} and the like.",
         ),
     ] = None,
-    draw: Annotated[
-        Literal["order", "shuffle", "sample"] | None,
-        typer.Option("--draw", help="Which conversation of the data comes next."),
+    order: Annotated[
+        Literal["sequential", "shuffle", "sample"] | None,
+        typer.Option("--order", help="Which conversation of the data comes next."),
     ] = None,
     max_open: Annotated[
         int | None, typer.Option("--max-open", min=1, help="Conversations at a time at most, if they arrive.")
@@ -101,10 +101,10 @@ def stress(
         int | None, typer.Option("--workers", min=1, help="Processes that ask; each takes its share.")
     ] = None,
     on: OnOption = None,
-    yes_i_may_load: Annotated[
+    allow_host: Annotated[
         list[str] | None,
         typer.Option(
-            "--yes-i-may-load",
+            "--allow-host",
             metavar="HOST",
             help="A host beyond this machine and private networks that may be put under load.",
         ),
@@ -123,9 +123,9 @@ def stress(
     from replay.cli.playing import play_and_report
     from replay.play.load.section import TIMED
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.reading import played_on, with_section
+    from replay.scenario.reading import with_changes, with_cluster
 
-    file = played_on(load_scenario(scenario), on)
+    file = with_cluster(load_scenario(scenario), on)
     given = {
         "profile": profile or _implied_profile(file, concurrency, rate, trace, speed),
         "concurrency": concurrency,
@@ -138,7 +138,7 @@ def stress(
         "conversations": conversations,
         "turns": turns,
         "think": None if think is None else _think(think),
-        "draw": draw,
+        "order": order,
         "max_open": max_open,
         "workers": workers,
         "slo": _objectives(slo) if slo else None,
@@ -156,14 +156,15 @@ def stress(
     bounded = any(bound in changes for bound in bounds) or changes.get("profile") in TIMED
     if file.scenario.load is None and not bounded:
         changes["duration_s"] = DURATION_S
+    changed: dict[str, dict[str, Any]] = {"load": changes}
     if file.scenario.play.cache is not None:
         echo("play.cache is left aside: under load every question is asked", err=True)
-        file = with_section(file, "play", {"cache": None})
+        changed["play"] = {"cache": None}
     if otlp is not None:
-        file = with_section(file, "telemetry", {"endpoint": otlp})
-    file = with_section(file, "load", changes)
+        changed["telemetry"] = {"endpoint": otlp}
+    file = with_changes(file, changed)
     play_and_report(
-        lambda progress: run_async(file, runs=runs, observer=progress, may_load=yes_i_may_load or ()),
+        lambda progress: run_async(file, runs=runs, observer=progress, may_load=allow_host or ()),
         runs,
         as_json=as_json,
         junit=junit,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli.arguments import AllowHostOption, ResamplesOption
+from replay.cli.near_misses import Verb
 from replay.cli.output import echo
 from replay.cli.study_arguments import DbOption, StudyArgument
-from replay.cli.study_starting import demo, init
 from replay.cli.study_status import status
 
 if TYPE_CHECKING:
-    from replay.study.conduct.study_file import StudyFile
+    from replay.study.running.study_file import StudyFile
 
 study: typer.Typer = typer.Typer(
     name="study",
@@ -23,12 +23,70 @@ study: typer.Typer = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-study.command()(init)
-study.command()(demo)
-study.command()(status)
+
+PresetArgument = Annotated[
+    str, typer.Argument(metavar="PRESET", help="mahueval, convqa, rating, compare or drift.")
+]
 
 
-@study.command()
+@study.command(cls=Verb)
+def init(
+    preset: PresetArgument,
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write it.")] = Path("study"),
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="The folder of the run that is judged; left out, a small one is played with the embedded "
+            "system. Only for rating, compare and drift.",
+        ),
+    ] = None,
+) -> None:
+    """
+    Write a commented study file to start from, with small data; it works as it is.
+    """
+    from replay.study.running.starter import STUDY, write_starter
+
+    for path in write_starter(preset, folder, run):
+        echo(f"wrote {path}")
+    echo(f"next: replay study serve {folder / STUDY}")
+
+
+@study.command(cls=Verb)
+def demo(
+    preset: PresetArgument = "mahueval",
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder",
+            metavar="FOLDER",
+            help="Keep the study there, or go on with the one that is; left out, it is gone when you end it.",
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8770,
+) -> None:
+    """
+    Serve a small study to look at, with the embedded system: no network, no key.
+
+    Open a rater's link and the owner's, each in a browser window of its own.
+    """
+    from tempfile import TemporaryDirectory
+
+    from replay.study.running.starter import STUDY, write_starter
+
+    with TemporaryDirectory(prefix="replay-study-", ignore_cleanup_errors=True) as temporary:
+        where = folder or Path(temporary) / preset
+        if not (where / STUDY).exists():
+            write_starter(preset, where)
+        echo(f"a {preset} study in {where}{'' if folder else ', gone when you end it (--folder keeps it)'}")
+        serve(where / STUDY, port=port)
+
+
+study.command(cls=Verb)(status)
+
+
+@study.command(cls=Verb)
 def serve(
     path: StudyArgument = Path(),
     db: DbOption = None,
@@ -53,16 +111,17 @@ def serve(
     import asyncio
     from contextlib import nullcontext
 
-    from replay.cli.signals import INTERRUPTED, until_told_to_end
+    from replay.cli.signals import INTERRUPTED, cancel_on_signal
     from replay.core.settings.code_gate import code_may_run
     from replay.core.web_server import serve as serve_app
-    from replay.study.conduct.beginning import begin_study, check_unchanged, open_study
-    from replay.study.conduct.finding import find_study
-    from replay.study.conduct.flow import Flow
-    from replay.study.conduct.live import LiveTalks, built_systems
-    from replay.study.conduct.study_file import read_study
-    from replay.study.pages.address import address_of, shown_origin, what_host_means
+    from replay.study.pages.address import address_of, explain_bind_address, shown_origin
+    from replay.study.pages.owner import entry_link
     from replay.study.pages.server import StudyPages
+    from replay.study.running.finding import find_study
+    from replay.study.running.flow import Flow
+    from replay.study.running.live import LiveTalks, built_systems
+    from replay.study.running.start import begin_study, check_unchanged, open_study
+    from replay.study.running.study_file import read_study
 
     found = find_study(path, db)
     address = address_of(url, host, allow_host or ())
@@ -81,24 +140,26 @@ def serve(
             pages = StudyPages(
                 Flow(kept, store), live, root=address.root, names=address.names, origin=address.origin
             )
-            if (said := what_host_means(host, address)) is not None:
+            if (said := explain_bind_address(host, address)) is not None:
                 echo(f"warning: {said}", err=True)
 
             def ready(bound: str) -> None:
                 start = (address.origin or shown_origin(bound)) + address.root
                 echo(f"owner: {start}/owner?token={pages.access.owner_token}")
+                if (entry := entry_link(kept.study.platform, start, pages.access)) is not None:
+                    echo(f"everyone from the platform: {entry}")
                 for rater in store.raters():
                     if rater.withdrawn_at is None:
                         echo(f"{rater.name}: {start}/rate?token={pages.access.rater_token(rater.id)}")
 
-            asyncio.run(until_told_to_end(serve_app(pages.app(), host, port, ready=ready)))
+            asyncio.run(cancel_on_signal(serve_app(pages.app(), host, port, ready=ready)))
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise typer.Exit(INTERRUPTED) from None
         finally:
             store.close()
 
 
-@study.command()
+@study.command(cls=Verb)
 def export(
     path: StudyArgument,
     out: Annotated[
@@ -124,8 +185,8 @@ def export(
 
     It may be served meanwhile.
     """
-    from replay.study.conduct.export import export_study
-    from replay.study.conduct.finding import find_study
+    from replay.study.running.export import export_study
+    from replay.study.running.finding import find_study
 
     exported = export_study(
         find_study(path, db).database,

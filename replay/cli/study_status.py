@@ -11,8 +11,8 @@ from replay.cli.output import echo_json, open_console
 from replay.cli.study_arguments import DbOption, StudyArgument
 
 if TYPE_CHECKING:
-    from replay.study.conduct.overview import Overview
-    from replay.study.conduct.shown_value import Ago
+    from replay.study.running.display_value import RelativeTime
+    from replay.study.running.overview import StudyOverview
 
 
 def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOption = False) -> None:
@@ -21,29 +21,31 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
 
     It may be served meanwhile. Nothing of what people wrote is printed.
     """
-    from replay.study.conduct.beginning import open_study
-    from replay.study.conduct.finding import find_study
-    from replay.study.conduct.overview import overview_of
-    from replay.study.conduct.shown_value import Ago
+    from replay.study.running.display_value import RelativeTime
+    from replay.study.running.finding import find_study
+    from replay.study.running.overview import overview_of
+    from replay.study.running.phase import is_pilot, phase_of
+    from replay.study.running.start import open_study
 
     file, store = open_study(find_study(path, db).database)
     with closing(store):
         state, seen, now = store.state(), store.seen(), store.now()
+        phase = "pilot, " * is_pilot(file, store) + phase_of(store)
     overview = overview_of(file, state, seen)
     if as_json:
-        echo_json({"study": file.study.name, "at": now, **overview.to_json()})
+        echo_json({"study": file.study.name, "at": now, "phase": phase, **overview.to_json()})
     else:
-        _print(file.study.name, overview, Ago(now), file.study.limits.too_fast_s)
+        _print(f"{file.study.name} ({phase})", overview, RelativeTime(now), file.study.limits.too_fast_s)
 
 
-def _print(name: str, overview: Overview, ago: Ago, too_fast_s: float) -> None:
+def _print(name: str, overview: StudyOverview, ago: RelativeTime, too_fast_s: float) -> None:
     from replay.report.columns import column
-    from replay.report.printing import heading, put_lines, put_table
-    from replay.study.conduct.shown_value import shown
+    from replay.report.printing import heading, print_lines, print_table
+    from replay.study.running.display_value import display_value
 
     console, raters, balance = open_console(), overview.raters, overview.balance
     heading(console, name)
-    put_table(
+    print_table(
         console,
         [
             column("rater", [one.rater.name for one in raters], left=True),
@@ -54,7 +56,7 @@ def _print(name: str, overview: Overview, ago: Ago, too_fast_s: float) -> None:
             column("too fast", [f"{one.too_fast} of {one.screens}" for one in raters]),
         ],
     )
-    put_table(
+    print_table(
         console,
         [
             column("round", [str(one.round) for one in balance]),
@@ -69,15 +71,15 @@ def _print(name: str, overview: Overview, ago: Ago, too_fast_s: float) -> None:
     )
     if found := overview.agreement:
         heading(console, "Agreement, on screens that two or more have answered")
-        put_table(
+        print_table(
             console,
             [
                 column("question", [one.label for one in found], left=True),
                 column("screens", [str(one.items) for one in found]),
-                column("equal", [shown(one.equal) for one in found], left=True),
-                column("Cohen's kappa", [shown(one.cohen) for one in found], left=True),
-                column("Fleiss' kappa", [shown(one.fleiss) for one in found], left=True),
-                column("alpha", [shown(one.alpha) for one in found], left=True),
+                column("equal", [display_value(one.equal) for one in found], left=True),
+                column("Cohen's kappa", [display_value(one.cohen) for one in found], left=True),
+                column("Fleiss' kappa", [display_value(one.fleiss) for one in found], left=True),
+                column("alpha", [display_value(one.alpha) for one in found], left=True),
             ],
         )
     said = [f"{len(overview.partings)} screens on which raters part."]
@@ -87,4 +89,4 @@ def _print(name: str, overview: Overview, ago: Ago, too_fast_s: float) -> None:
         said.append(f"{len(overview.set_aside)} tasks were set aside.")
     if overview.withdrawn:
         said.append(f"{overview.withdrawn} withdrew; what they did is erased.")
-    put_lines(console, said)
+    print_lines(console, said)

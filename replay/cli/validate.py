@@ -11,7 +11,7 @@ import typer
 from replay.cli.arguments import ScenarioArgument
 from replay.cli.output import echo
 from replay.core.message import instructions
-from replay.datasets.left_out import LEFT_OUT, LeftOut
+from replay.datasets.omitted import LEFT_OUT, OmissionCounts
 
 if TYPE_CHECKING:
     from replay.core.adapter import Adapter
@@ -31,11 +31,11 @@ def validate(
     """
     from replay.core.errors import DatasetError, InputError, ScenarioError
     from replay.runs.launch import load_scenario
-    from replay.scenario.assembly import look_at
+    from replay.scenario.assembly import try_assemble
     from replay.scenario.expected_checks import ExpectedChecks
 
     file = load_scenario(scenario)
-    assembly, wrong = look_at(file)
+    assembly, wrong = try_assemble(file)
     if wrong:
         _show_what_it_does(assembly)
         echo("            (as far as faulty parts can be read)")
@@ -56,7 +56,7 @@ def validate(
             f"{listed}{more}"
         )
     if data:
-        expected.refuse_unlooked()
+        expected.validate()
     within_s = _recorded_s(assembly) if data else None
     echo(f"{file.source}: fine")
     if data:
@@ -93,9 +93,9 @@ def validate(
 
 
 def _show_what_it_does(assembly: Assembly) -> None:
-    from replay.scenario.what_it_does import what_it_does
+    from replay.scenario.side_effects import side_effects
 
-    for label, text in what_it_does(assembly).lines():
+    for label, text in side_effects(assembly).lines():
         echo(f"  {label:9} {text}")
 
 
@@ -106,7 +106,7 @@ class _Data:
         self._detector = detector
         self.conversations = self.turns = self.prompted = 0
         self._recorded = self._unanswered = self._calls = 0
-        self._left_out = LeftOut()
+        self._left_out = OmissionCounts()
         self._not_judged: Counter[str] = Counter()
 
     def add(self, conversation: Conversation) -> None:
@@ -148,7 +148,7 @@ def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator
 
 
 def _recorded_s(assembly: Assembly) -> float | None:
-    """How long the data's own arrivals take, where the load is made of them."""
+    """Return how long the data's own arrivals take, where the load is made of them."""
     from replay.play.load.recorded import recorded_arrivals
 
     if assembly.load is None or assembly.load.profile != "recorded":
@@ -159,8 +159,8 @@ def _recorded_s(assembly: Assembly) -> float | None:
 
 def _show_load(assembly: Assembly, within_s: float | None) -> None:
     """How it would be put under load, and whose leave that takes."""
-    from replay.report.pages.numbers import duration
-    from replay.runs.stress.levels import hosts_under_load
+    from replay.load.levels import hosts_under_load
+    from replay.viewer.numbers import duration
 
     load = assembly.load
     assert load is not None
@@ -173,4 +173,4 @@ def _show_load(assembly: Assembly, within_s: float | None) -> None:
     for objective in assembly.objectives:
         echo(f"            objective: {objective}")
     for host in hosts_under_load(assembly):
-        echo(f"            to be confirmed: --yes-i-may-load {host}")
+        echo(f"            to be confirmed: --allow-host {host}")

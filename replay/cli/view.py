@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import RUNS, NoTokenOption, RunsOption, TokenEnvOption, chosen_token
+from replay.cli.arguments import RUNS, NoTokenOption, RunsOption, TokenEnvOption, choose_token
 from replay.cli.output import echo
 
 
@@ -31,10 +31,10 @@ def view(
     """
     import asyncio
 
-    from replay.cli.signals import INTERRUPTED, until_told_to_end
-    from replay.report.pages.server import serve_pages
+    from replay.cli.signals import INTERRUPTED, cancel_on_signal
+    from replay.viewer.server import serve_pages
 
-    token = chosen_token(
+    token = choose_token(
         token_env, no_token, "every user and every program of this machine can read all that is shown"
     )
 
@@ -45,6 +45,6 @@ def view(
 
     serving = serve_pages(run or [], runs, host=host, port=port, token=token, ready=ready)
     try:
-        asyncio.run(until_told_to_end(serving))
+        asyncio.run(cancel_on_signal(serving))
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(INTERRUPTED) from None

@@ -40,9 +40,9 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool | None
     """None where it could not be looked at."""
     reason: str | None
-    """Why it could not: the turn was skipped, failed or never reached."""
+    """Why it could not: the turn was skipped, failed or never reached, or looking failed or took too much."""
     evidence: str | None
-    """What was found, in words."""
+    """What was found, in words; what an exception said where looking failed."""
     asked: str | None = None
     """
     The turn's question as it was asked; None where the turn was never reached.

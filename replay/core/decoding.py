@@ -25,7 +25,7 @@ def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
         return msgspec.json.Decoder(kind)
 
 
-def decoded(data: bytes | str, kind: type[T]) -> T:
+def decode_as(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     """
     JSON as an object of that *kind*.
 
@@ -34,22 +34,22 @@ def decoded(data: bytes | str, kind: type[T]) -> T:
         UnicodeEncodeError: a text has half a surrogate pair.
         RecursionError: it is nested too deeply.
     """
-    work_out(kind)
+    prepare_decoder(kind)
     return msgspec.json.decode(data, type=kind)
 
 
-def converted(plain: Any, kind: type[T]) -> T:
+def convert_to(plain: Any, kind: type[T], *, strict: bool = True) -> T:
     """
-    Dicts, lists and plain values as an object of that *kind*.
+    Dicts, lists and plain values as an object of that *kind*; not *strict*, numbers may be texts.
 
     Raises:
         msgspec.ValidationError: *plain* is of another kind.
     """
-    work_out(kind)
-    return msgspec.convert(plain, kind)
+    prepare_decoder(kind)
+    return msgspec.convert(plain, kind, strict=strict)
 
 
-def work_out(kind: Any) -> None:
+def prepare_decoder(kind: Any) -> None:
     """Let any thread decode objects of that *kind* from now on."""
     if kind not in _known:
         with _working:

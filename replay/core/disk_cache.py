@@ -9,6 +9,10 @@ All but systems' answers are in ``$CONVREPLAY_CACHE``, else (also where that is 
 folder.
 ``CONVREPLAY_CACHE=off`` keeps nothing, and so do ``none``, ``no``, ``false`` and ``0``, in capitals as well;
 a folder of such a name is written ``./off``.
+
+Not by diskcache (5.6.3): it writes its settings at each opening, so that what is read-only can't be read, and
+waits 60 s for a lock then; it unpickles values and takes what a file says of itself for its own attributes,
+where ``play.cache`` may name a folder that somebody else has filled.
 """
 
 from __future__ import annotations
@@ -72,6 +76,8 @@ class DiskCache:
         self.path = path
         self.problem: str | None = None
         """Why it could not be used, the first time that happened."""
+        self.is_locked: bool = False
+        """That was another process, which was writing it all the time."""
         self._renew_damaged = renew_damaged
         self._largest_bytes = largest_bytes
 
@@ -119,6 +125,8 @@ class DiskCache:
                 self.path.with_name(f"{self.path.name}-journal").unlink(missing_ok=True)
                 return self._on_file(self.path, work)
         except (OSError, sqlite3.Error, ValueError) as error:
+            if self.problem is None:
+                self.is_locked = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
             self.problem = self.problem or f"the cache {self.path} can't be used: {error}"
             _log.info("cache %s: %s", self.path, error)
             return None

@@ -19,7 +19,7 @@ did he do?"), an empty span where it could be put; anything a resolver links bes
 
 MENTION_KINDS: tuple[MentionKind, ...] = get_args(MentionKind)
 
-MentionState = Literal["same", "drifted", "lost", "open"]
+MentionState = Literal["same", "drifted", "lost", "open", "unread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,8 @@ class MentionDrift:
     predicted: Reading
     state: MentionState
     """Of the two best antecedents. ``same``: they share a content word. ``drifted``: they share none.
-    ``lost``: only the gold history gives one. ``open``: the gold history gives none."""
+    ``lost``: only the gold history gives one. ``open``: the gold history gives none. ``unread``: the verdict,
+    that it means the same, needed no reading after the own history."""
     overlap: float
     """Word F1 of the two antecedents after normalization, in [0, 1]; 0 when either is missing."""
     probability: float = 0.0
@@ -84,7 +85,7 @@ class SemanticSimilarity:
 
     def below(self, minimum: float) -> bool:
         """
-        Whether the answers are less alike than *minimum*, for a verdict.
+        Return whether the answers are less alike than *minimum*, for a verdict.
 
         The question's cosines are no criterion: they may be low in the recorded conversation too,
         and identical histories have to stay valid.

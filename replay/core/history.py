@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.message import Message, instructions, paired, question_messages
+from replay.core.message import Message, instructions, pair_calls, question_messages
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -29,10 +29,10 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         asked = question_messages(self.question, self.asked_with)
         if self.question_only:
             return asked
-        return (*asked, *paired(self.steps), Message(role="assistant", text=self.answer))
+        return (*asked, *pair_calls(self.steps), Message(role="assistant", text=self.answer))
 
 
-class Played(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class PlayedTurn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One turn behind us."""
 
     turn: Turn
@@ -73,13 +73,13 @@ def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchang
     return Exchange(question=question, answer=answer, steps=steps)
 
 
-def own_history(played: Sequence[Played]) -> tuple[Exchange, ...]:
+def own_history(played: Sequence[PlayedTurn]) -> tuple[Exchange, ...]:
     """Questions as really asked, with the answers the system really gave."""
     return tuple([exchange for p in played if (exchange := p.exchange) is not None])
 
 
-def as_recorded(
-    history: Sequence[Exchange], played: Sequence[Played], turn: Turn
+def with_recorded_context(
+    history: Sequence[Exchange], played: Sequence[PlayedTurn], turn: Turn
 ) -> tuple[tuple[Exchange, ...], tuple[Message, ...]]:
     """
     *history* with what its questions were asked with, and what *turn*'s question is asked with.
@@ -107,8 +107,8 @@ def as_recorded(
     return tuple(shown), pending + turn.asked_with
 
 
-def _is_of(exchange: Exchange, played: Played) -> bool:
-    """Whether *exchange* shows what was *played*; a skipped turn may have asked what another did."""
+def _is_of(exchange: Exchange, played: PlayedTurn) -> bool:
+    """Return whether *exchange* shows what was *played*; a skipped turn may have asked what another did."""
     if exchange.question not in (played.asked, played.turn.question):
         return False
     return exchange.question_only or exchange.answer in (played.answer, played.turn.gold_answer)

@@ -30,7 +30,7 @@ class HistoryView:
         parts = [f"last:{self.last}"] if self.last is not None else []
         return "+".join([*parts, *(["user-only"] if self.user_only else [])])
 
-    def shown(self, history: Sequence[Exchange]) -> tuple[tuple[Exchange, ...], str | None]:
+    def apply(self, history: Sequence[Exchange]) -> tuple[tuple[Exchange, ...], str | None]:
         """What is left of *history*, and what was cut (``exchanges 1 to 3, answers``); None for nothing."""
         cut = 0 if self.last is None else max(0, len(history) - self.last)
         said = [f"exchanges 1 to {cut}" if cut > 1 else "exchange 1"] if cut else []
@@ -38,7 +38,7 @@ class HistoryView:
         return _cut(history, cut, answers=self.user_only), ", ".join(said) or None
 
 
-def shown_again(history: Sequence[Exchange], cut: str | None) -> tuple[Exchange, ...]:
+def reapply_view(history: Sequence[Exchange], cut: str | None) -> tuple[Exchange, ...]:
     """*history* as it was shown by a view that said *cut* of it; all of it where that is in other words."""
     found = _CUT.fullmatch(cut or "")
     return _cut(history, int(found[1] or 0), answers=bool(found[2])) if found else tuple(history)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Whether both are the same JSON value; the order of an object's keys doesn't matter."""
+    """Return whether both are the same JSON value; the order of an object's keys doesn't matter."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
     return _alike(one, other, same_json)

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from replay.core.errors import InputError, ReplayError
-from replay.core.secret_hiding import hidden
-from replay.core.terminal import visible
+from replay.core.redaction import redact
+from replay.core.terminal import escape_unprintable, visible_json
 
 LOGGER = logging.getLogger("replay")
 LOGGER.addHandler(logging.NullHandler())
@@ -38,17 +38,17 @@ _FILE, _LEVEL, _RUN = "CONVREPLAY_LOG_FILE", "CONVREPLAY_LOG_LEVEL", "CONVREPLAY
 _run: ContextVar[str | None] = ContextVar("run", default=None)
 
 
-def tell(level: int, event: str, /, *, bug: BaseException | None = None, **fields: Any) -> None:
+def log_event(level: int, event: str, /, *, bug: BaseException | None = None, **fields: Any) -> None:
     """Log *event* with *fields*, the id of the run that goes on, and where the *bug* behind it is."""
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, event, exc_info=bug, extra={"fields": {"run": _run.get(), **fields}})
 
 
 @contextmanager
-def run_logged(run: str, **fields: Any) -> Iterator[None]:
+def logging_run(run: str, **fields: Any) -> Iterator[None]:
     """*run* is the id in all that is logged within the block, whose beginning and end are logged."""
     token = _run.set(run)
-    tell(logging.INFO, "run began", **fields)
+    log_event(logging.INFO, "run began", **fields)
     how: dict[str, Any] = {"ended": "interrupted"}
     try:
         yield
@@ -60,7 +60,7 @@ def run_logged(run: str, **fields: Any) -> Iterator[None]:
             how = {"ended": "failed", "error": f"{type(error).__name__}: {error}", "bug": error}
         raise
     finally:
-        tell(logging.INFO, "run ended", **how)
+        log_event(logging.INFO, "run ended", **how)
         _run.reset(token)
 
 
@@ -72,28 +72,30 @@ class ConversationLog:
     def __init__(self, **where: Any) -> None:
         self._where = where
 
-    def began(self, turns: int) -> None:
-        tell(logging.INFO, "conversation began", **self._where, turns=turns)
+    def log_begin(self, turns: int) -> None:
+        log_event(logging.INFO, "conversation began", **self._where, turns=turns)
 
-    def ended(self) -> None:
-        tell(logging.INFO, "conversation ended", **self._where)
+    def log_end(self) -> None:
+        log_event(logging.INFO, "conversation ended", **self._where)
 
-    def sent(self, turn: int, attempt: int) -> None:
-        tell(logging.DEBUG, "ask sent", **self._where, turn=turn, attempt=attempt)
+    def log_sent(self, turn: int, attempt: int) -> None:
+        log_event(logging.DEBUG, "ask sent", **self._where, turn=turn, attempt=attempt)
 
-    def answered(self, turn: int, attempt: int, latency_s: float) -> None:
+    def log_answer(self, turn: int, attempt: int, latency_s: float) -> None:
         seconds = round(latency_s, 6)
-        tell(logging.DEBUG, "ask answered", **self._where, turn=turn, attempt=attempt, latency_s=seconds)
+        log_event(logging.DEBUG, "ask answered", **self._where, turn=turn, attempt=attempt, latency_s=seconds)
 
-    def recalled(self, turn: int) -> None:
-        tell(logging.DEBUG, "answer from the cache", **self._where, turn=turn)
+    def log_cache_hit(self, turn: int) -> None:
+        log_event(logging.DEBUG, "answer from the cache", **self._where, turn=turn)
 
-    def failed(self, turn: int, attempt: int, outcome: str, error: str, retry_in_s: float | None) -> None:
+    def log_failure(
+        self, turn: int, attempt: int, outcome: str, error: str, retry_in_s: float | None
+    ) -> None:
         """*retry_in_s* None: the failure is final."""
         where = {**self._where, "turn": turn, "attempt": attempt}
-        tell(logging.INFO, "ask failed", **where, outcome=outcome, error=error)
+        log_event(logging.INFO, "ask failed", **where, outcome=outcome, error=error)
         if retry_in_s is not None:
-            tell(logging.INFO, "retry", **where, wait_s=round(retry_in_s, 6))
+            log_event(logging.INFO, "retry", **where, wait_s=round(retry_in_s, 6))
 
 
 def conversation_log(*, system: str, policy: str, conversation: str) -> ConversationLog | None:
@@ -106,7 +108,7 @@ def conversation_log(*, system: str, policy: str, conversation: str) -> Conversa
 # Where it goes ---------------------------------------------------------------------------------------------
 
 
-class JsonLines(logging.Formatter):
+class JsonLogFormatter(logging.Formatter):
     """One JSON object a line, in ASCII, whatever texts it holds."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -114,11 +116,12 @@ class JsonLines(logging.Formatter):
         told = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "event": hidden(record.getMessage()),
-            **{name: hidden(value) if isinstance(value, str) else value for name, value in fields.items()},
-            "traceback": hidden(_traceback(self, record)) or None,
+            "event": redact(record.getMessage()),
+            **{name: redact(value) if isinstance(value, str) else value for name, value in fields.items()},
+            "traceback": redact(_traceback(self, record)) or None,
         }
-        return json.dumps({name: value for name, value in told.items() if value is not None}, default=str)
+        line = json.dumps({name: value for name, value in told.items() if value is not None}, default=str)
+        return visible_json(line)
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
@@ -136,7 +139,7 @@ class _Handler(logging.StreamHandler[TextIO]):
             self._has_failed = True
             reason = sys.exc_info()[1]
             said = f"the log can't be written ({reason}); the run goes on without it"
-            print(visible(said), file=sys.stderr)
+            print(escape_unprintable(said), file=sys.stderr)
 
 
 def log_to(path: Path | None, level: str | None) -> None:
@@ -166,7 +169,7 @@ def log_to(path: Path | None, level: str | None) -> None:
     handlers.append(_Handler(sys.stderr))
     handlers[-1].setLevel(chosen if path is None else logging.WARNING)
     for handler in handlers:
-        handler.setFormatter(JsonLines())
+        handler.setFormatter(JsonLogFormatter())
     LOGGER.handlers[:] = handlers
     LOGGER.setLevel(chosen)
     LOGGER.propagate = False
@@ -177,7 +180,7 @@ Told = tuple[int, str, Mapping[str, Any], str]
 """A log record for another machine: level, event, fields, traceback or nothing."""
 
 
-class _Elsewhere(logging.Handler):
+class _ForwardingHandler(logging.Handler):
     """Has what is logged here logged by another machine."""
 
     def __init__(self, send: Callable[[Told], None]) -> None:
@@ -193,13 +196,13 @@ class _Elsewhere(logging.Handler):
             for name, value in fields.items()
         }
         traceback = _traceback(logging.Formatter(), record)
-        self._send((record.levelno, hidden(record.getMessage()), plain, hidden(traceback)))
+        self._send((record.levelno, redact(record.getMessage()), plain, redact(traceback)))
 
 
 @contextmanager
-def logged_elsewhere(level: int, send: Callable[[Told], None]) -> Iterator[None]:
+def forwarding_logs(level: int, send: Callable[[Told], None]) -> Iterator[None]:
     """Within the block what is logged from *level* on is sent as well, from whichever thread."""
-    handler, before = _Elsewhere(send), LOGGER.level
+    handler, before = _ForwardingHandler(send), LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(level)
     try:
@@ -209,7 +212,7 @@ def logged_elsewhere(level: int, send: Callable[[Told], None]) -> Iterator[None]
         LOGGER.removeHandler(handler)
 
 
-def tell_again(told: Told, node: str) -> None:
+def relog(told: Told, node: str) -> None:
     """Log here what was *told* on *node*."""
     level, event, fields, traceback = told
     if LOGGER.isEnabledFor(level):

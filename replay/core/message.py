@@ -49,7 +49,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Kinds of content that are no text (``image_url``, ...), in order: named here, kept nowhere."""
 
 
-def joined(texts: Iterable[str]) -> str:
+def join_texts(texts: Iterable[str]) -> str:
     """*texts* as one, a line each; what is blank is left out."""
     return "\n".join(text for text in texts if text.strip())
 
@@ -97,7 +97,7 @@ def message_fields(message: Message) -> dict[str, Any]:
     return fields
 
 
-def paired(steps: Sequence[Message]) -> tuple[Message, ...]:
+def pair_calls(steps: Sequence[Message]) -> tuple[Message, ...]:
     """
     *steps* as endpoints take them: without calls that no result follows, and results of no call.
 

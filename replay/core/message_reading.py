@@ -41,7 +41,7 @@ def json_text(value: Any) -> str:
         return json.dumps(value, separators=(",", ":"))
 
 
-def matched(steps: Iterable[Message]) -> tuple[Message, ...]:
+def match_results(steps: Iterable[Message]) -> tuple[Message, ...]:
     """
     *steps* with an id for every call and, as far as there is one, for every result its call's id and name.
 

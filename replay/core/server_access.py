@@ -17,7 +17,7 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from replay.core.errors import InputError
-from replay.core.secret_hiding import keep_secret
+from replay.core.redaction import keep_secret
 
 SHORTEST_TOKEN = 16
 
@@ -48,7 +48,7 @@ def token_from(variable: str) -> str:
 
 
 def is_token(given: str | None, token: str) -> bool:
-    """Whether *given* is *token*, in a time that tells nothing of where they differ."""
+    """Return whether *given* is *token*, in a time that tells nothing of where they differ."""
     return hmac.compare_digest((given or "").encode("utf-8", "surrogateescape"), token.encode())
 
 
@@ -59,7 +59,7 @@ def bearer(authorization: str | None) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether *host* is this machine's own address, or the name for it."""
+    """Return whether *host* is this machine's own address, or the name for it."""
     address = _address(host)
     return host.lower() == "localhost" or (address is not None and address.is_loopback)
 

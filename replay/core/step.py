@@ -26,7 +26,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: float | None = None
 
 
-class BegunTurn(msgspec.Struct, frozen=True, kw_only=True):
+class UnfinishedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn whose loop of tool calls was interrupted."""
 
     asked: str

@@ -48,7 +48,7 @@ _LEADING = re.compile(
 
 def is_clause(text: str) -> bool:
     """
-    Whether *text* is a sentence or has the shape of one ("Hedin supported the movement").
+    Return whether *text* is a sentence or has the shape of one ("Hedin supported the movement").
 
     A noun phrase stays one whatever its relative clause says ("the man who was king"). Told by words
     alone, so it errs with verbs that are no auxiliaries and don't end in "-ed".

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.mentions import is_possessive, kind_of
-from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver, Span
+from replay.coreference.resolver import CharSpan, Cluster, Document, MentionReader, Resolver
 from replay.coreference.words import PRONOUNS, words
 
 
@@ -32,7 +32,7 @@ def readings_from_clusters(document: Document, clusters: Sequence[Cluster]) -> t
     outside the text, and spans that run from the history into the question, are no mentions.
     """
     text, question_start = document.text(), len(document.context())
-    read: dict[Span, str | None] = {}
+    read: dict[CharSpan, str | None] = {}
     for cluster in clusters:
         antecedent = first_naming_span(text, (span for span in cluster if span.end <= question_start))
         for span in cluster:
@@ -44,7 +44,7 @@ def readings_from_clusters(document: Document, clusters: Sequence[Cluster]) -> t
     )
 
 
-def first_naming_span(text: str, spans: Iterable[Span]) -> Span | None:
+def first_naming_span(text: str, spans: Iterable[CharSpan]) -> CharSpan | None:
     """The first span in document order that holds a word other than a pronoun."""
     for span in sorted(spans):
         said = words(text[max(0, span.start) : max(0, span.end)])
@@ -53,7 +53,7 @@ def first_naming_span(text: str, spans: Iterable[Span]) -> Span | None:
     return None
 
 
-def question_mention(document: Document, span: Span) -> Mention:
+def question_mention(document: Document, span: CharSpan) -> Mention:
     """The mention that *span*, in offsets of the document's text, is in the question."""
     start = span.start - len(document.context())
     end = span.end - len(document.context())

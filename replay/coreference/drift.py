@@ -25,11 +25,11 @@ from typing import Literal
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import ReadingError
-from replay.core.history import Exchange, Played
+from replay.core.history import Exchange, PlayedTurn
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.language import ENGLISH_ONLY, not_readable
 from replay.coreference.llm_reply import MODE
-from replay.coreference.resolver import BackgroundUse, Document, document_of, recorded_document
+from replay.coreference.resolver import BackgroundUse, Document, document_of, last_of, recorded_document
 from replay.coreference.service import CoreferenceService
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]
@@ -55,8 +55,8 @@ class DriftDetector:
     """Compares a conversation's gold history with a system's own, question by question."""
 
     service: CoreferenceService
-    window: int = 6
-    """How many exchanges before the question both documents hold."""
+    window: int | None = 6
+    """How many exchanges before the question both documents hold; None is all of them."""
     background: BackgroundUse = True
     """Whether title, section and background text stand before them, or the text alone."""
     mode: DriftMode = "strict"
@@ -81,7 +81,7 @@ class DriftDetector:
         mode = f"{self.mode}-{_VERSIONS[self.mode]}{match}{entities}"
         if self.service.asked is not None:
             mode, threshold = self.service.asked.rule, ""
-        rule = f"drift:{mode}|window:{self.window}{background}{threshold}"
+        rule = f"drift:{mode}|window:{'all' if self.window is None else self.window}{background}{threshold}"
         if self.min_similarity is not None and self.service.encoder is not None:
             rule += f"|semantic:{self.service.encoder.signature}>={self.min_similarity:g}"
         return f"coref:{self.service.signature}|{rule}"
@@ -114,7 +114,9 @@ class DriftDetector:
         except ReadingError as error:
             return self._without_verdict(str(error))
 
-    async def assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
+    async def assess(
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]
+    ) -> Assessment:
         """
         Judge the question at *depth* (1-based) after the turns in *played*, if the resolver can read it.
 
@@ -130,12 +132,16 @@ class DriftDetector:
         except ReadingError as error:
             return Assessment(drift=self._without_verdict(str(error)))
 
-    async def _assess(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> Assessment:
+    async def _assess(
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]
+    ) -> Assessment:
         gold_document = predicted_document = self._recorded_document(conversation, depth)
         if not self._answered_as_recorded(conversation, depth, played):
             question = conversation.turns[depth - 1].question
             predicted_document = self._own_document(conversation, question, played)
         assert self.mode != "evalconvqa"
+        if depth < len(conversation.turns) and self.not_judged(conversation, depth + 1) is None:
+            self.service.read_ahead(self._recorded_document(conversation, depth + 1))
         drift = await self.service.drift(
             gold_document, predicted_document, mode=self.mode, threshold=self.threshold
         )
@@ -143,7 +149,7 @@ class DriftDetector:
         return Assessment(drift=_with_shortened(drift, gold_document, predicted_document))
 
     async def _assess_as_published(
-        self, conversation: Conversation, depth: int, played: Sequence[Played]
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]
     ) -> Assessment:
         question = conversation.turns[depth - 1].question
         asked = [p for p in played if p.answer is not None]
@@ -167,9 +173,9 @@ class DriftDetector:
         )
 
     async def _with_semantics(
-        self, drift: Drift, gold: Document, predicted: Document, played: Sequence[Played]
+        self, drift: Drift, gold: Document, predicted: Document, played: Sequence[PlayedTurn]
     ) -> Drift:
-        if self.service.encoder is None:
+        if self.service.encoder is None or drift.valid is None:
             return drift
         last = played[-1] if played else None
         answers = None
@@ -179,11 +185,12 @@ class DriftDetector:
         apart = self.min_similarity is not None and semantic.below(self.min_similarity)
         return replace(drift, valid=not (drift.invalid or apart), semantic=semantic)
 
-    def _answered_as_recorded(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> bool:
+    def _answered_as_recorded(
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]
+    ) -> bool:
         """Whether both windows hold the same turns, and the own one no other answers than gold ones."""
-        recorded = conversation.turns[max(0, depth - 1 - self.window) : depth - 1]
-        own = [p for p in played if p.exchange is not None]
-        own = own[max(0, len(own) - self.window) :]
+        recorded = last_of(conversation.turns[: depth - 1], self.window)
+        own = last_of([p for p in played if p.exchange is not None], self.window)
         return len(own) == len(recorded) and all(
             p.turn.id == turn.id and turn.gold_answer in (None, p.answer)
             for p, turn in zip(own, recorded, strict=True)
@@ -192,7 +199,9 @@ class DriftDetector:
     def _recorded_document(self, conversation: Conversation, depth: int) -> Document:
         return recorded_document(conversation, depth, window=self.window, background=self.background)
 
-    def _own_document(self, conversation: Conversation, question: str, played: Sequence[Played]) -> Document:
+    def _own_document(
+        self, conversation: Conversation, question: str, played: Sequence[PlayedTurn]
+    ) -> Document:
         turns = tuple(
             # Where the gold answer is unknown, the answers can't be compared: both sides do without.
             Exchange(question=p.asked, answer="") if p.turn.gold_answer is None else p.exchange
@@ -206,5 +215,6 @@ class DriftDetector:
 
 
 def _with_shortened(drift: Drift, gold: Document, predicted: Document) -> Drift:
-    shortened = gold.shortened + predicted.shortened
+    # A model is shown less than the documents hold, which its verdict has counted.
+    shortened = drift.shortened or gold.shortened + predicted.shortened
     return replace(drift, shortened=shortened) if shortened else drift

@@ -19,7 +19,7 @@ from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Readin
 from replay.coreference.clusters import question_mention
 from replay.coreference.drift_hard import paired
 from replay.coreference.mentions import is_possessive, kind_of
-from replay.coreference.resolver import Cluster, Document, Span
+from replay.coreference.resolver import CharSpan, Cluster, Document
 from replay.coreference.substitution import at_sentence_start, capitalized, tidy, with_possessive
 from replay.coreference.words import tokens, word_f1, word_set
 
@@ -116,7 +116,7 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
     alone changes nothing, where the program puts its first one for the others ("He" for "his").
     """
     text = document.text()
-    names: dict[Span, Span] = {}
+    names: dict[CharSpan, CharSpan] = {}
     for cluster in clusters:
         spans = sorted(span for span in cluster if 0 <= span.start < span.end <= len(text))
         naming = next((span for span in spans if set(_lowered(_of(text, span))) - PRONOUNS), None)
@@ -127,12 +127,12 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
             if span != naming and name not in " ".join(_lowered(_of(text, span))):
                 names.setdefault(span, naming)
     question_start = len(document.context())
-    question = Span(start=question_start, end=len(text))
+    question = CharSpan(start=question_start, end=len(text))
     return _with_names(text, question, names, question_start, iter(range(MOST_REPLACEMENTS)))
 
 
 def _with_names(
-    text: str, whole: Span, names: Mapping[Span, Span], question_start: int, left: Iterator[int]
+    text: str, whole: CharSpan, names: Mapping[CharSpan, CharSpan], question_start: int, left: Iterator[int]
 ) -> str:
     """*whole* of *text* with each outermost span of *names* in it replaced, while replacements are *left*."""
     pieces: list[str] = []
@@ -156,7 +156,7 @@ def _with_names(
 def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[Reading]:
     """Of each cluster that ends in the question its last mention, read as the mention that names it."""
     text, question_start = document.text(), len(document.context())
-    kept: list[tuple[Span, Span]] = []
+    kept: list[tuple[CharSpan, CharSpan]] = []
     for cluster in clusters:
         spans = sorted(span for span in cluster if 0 <= span.start < span.end <= len(text))
         if not spans or spans[-1].start < question_start:
@@ -169,27 +169,27 @@ def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool
     ]
 
 
-def _of(text: str, span: Span) -> str:
+def _of(text: str, span: CharSpan) -> str:
     return text[span.start : span.end]
 
 
-def _naming(text: str, spans: Sequence[Span]) -> Span | None:
+def _naming(text: str, spans: Sequence[CharSpan]) -> CharSpan | None:
     """The first of *spans* that is no pronoun."""
     return next((span for span in spans if " ".join(_lowered(_of(text, span))) not in PRONOUNS), None)
 
 
 @lru_cache(maxsize=4096)
-def _said(text: str) -> tuple[str, ...]:
+def _tokens_of(text: str) -> tuple[str, ...]:
     """The tokens of *text*: the rule counts punctuation and "'s" as words of their own."""
     return tuple(token.text for token in tokens(text))
 
 
 def _lowered(text: str) -> list[str]:
-    return [word.lower() for word in _said(text)]
+    return [word.lower() for word in _tokens_of(text)]
 
 
 def _is_entity(text: str) -> bool:
-    return all(word[0].isupper() for word in _said(text) if word not in _ARTICLES)
+    return all(word[0].isupper() for word in _tokens_of(text) if word not in _ARTICLES)
 
 
 def _overlap(gold: Reading, predicted: Reading) -> float:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from replay.coreference import fastcoref_compat as compat
 from replay.coreference.model_files import fingerprint, library_version, loading
-from replay.coreference.resolver import QUESTION_MARK, Cluster, Document, Span
+from replay.coreference.resolver import QUESTION_MARK, CharSpan, Cluster, Document
 
 REVISION = 1
 """Counts changes of this file that can change a result."""
@@ -120,7 +120,7 @@ class _Cut:
     """The words of a document that the model gets to see."""
 
     words: list[str]
-    offsets: list[Span]
+    offsets: list[CharSpan]
     """Where each word stands in the document's full text."""
     gap: int
     """The number of the first word after the part that was left out; 0 for none."""
@@ -131,7 +131,7 @@ class _Cut:
         clusters = []
         for cluster in found:
             spans = {
-                Span(start=self.offsets[start].start, end=self.offsets[end - 1].end)
+                CharSpan(start=self.offsets[start].start, end=self.offsets[end - 1].end)
                 for start, end in cluster
                 if not start < self.gap < end
             }
@@ -147,7 +147,7 @@ def _cut(document: Document, built: Any, max_tokens: int | None) -> _Cut:
     # Half a surrogate pair, as broken JSON brings it, can't be given to a tokenizer.
     tokens = built.nlp.make_doc(_HALF_PAIR.sub("\ufffd", document.text()))
     words = [token.text for token in tokens]
-    offsets = [Span(start=token.idx, end=token.idx + len(token.text)) for token in tokens]
+    offsets = [CharSpan(start=token.idx, end=token.idx + len(token.text)) for token in tokens]
     lengths = compat.token_counts(built, words)
     special = built.tokenizer.num_special_tokens_to_add()
     total = sum(lengths) + special
@@ -171,7 +171,7 @@ def _cut(document: Document, built: Any, max_tokens: int | None) -> _Cut:
 
 
 def _room(total: int, built: Any, max_tokens: int | None) -> int:
-    """How many of a document's *total* tokens the model should see."""
+    """Return how many of a document's *total* tokens the model should see."""
     room: int = min(total, max_tokens or total, built.max_doc_len or total)
     segment: int = built.max_segment_len
     rest = room % segment
@@ -183,7 +183,7 @@ def _room(total: int, built: Any, max_tokens: int | None) -> int:
 
 
 def _heading_length(document: Document) -> int:
-    """How far title and section reach in the document's text, in characters."""
+    """Return how far title and section reach in the document's text, in characters."""
     heading = replace(document, question="", turns=(), background="").context()
     return len(heading.removesuffix(f"{QUESTION_MARK} ").rstrip())
 

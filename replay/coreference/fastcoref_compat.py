@@ -56,7 +56,7 @@ def construct(model: ModelName, source: str, device: str | None) -> Any:
 
 
 def reads_in_segments(built: Any) -> bool:
-    """Whether long documents are encoded piece by piece (F-coref), not as a whole (LingMess)."""
+    """Return whether long documents are encoded piece by piece (F-coref), not as a whole (LingMess)."""
     return type(built.collator).__name__ == "LeftOversCollator"
 
 

@@ -2,8 +2,9 @@
 A model as resolver: asked what a question leans on, in the recorded and in the own history at once.
 
 Unlike the other resolvers it is asked on the event loop, while a turn is planned and before its timed ask is
-due, and it gives the verdict itself. What it replies is checked (``replay.coreference.llm_reply``); a reply
-that can't be used is shown to it once, with what is wrong. Replies are kept on disk.
+due, and it gives the verdict itself. It is shown as much of the histories as fits a budget. What it replies
+is checked (``replay.coreference.llm_reply``); a reply that can't be used is shown to it once, with what is
+wrong. Replies are kept on disk.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
 from replay.core.adapter import Adapter
-from replay.core.asking.cached import CachedAsker, Model, Question
-from replay.core.asking.opening import opened_endpoints
-from replay.core.asking.patience import Patience
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.cached import CachingClient, Model, Question
+from replay.core.asking.opening import open_endpoints
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
-from replay.core.asking.tally import Tally
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import AdapterError, Fault, PluginError, ReadingError, ScenarioError
@@ -30,16 +32,19 @@ from replay.core.settings.choice import LimitSection
 from replay.core.settings.identity import identity
 from replay.core.settings.plugins import build, load, make
 from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
+from replay.coreference.history_budget import fit_histories
 from replay.coreference.llm_reply import MODE, VERSION, UnusableReplyError, drift_in, readings_in
 from replay.coreference.resolver import Document
 from replay.coreference.worker import ResolverChoice
 
 T = TypeVar("T")
 
-PATIENCE = Patience(timeout_s=60.0, attempts=3, retry_budget_s=60.0)
+PATIENCE = RetryPolicy(timeout_s=60.0, attempts=3, retry_budget_s=60.0)
 FILE = "readings.db"
-COMPLETION_TOKENS = 80
-"""About as long is a reply, for an estimate."""
+HISTORY_CHARACTERS = 12_000
+LEAST_CHARACTERS = 200
+COMPLETION_TOKENS = 60
+"""About as long is a reply, for an estimate: 150 characters of JSON, whose tokens are short."""
 VARIABLES = ("question", "title", "section", "background", "recorded", "own", "compares")
 
 _FOLDER = Path(__file__).resolve().parent / "prompts"
@@ -55,24 +60,27 @@ class LlmResolver:
     model: Model
     prompt: Prompt
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
-    patience: Patience = PATIENCE
+    patience: RetryPolicy = PATIENCE
+    history_characters: int = HISTORY_CHARACTERS
+    """Of each history, and of the background, that it is shown."""
     cache: Path | None = None
     """Where replies are kept; None where they are not."""
-    tally: Tally = field(default_factory=Tally)
+    tally: AskTally = field(default_factory=AskTally)
     """What it took so far."""
     _kept: DiskCache = field(init=False)
-    _asker: CachedAsker = field(init=False)
+    _asker: CachingClient = field(init=False)
     _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
         self._kept = DiskCache(self.cache)
-        self._asker = CachedAsker("resolver", self.patience, self._kept, self.tally)
+        self._asker = CachingClient("resolver", self.patience, self._kept, self.tally)
 
     @property
     def signature(self) -> str:
-        """Model, prompt and parameters: everything that can change a reading."""
-        parameters = json.dumps(dict(self.model.sent(self.parameters)), sort_keys=True)
-        return f"llm({self.model.signature},prompt:{self.prompt.hash},parameters:{short_hash(parameters)})"
+        """Model, prompt, parameters and budget: everything that can change a reading."""
+        parameters = json.dumps(dict(self.model.sent_parameters(self.parameters)), sort_keys=True)
+        asked = f"prompt:{self.prompt.hash},parameters:{short_hash(parameters)}"
+        return f"llm({self.model.signature},{asked},history:{self.history_characters})"
 
     @property
     def rule(self) -> str:
@@ -80,7 +88,7 @@ class LlmResolver:
         return f"{MODE}-{VERSION}"
 
     async def __aenter__(self) -> Self:
-        await self._stack.enter_async_context(opened_endpoints([self.model]))
+        await self._stack.enter_async_context(open_endpoints([self.model]))
         return self
 
     async def __aexit__(
@@ -97,24 +105,28 @@ class LlmResolver:
             ReadingError: no reply came, or none that can be used.
             RunStoppedError: the endpoint refuses our key and has answered nothing yet.
         """
-        if not needs_asking(document):
+        (shown,) = fit_histories([document], self.history_characters)
+        if not needs_asking(shown):
             return ()
-        return await self._answered(document, None, lambda reply: readings_in(reply, document))
+        return await self._answered(shown, None, partial(readings_in, document=shown))
 
     async def compare(self, gold: Document, predicted: Document) -> Drift:
         """
-        The verdict on the question that stands in both documents; equal ones are valid without an ask.
+        Return the verdict on the question that stands in both documents.
+
+        Where what fits of them is equal, it is valid without an ask.
 
         Raises:
             ReadingError, RunStoppedError: as for ``read``.
         """
-        if not needs_asking(gold, predicted):
+        shown, own = fit_histories([gold, predicted], self.history_characters)
+        if not needs_asking(shown, own):
             return Drift(valid=True, mentions=(), mode=MODE)
-        return await self._answered(gold, predicted, lambda reply: drift_in(reply, gold, predicted))
+        return await self._answered(shown, own, partial(drift_in, gold=shown, predicted=own))
 
     def question(self, gold: Document, predicted: Document | None = None) -> Question:
         """
-        What is asked about the question of *gold*, alone or compared with *predicted*.
+        What is asked about the question of *gold*, alone or compared with *predicted*, which have to fit.
 
         Raises:
             PromptError: the prompt can't be filled in.
@@ -123,13 +135,13 @@ class LlmResolver:
             model=self.model,
             step="readings" if predicted is None else "drift",
             prompt=self.prompt.render(prompt_variables(gold, predicted)),
-            parameters=self.model.sent(self.parameters),
+            parameters=self.model.sent_parameters(self.parameters),
             depth=len(gold.turns) + 1,
             sample="first",
         )
 
-    async def _answered(self, gold: Document, predicted: Document | None, read: Callable[[str], T]) -> T:
-        """What *read* makes of the first reply that it can use, of two."""
+    async def _answered(self, gold: Document, predicted: Document | None, read: Callable[..., T]) -> T:
+        """Return what *read* makes of the first reply, or of a second one, whose wording may be unfit."""
         self.tally.verdicts += 1
         try:
             first = self.question(gold, predicted)
@@ -142,7 +154,7 @@ class LlmResolver:
                 said = {"prompt": first.prompt, "reply": reply.text, "error": str(error)}
             again = replace(first, prompt=_RETRY.render(said), sample="again")
             reply, _ = await self._asker.reply(again, once=once)
-            return read(reply.text)
+            return read(reply.text, needs_wording=False)
         except AdapterError as error:
             self.tally.unscored += 1
             raise ReadingError(f"the model gave no reply ({error.outcome}): {error}") from error
@@ -165,6 +177,7 @@ def llm_resolver(
     parameters: dict[str, Any] | None = None,
     timeout_s: float = PATIENCE.timeout_s,
     attempts: int = PATIENCE.attempts,
+    history_characters: int = HISTORY_CHARACTERS,
     limit: LimitSection | None = None,
     prices: Prices | None = None,
     cache: bool | Path = True,
@@ -178,6 +191,8 @@ def llm_resolver(
     """
     if timeout_s <= 0 or attempts < 1:
         raise ValueError("timeout_s must be above 0, attempts at least 1")
+    if history_characters < LEAST_CHARACTERS:
+        raise ValueError(f"history_characters: {history_characters} is less than {LEAST_CHARACTERS}")
     given = settings or {}
     try:
         made = make("adapters", adapter, given, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
@@ -190,12 +205,13 @@ def llm_resolver(
             name=f"{adapter}/{model}" if model else adapter.rpartition("/")[2],
             adapter=made,
             identity=identity(adapter, given, folder),
-            limit=PolitenessLimit(limit.asks, limit.per_s) if limit else None,
+            limit=RateLimit(limit.asks, limit.per_s) if limit else None,
             prices=prices or price_table.prices_of(model),
         ),
         prompt=Prompt(prompt or _FOLDER / "readings.txt", VARIABLES, needs=("own",)),
         parameters={"temperature": 0} if parameters is None else parameters,
         patience=replace(PATIENCE, timeout_s=timeout_s, attempts=attempts),
+        history_characters=history_characters,
         cache=cache if isinstance(cache, Path) else kept,
     )
 

@@ -1,44 +1,49 @@
 """
 What a model says a question leans on, checked: nothing of it is taken on trust that can be looked up.
 
-A mention has to stand in the question and an antecedent in the history that it is said to come from, case,
-spaces and the punctuation around it aside. Where each stands is found here, since models can't count
-characters; the antecedent is the history's own wording.
+A mention has to stand in the question, an antecedent's words in the history that it is said to come from
+(``replay.coreference.quotes``). Where each stands is found here, since models can't count characters; the
+antecedent is the history's own wording. The question as it was meant, for someone who has heard nothing, has
+to name what was quoted (``replay.coreference.wording_check``). The first reading carries it
+(``Reading.put``), for whoever rewrites; the verdict never looks at it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from replay.core.asking.json_reply import first_object, json_problem
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, MentionKind, Reading
 from replay.coreference.drift_hard import mention_drift
 from replay.coreference.mentions import is_possessive, kind_of
+from replay.coreference.quotes import QuotedText, find_quote, pattern_of, plain
 from replay.coreference.resolver import Document
+from replay.coreference.wording_check import shorten_quote, wording_fault
 from replay.coreference.words import PRONOUNS, words
 
 T = TypeVar("T")
 
 MODE = "llm"
-VERSION = 1
+VERSION = 2
 """Raised whenever the same replies could get another verdict."""
 
 _AROUND = " \t\r\n\"“”„'‘’`.,;:?!"
 _END = re.compile(r"[\s?!.…]*$")
-_LATIN = r"[^\W\u0250-\U0010ffff]"
-"""What may not go on where a text ends: in other scripts words may stand without spaces."""
 _ONE_OF_SEVERAL = frozenset({"one", "ones", "other", "others"})
 _BY_FIRST_WORD: dict[str, MentionKind] = {"the": "the-noun", "there": "there", "then": "then"}
 
 
 class UnusableReplyError(ValueError):
     """Why a reply can't be used, in words for the model that gave it."""
+
+
+_Texts = Sequence[QuotedText]
 
 
 class _Reference(msgspec.Struct):
@@ -55,55 +60,99 @@ class _ComparedReference(msgspec.Struct):
 
 class _Readings(msgspec.Struct):
     references: list[_Reference]
+    standalone: str | None = None
 
 
 class _Comparison(msgspec.Struct):
     references: list[_ComparedReference]
-    same_meaning: bool
+    meaning: Literal["same", "other", "nothing"]
+    standalone: str | None = None
 
 
-def readings_in(reply: str, document: Document) -> tuple[Reading, ...]:
+def readings_in(reply: str, document: Document, *, needs_wording: bool = True) -> tuple[Reading, ...]:
     """
-    What the question of *document* leans on, in order of position.
+    Return what the question of *document* leans on, in order of position.
+
+    Args:
+        reply: What the model replied.
+        document: What it was shown.
+        needs_wording: Whether a wording that can't be used is a fault. Otherwise it is left out.
 
     Raises:
-        UnusableReplyError: *reply* holds no such list, or a mention or quote in it is nowhere to be found.
+        UnusableReplyError: *reply* holds no such list, a mention or quote in it is nowhere to be found, or
+            its wording doesn't name what is quoted.
     """
-    references = _read(reply, _Readings).references
-    mentions = _mentions(document.question, [one.text for one in references])
+    said = _read(reply, _Readings)
+    texts = _texts(document)
+    mentions = _mentions(document.question, [one.text for one in said.references])
     readings = (
-        _reading(mention, one.recorded, document, "recorded")
-        for mention, one in zip(mentions, references, strict=True)
+        _reading(mention, one.recorded, texts, "recorded")
+        for mention, one in zip(mentions, said.references, strict=True)
     )
-    return tuple(sorted(readings, key=_position))
+    in_order = sorted(readings, key=_position)
+    return tuple(_with_wording(in_order, said.standalone, document.question, needs_wording))
 
 
-def drift_in(reply: str, gold: Document, predicted: Document) -> Drift:
+def drift_in(reply: str, gold: Document, predicted: Document, *, needs_wording: bool = True) -> Drift:
     """
-    The verdict in *reply* on a question that stands in both documents.
+    Return the verdict in *reply* on a question that stands in both documents.
 
-    A mention's probability is 1 where the model says that it doesn't mean the same, else 0.
+    A mention's probability is 1 where the model says that it doesn't mean the same, else 0. Where neither
+    history says what a mention means, and no other one differs, the question is not judged.
+
+    Args:
+        reply: What the model replied.
+        gold: The recorded history that it was shown.
+        predicted: The system's own.
+        needs_wording: As for ``readings_in``.
 
     Raises:
         UnusableReplyError: as for ``readings_in``, or the reply contradicts itself.
     """
     said = _read(reply, _Comparison)
-    mentions = _mentions(gold.question, [one.text for one in said.references])
+    sides = _texts(gold), _texts(predicted)
     found = [
-        _compared(mention, one, gold, predicted)
-        for mention, one in zip(mentions, said.references, strict=True)
-    ]
-    if said.same_meaning != all(one.same for one in said.references):
-        raise UnusableReplyError(
-            f'"same_meaning" is {str(said.same_meaning).lower()}, but "same" '
-            + ("is false for a reference" if said.same_meaning else "is true for every reference")
+        _compared(mention, one, *sides)
+        for mention, one in zip(
+            _mentions(gold.question, [one.text for one in said.references]), said.references, strict=True
         )
+    ]
+    unknown = [one for one in found if one.gold.antecedent is one.predicted.antecedent is None]
+    differs = any(one.probability for one in found)
+    _check_meaning(said.meaning, found, differs=differs, is_known=not unknown)
+    found.sort(key=lambda one: _position(one.gold))
+    worded = _with_wording([one.gold for one in found], said.standalone, gold.question, needs_wording)
+    not_judged = None
+    if unknown and not differs:
+        name = unknown[0].gold.mention.text
+        what = f"“{name}”" if name else "what it leaves out"
+        not_judged = f"neither history says what the question leans on: {what}"
     return Drift(
-        valid=said.same_meaning,
-        mentions=tuple(sorted(found, key=lambda one: _position(one.gold))),
+        valid=None if not_judged else not differs,
+        mentions=tuple(replace(one, gold=reading) for one, reading in zip(found, worded, strict=True)),
         mode=MODE,
-        probability=0.0 if said.same_meaning else 1.0,
+        probability=float(differs),
+        not_judged=not_judged,
+        shortened=gold.shortened + predicted.shortened,
     )
+
+
+def _check_meaning(meaning: str, found: Sequence[MentionDrift], *, differs: bool, is_known: bool) -> None:
+    """
+    Compare what the question is said to mean with what its references say.
+
+    Raises:
+        UnusableReplyError: what the question means is not what its references say.
+    """
+    contradiction = None
+    if differs and meaning == "same":
+        contradiction = '"same" is false for a reference'
+    elif not differs and is_known and meaning != "same":
+        contradiction = '"same" is true for every reference'
+    elif meaning == "nothing" and all(one.predicted.antecedent for one in found):
+        contradiction = '"own" says something for every reference'
+    if contradiction:
+        raise UnusableReplyError(f'"meaning" is "{meaning}", but {contradiction}')
 
 
 def _read(reply: str, shape: type[T]) -> T:
@@ -111,21 +160,19 @@ def _read(reply: str, shape: type[T]) -> T:
     if found is None:
         raise UnusableReplyError(json_problem(reply))
     try:
-        return converted(found, shape)
+        return convert_to(found, shape)
     except msgspec.ValidationError as error:
         raise UnusableReplyError(f"the object has another form: {error}") from error
 
 
-def _compared(mention: Mention, one: _ComparedReference, gold: Document, predicted: Document) -> MentionDrift:
+def _compared(mention: Mention, one: _ComparedReference, gold: _Texts, predicted: _Texts) -> MentionDrift:
     recorded = _reading(mention, one.recorded, gold, "recorded")
     own = _reading(mention, one.own, predicted, "own")
-    sides = (("recorded", recorded), ("own", own))
-    empty = [f'"{side}"' for side, reading in sides if reading.antecedent is None]
-    if empty and one.same == (len(empty) == 1):
-        raise UnusableReplyError(
-            f'"same" is {str(one.same).lower()} for {_shown(one.text)}, but {" and ".join(empty)} '
-            f"{'is' if one.same else 'are'} null"
-        )
+    if recorded.antecedent is own.antecedent is None:
+        return mention_drift(recorded, own, probability=0.0)
+    for side, reading in (("recorded", recorded), ("own", own)):
+        if one.same and reading.antecedent is None:
+            raise UnusableReplyError(f'"same" is true for {shorten_quote(one.text)}, but "{side}" is null')
     found = mention_drift(recorded, own, probability=0.0 if one.same else 1.0)
     if found.state not in ("same", "drifted"):
         return found
@@ -137,7 +184,7 @@ def _mentions(question: str, texts: Sequence[str]) -> list[Mention]:
     """Where each of *texts* stands; of equal expressions the first is the first one in the question."""
     found: list[Mention] = []
     looked_to: dict[str, int] = {}
-    for text in map(str.strip, texts):
+    for text in (text.strip(_AROUND) for text in texts):
         if not text:
             if any(mention.kind == "ellipsis" for mention in found):
                 raise UnusableReplyError(
@@ -146,10 +193,10 @@ def _mentions(question: str, texts: Sequence[str]) -> list[Mention]:
             place = _end_of(question)
             found.append(Mention(start=place, end=place, text="", kind="ellipsis"))
             continue
-        match = _pattern(text).search(question, looked_to.get(text.casefold(), 0))
+        match = pattern_of(text).search(question, looked_to.get(text.casefold(), 0))
         if match is None:
             often = " so often" if text.casefold() in looked_to else ""
-            raise UnusableReplyError(f"{_shown(text)} does not stand in the question{often}")
+            raise UnusableReplyError(f"{shorten_quote(text)} does not stand in the question{often}")
         looked_to[text.casefold()] = match.end()
         found.append(
             Mention(
@@ -180,43 +227,45 @@ def _kind(text: str) -> MentionKind:
     return _BY_FIRST_WORD.get(line[0], "other") if line else "other"
 
 
-def _reading(mention: Mention, quote: str | None, document: Document, side: str) -> Reading:
-    """*mention* as what *quote* says, in the wording of the history, with where that stands as its source."""
-    text = (quote or "").strip(_AROUND)
+def _reading(mention: Mention, quote: str | None, texts: _Texts, side: str) -> Reading:
+    """Return *mention* as what *quote* says, in the history's words, with where they stand as its source."""
+    text = plain(quote or "").strip(_AROUND)
     if not text:
         return Reading(mention=mention, antecedent=None)
-    pattern = _pattern(text)
-    for source, said in _said(document):
-        if match := pattern.search(said):
-            if source != "title" and (line := words(text)) and PRONOUNS.issuperset(line):
-                raise UnusableReplyError(f'{_shown(text)} in "{side}" names nothing: quote the words that do')
-            return Reading(mention=mention, antecedent=match[0], source=source)
-    raise UnusableReplyError(
-        f'{_shown(text)} in "{side}" does not stand in that history: copy its words letter by letter'
-    )
+    found = find_quote(text, texts)
+    if found is None:
+        raise UnusableReplyError(
+            f'{shorten_quote(text)} in "{side}" does not stand in that history: copy its words'
+        )
+    source, antecedent = found
+    if source != "title" and (line := words(text)) and PRONOUNS.issuperset(line):
+        raise UnusableReplyError(f'{shorten_quote(text)} in "{side}" names nothing: quote the words that do')
+    return Reading(mention=mention, antecedent=antecedent, source=source)
 
 
-def _said(document: Document) -> Iterator[tuple[str, str]]:
-    """What a quote may come from, each with what it is called as a source; the newest turn first."""
-    yield "title", document.title
-    yield "section", document.section
-    yield "background", document.background
+def _texts(document: Document) -> _Texts:
+    """Return what a quote may come from, each after what it is called as a source; the newest turn first."""
+    said = [("title", document.title), ("section", document.section), ("background", document.background)]
     for turn in reversed(document.turns):
-        yield "answer", turn.answer
-        yield "question", turn.question
+        said += [("answer", turn.answer), ("question", turn.question)]
+    return [QuotedText(source, text) for source, text in said]
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """Finds *text* as whole words, whatever its case, spaces and kind of apostrophe."""
-    spaced = r"\s+".join(map(re.escape, text.split()))
-    either = re.sub("['’]", "['’]", spaced)
-    return re.compile(rf"(?<!{_LATIN}){either}(?!{_LATIN})", re.IGNORECASE)
+def _with_wording(
+    readings: Sequence[Reading], said: str | None, question: str, needs_wording: bool
+) -> list[Reading]:
+    """Return *readings*; the first one that says what is meant puts the whole question as *said*."""
+    found = list(readings)
+    quoted = [reading.antecedent for reading in readings if reading.antecedent]
+    text = (said or "").strip()
+    fault = wording_fault(text, question, quoted) if quoted else None
+    if fault and needs_wording:
+        raise UnusableReplyError(f'"standalone" {fault}')
+    if quoted and not fault:
+        first = next(n for n, reading in enumerate(found) if reading.antecedent)
+        found[first] = replace(found[first], put=text, put_at=(0, len(question)))
+    return found
 
 
 def _position(reading: Reading) -> tuple[int, int]:
     return reading.mention.start, -reading.mention.end
-
-
-def _shown(text: str) -> str:
-    line = " ".join(text.split())
-    return f'"{line if len(line) <= 80 else line[:77] + "..."}"'

@@ -157,7 +157,7 @@ def kind_of(text: str) -> MentionKind:
 
 
 def is_possessive(text: str, following: str) -> bool:
-    """Whether the mention *text*, before the text *following*, asks for a possessive in its place."""
+    """Return whether the mention *text*, before the text *following*, asks for a possessive in its place."""
     normal = text.strip().lower()
     return normal in _POSSESSIVES or (normal == "her" and _opens_noun_phrase(tokens(following[:80])))
 
@@ -199,7 +199,7 @@ def _normal(line: Sequence[Token], at: int) -> str:
 
 
 def _opens_noun_phrase(line: Sequence[Token]) -> bool:
-    """Whether what follows "her" belongs to her ("her voice", not "saw her again")."""
+    """Return whether what follows "her" belongs to her ("her voice", not "saw her again")."""
     if not line:
         return False
     word = line[0].normal
@@ -242,7 +242,7 @@ def _demonstrative_at(question: str, line: Sequence[Token], at: int) -> Mention 
 
 
 def _points(before: str, noun: str) -> bool:
-    """Whether "that", between *before* and *noun*, is a demonstrative and opens no clause."""
+    """Return whether "that", between *before* and *noun*, is a demonstrative and opens no clause."""
     plural = noun in {"people", "men", "women", "children"} or (noun.endswith("s") and noun != "series")
     if before in _BEFORE_CLAUSE or (plural and not noun.endswith("ss")):
         return False
@@ -347,7 +347,7 @@ def _definite_at(question: str, line: Sequence[Token], at: int) -> Mention | Non
 
 
 def _opens_predicate(line: Sequence[Token], at: int) -> bool:
-    """Whether the noun phrase at *at* is the subject between an auxiliary and its predicate."""
+    """Return whether the noun phrase at *at* is the subject between an auxiliary and its predicate."""
     before = _normal(line, at - 1)
     if before in {
         "does",

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from replay.core.decoding import converted, work_out
+from replay.core.decoding import convert_to, prepare_decoder
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class Packer(Generic[T]):
 
     def __init__(self, kind: Any) -> None:
         """*kind* is the type, as msgspec reads it."""
-        work_out(kind)
+        prepare_decoder(kind)
         self._kind = kind
         self._decoder = msgspec.msgpack.Decoder(kind)
 
@@ -44,5 +44,5 @@ class Packer(Generic[T]):
             msgspec.ValidationError: the packed value was of another type.
         """
         if data[0] in _AS_JSON:
-            return cast(T, converted(json.loads(data), self._kind))
+            return cast(T, convert_to(json.loads(data), self._kind))
         return cast(T, self._decoder.decode(data))

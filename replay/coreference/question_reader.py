@@ -12,7 +12,7 @@ from replay.coreference.resolver import Document, Resolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Background:
+class DocumentBackground:
     """What is known before the first turn; all of it may be empty."""
 
     title: str = ""
@@ -33,15 +33,15 @@ class QuestionReader:
 
     def resolve_question(
         self,
-        background: Background | Mapping[str, str] | None,
+        background: DocumentBackground | Mapping[str, str] | None,
         turns: Iterable[tuple[str, str]],
         question: str,
     ) -> tuple[Reading, ...]:
         """
         What each mention of *question* refers to, in order of position; empty without mentions.
 
-        *background* has ``title``, ``section`` and ``text``, as a ``Background`` or a mapping with any
-        of these keys. *turns* are (question, answer) pairs, oldest first, all of which are looked at.
+        *background* has ``title``, ``section`` and ``text``, as a ``DocumentBackground`` or a mapping with
+        any of these keys. *turns* are (question, answer) pairs, oldest first, all of which are looked at.
         Each reading has the mention's character span in *question* (``mention.start``,
         ``mention.end``), its ``mention.kind``, the best ``antecedent``'s text or None, and the
         ``distribution``: (probability, antecedent), most probable first, where the resolver has one.
@@ -60,10 +60,10 @@ class QuestionReader:
         return read_all(self.resolver, [document])[0]
 
 
-def _background(given: Background | Mapping[str, str] | None) -> Background:
-    if isinstance(given, Background):
+def _background(given: DocumentBackground | Mapping[str, str] | None) -> DocumentBackground:
+    if isinstance(given, DocumentBackground):
         return given
     unknown = sorted(set(given or ()) - {"title", "section", "text"})
     if unknown:
         raise ValueError(f'background has no "{unknown[0]}"; it may have title, section and text')
-    return Background(**(given or {}))
+    return DocumentBackground(**(given or {}))

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 
+T = TypeVar("T")
+
 LONGEST_TEXT = 20_000
 """In characters. Of a longer title, background, question or answer a resolver reads the first and the last
 half of so many, and a question that is longer itself is not judged: what a system answers must not decide how
 long the reading of it takes."""
-_LEFT_OUT = "\n…\n"
+LEFT_OUT = "\n…\n"
 """Stands where the middle was; no name reaches over it."""
 
 QUESTION_MARK = "<Q>"
@@ -68,12 +70,12 @@ BackgroundUse = bool | Literal["alone"]
 
 
 def recorded_document(
-    conversation: Conversation, depth: int, *, window: int, background: BackgroundUse
+    conversation: Conversation, depth: int, *, window: int | None, background: BackgroundUse
 ) -> Document:
     """The question at *depth* (1-based) after the recorded ones; an unknown gold answer is left out."""
     turns = [
         Exchange(question=turn.question, answer=turn.gold_answer or "")
-        for turn in conversation.turns[max(0, depth - 1 - window) : depth - 1]
+        for turn in last_of(conversation.turns[: depth - 1], window)
     ]
     question = conversation.turns[depth - 1].question
     return document_of(conversation, question, turns, window=window, background=background)
@@ -84,11 +86,11 @@ def document_of(
     question: str,
     turns: Sequence[Exchange],
     *,
-    window: int,
+    window: int | None,
     background: BackgroundUse,
 ) -> Document:
     """
-    *question* after the last *window* of *turns* and what *background* says of the conversation.
+    *question* after the last *window* of *turns* (None: all) and what *background* says of the conversation.
 
     Texts around the question that are longer than ``LONGEST_TEXT`` are shortened to that.
     """
@@ -98,13 +100,11 @@ def document_of(
         conversation.section if titled else "",
         conversation.background if background else "",
     )
-    read = tuple(turns[max(0, len(turns) - window) :])
+    read = tuple(last_of(turns, window))
     texts = [*heading, *(text for turn in read for text in (turn.question, turn.answer))]
     if shortened := sum(len(text) > LONGEST_TEXT for text in texts):
-        heading = (_shortened(heading[0]), _shortened(heading[1]), _shortened(heading[2]))
-        read = tuple(
-            Exchange(question=_shortened(turn.question), answer=_shortened(turn.answer)) for turn in read
-        )
+        heading = (shorten(heading[0]), shorten(heading[1]), shorten(heading[2]))
+        read = tuple(Exchange(question=shorten(turn.question), answer=shorten(turn.answer)) for turn in read)
     return Document(
         question=question,
         turns=read,
@@ -115,22 +115,28 @@ def document_of(
     )
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= LONGEST_TEXT:
+def last_of(turns: Sequence[T], window: int | None) -> Sequence[T]:
+    """Return the last *window* of *turns*; all of them where that is None."""
+    return turns if window is None else turns[max(0, len(turns) - window) :]
+
+
+def shorten(text: str, longest: int = LONGEST_TEXT) -> str:
+    """Return *text*, without its middle where it has more than *longest* characters."""
+    if len(text) <= longest:
         return text
-    half = LONGEST_TEXT // 2
-    return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
+    half = longest // 2
+    return f"{text[:half]}{LEFT_OUT}{text[-half:]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Span:
+class CharSpan:
     """Character offsets in a document's text, end exclusive."""
 
     start: int
     end: int
 
 
-Cluster = tuple[Span, ...]
+Cluster = tuple[CharSpan, ...]
 """Spans that refer to the same thing, in document order."""
 
 
@@ -141,6 +147,9 @@ class Resolver(Protocol):
 
     Building one is cheap, since the main process does it too, to check the settings and to know the
     signature; weights are loaded with the first call of ``resolve``, which happens in a worker.
+
+    Where it has them, ``worth_caching`` says whether what it finds in recorded histories is kept on disk, and
+    ``largest_batch`` how many documents it takes at a time.
 
     Questions in other languages than its ``languages`` are not judged: a set of codes as of
     ``replay.coreference.language.language_of``, None for any, English alone where it has no such attribute.

@@ -3,10 +3,10 @@ A question rewritten so that it can be understood under another history: mention
 refer to.
 
 The embedded reader says itself what to put where, and how probable it is that this makes the question better
-(``Reading.put``, ``Reading.worth``). For readings without a wording (F-coref, LingMess, a model) the
-antecedent takes the mention's place as it stands, with the article, possessive and capitals that English asks
-for (``replay.coreference.substitution``). Outside the mentions nothing changes; of several mentions of one
-antecedent the first is replaced, as people do ("When did Ann Lee meet her husband?").
+(``Reading.put``, ``Reading.worth``); a model words the whole question. For readings without a wording
+(F-coref, LingMess) the antecedent takes the mention's place as it stands, with the article, possessive and
+capitals that English asks for (``replay.coreference.substitution``). Outside the mentions nothing changes; of
+several mentions of one antecedent the first is replaced, as people do ("When did Ann Lee meet her husband?").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_INSERTED_CHARACTERS = 160  # for text that is written without spaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class QuestionEdit:
     """What one reading changes in its question."""
 
     start: int
@@ -53,7 +53,7 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
     pieces: list[str] = []
     named: set[str] = set()
     done = 0
-    chosen = [edit for reading in readings if (edit := proposed(question, reading, min_probability))]
+    chosen = [edit for reading in readings if (edit := propose_edits(question, reading, min_probability))]
     replaced = [edit.names for edit in chosen if edit.start < edit.end]
     for edit in sorted(chosen, key=lambda edit: (edit.start, -edit.end)):
         is_twice = edit.start == edit.end and any(edit.names <= names for names in replaced)
@@ -64,7 +64,7 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
     return "".join([*pieces, question[done:]]) if pieces else question
 
 
-def proposed(question: str, reading: Reading, min_probability: float = 0.0) -> Edit | None:
+def propose_edits(question: str, reading: Reading, min_probability: float = 0.0) -> QuestionEdit | None:
     """Return what *reading* changes in *question*; None where that is not probable enough to be for the
     better."""
     mention = reading.mention
@@ -73,14 +73,16 @@ def proposed(question: str, reading: Reading, min_probability: float = 0.0) -> E
     antecedent = (
         reading.distribution[0][1] if reading.put and reading.distribution else reading.antecedent or ""
     )
-    if not _is_insertable(antecedent):
+    # A model words the whole question, however much it quotes.
+    is_worded = reading.put is not None and not reading.distribution
+    if not (is_worded or _is_insertable(antecedent)):
         return None
     put = reading.put if reading.put is not None else in_place(question, mention, antecedent)
     start, end = reading.put_at or (mention.start, mention.end)
     around = f"{question[:start]} {question[end:]}"
     if put is None or not set(comparable_words(put)) - set(content_words(around)):
         return None
-    return Edit(start=start, end=end, put=put, names=frozenset(comparable_words(antecedent)))
+    return QuestionEdit(start=start, end=end, put=put, names=frozenset(comparable_words(antecedent)))
 
 
 def certainty(reading: Reading) -> float:

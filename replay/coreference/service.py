@@ -3,7 +3,8 @@ Coreference for an event loop: worker processes, batches of whatever is waiting,
 
 The resolver's work never shares the loop's process (``workers`` >= 1): it would show up in the
 latencies that a run measures. Workers run at lowered priority for the same reason. Requests are
-batched by what is waiting when a worker becomes free, not by timers; results don't depend on it.
+batched by what is waiting when a worker becomes free, not by timers; results don't depend on it. What nothing
+waits for (``out_of_the_way``) comes when nothing else is asked.
 
 Readings are compared where they are made: a pair of documents goes to a worker, and its verdict comes back.
 """
@@ -11,23 +12,16 @@ Readings are compared where they are made: a pair of documents goes to a worker,
 from __future__ import annotations
 
 import asyncio
-import logging
-import multiprocessing
-import os
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from collections import deque
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from loky.backend import get_context
-from loky.process_executor import ProcessPoolExecutor as LokyPool
-
 from replay.core.drift_evidence import Drift, Reading, SemanticSimilarity
 from replay.core.errors import ReadingError, ReplayError, ResolverError
-from replay.core.logs import tell
-from replay.coreference.lane import Lane
+from replay.coreference.batch_queue import BatchQueue
 from replay.coreference.llm import LlmResolver, asked_resolver
 from replay.coreference.resolver import Cluster, Document, Resolver
 from replay.coreference.semantic import SemanticEncoder, history_text
@@ -40,20 +34,30 @@ from replay.coreference.worker import (
     DriftAsked,
     ResolverChoice,
     Worker,
-    answered,
-    start_worker,
-    work,
 )
+from replay.coreference.worker_pool import WorkerPool
 
-__all__ = ["CoreferenceService", "ResolverChoice"]
+__all__ = ["CoreferenceService", "ResolverChoice", "out_of_the_way"]
 
 S = TypeVar("S", bound=Hashable)
 R = TypeVar("R")
-T = TypeVar("T")
 
 LARGEST_BATCH = 64
+"""Of a resolver that doesn't say itself how many documents it takes at a time (``largest_batch``)."""
 TIMEOUT_S = 300.0
 """For a batch. A large model is loaded, and perhaps downloaded, with the first one."""
+
+_LATER = ContextVar("later", default=False)
+
+
+@contextmanager
+def out_of_the_way() -> Iterator[None]:
+    """Let what is asked within, by this task or those that it starts, come after all that others ask."""
+    before = _LATER.set(True)
+    try:
+        yield
+    finally:
+        _LATER.reset(before)
 
 
 class CoreferenceService:
@@ -83,16 +87,17 @@ class CoreferenceService:
         """The resolver, where it asks a model: workers then serve ``semantic`` alone."""
         if self.asked is not None:
             choice = ResolverChoice(settings={}, folder=choice.folder)
-        self._choice = choice
         self._workers = workers
-        self._timeout_s = timeout_s
         self.encoder = encoder
         self._local = Worker(choice, encoder)
-        self._readings: Lane[DocumentAsked, tuple[Reading, ...]] = Lane("readings", READINGS.unpack)
-        self._clusters: Lane[DocumentAsked, list[Cluster]] = Lane("clusters", CLUSTERS.unpack)
-        self._drifts: Lane[DriftAsked, Drift] = Lane("drifts", DRIFTS.unpack)
-        self._similarities: Lane[tuple[str, str], float] = Lane("similarities", float)
-        self._pool: Executor | None = None
+        self._readings: BatchQueue[DocumentAsked, tuple[Reading, ...]] = BatchQueue(
+            "readings", READINGS.unpack
+        )
+        self._clusters: BatchQueue[DocumentAsked, list[Cluster]] = BatchQueue("clusters", CLUSTERS.unpack)
+        self._drifts: BatchQueue[DriftAsked, Drift] = BatchQueue("drifts", DRIFTS.unpack)
+        self._similarities: BatchQueue[tuple[str, str], float] = BatchQueue("similarities", float)
+        self._largest_batch: int = getattr(self._local.resolver, "largest_batch", LARGEST_BATCH)
+        self._pool = WorkerPool(choice, encoder, self._local, workers=workers, timeout_s=timeout_s)
         self._serving: set[asyncio.Task[None]] = set()
         """At most one for each worker."""
         self.resolved: int = 0
@@ -109,7 +114,7 @@ class CoreferenceService:
         return self.resolver.signature
 
     async def __aenter__(self) -> Self:
-        self._pool = self._new_pool()
+        self._pool.start()
         if self.asked is not None:
             await self.asked.__aenter__()
         return self
@@ -121,7 +126,7 @@ class CoreferenceService:
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
-        _end(self._pool)
+        self._pool.end()
         if self.asked is not None:
             await self.asked.__aexit__(kind, error, trace)
 
@@ -140,6 +145,16 @@ class CoreferenceService:
         if self.asked is not None:
             return await self.asked.read(document)
         return await self._ask(self._readings, (DOCUMENTS.pack(document), gold))
+
+    def read_ahead(self, recorded: Document) -> None:
+        """
+        Have the *recorded* history of a question read that will be asked about soon, when nothing else waits.
+
+        So that it is known once the system has answered; whoever asks out of the way is in no hurry.
+        """
+        if self.asked is None and not _LATER.get():
+            self._readings.ask((DOCUMENTS.pack(recorded), True), later=True)
+            self._see_to(self._readings)
 
     async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
         """
@@ -200,106 +215,51 @@ class CoreferenceService:
             return None
         return await self._ask(self._similarities, (first, second))
 
-    async def _ask(self, lane: Lane[S, R], sent: S) -> R:
-        answer = lane.ask(sent)
+    async def _ask(self, lane: BatchQueue[S, R], sent: S) -> R:
+        answer = lane.ask(sent, later=_LATER.get())
         if not asyncio.isfuture(answer):  # by what it can do: nest_asyncio puts another class there
             return answer
-        if lane.waiting and len(self._serving) < max(1, self._workers):
-            self._serving.add(asyncio.create_task(self._serve_all()))
+        self._see_to(lane)
         # Others may wait for the same document: a cancelled caller must not cancel their result.
         return await asyncio.shield(answer)
 
-    def _new_pool(self) -> Executor:
-        if self._workers == 0:
-            return ThreadPoolExecutor(1, "coreference")
-        if multiprocessing.current_process().daemon:
-            why = "this process is itself a worker (of a multiprocessing.Pool?), which Python lets start none"
-            raise ResolverError(f"coreference workers can't be started: {why}; set drift.nlp_workers to 0")
-        # Not the standard library's pool: its workers would run the caller's main module again, and so
-        # would start anew whatever a script without an `if __name__ == "__main__"` does.
-        pool: Executor = LokyPool(
-            self._workers,
-            context=get_context("loky"),
-            initializer=start_worker,
-            initargs=(self._choice, self.encoder, os.getpid()),
-        )
-        return pool
+    def _see_to(self, lane: BatchQueue[Any, Any]) -> None:
+        """Let a worker that is free serve *lane*, if something waits there."""
+        if (lane.waiting or lane.later) and len(self._serving) < max(1, self._workers):
+            self._serving.add(asyncio.create_task(self._serve_all()))
 
     async def _serve_all(self) -> None:
         """Keep a worker busy until nothing waits."""
-        lanes: list[Lane[Any, Any]] = [self._drifts, self._readings, self._clusters, self._similarities]
+        lanes: list[BatchQueue[Any, Any]] = [self._drifts, self._readings, self._clusters, self._similarities]
         try:
-            while any(lane.waiting for lane in lanes):
-                for lane in lanes:
-                    if lane.waiting:
-                        await self._serve(lane)
+            while True:
+                if urgent := [lane for lane in lanes if lane.waiting]:
+                    for lane in urgent:
+                        await self._serve(lane, lane.waiting)
+                elif later := [lane for lane in lanes if lane.later]:
+                    await self._serve(later[0], later[0].later)
+                else:
+                    return
         finally:
             # Here, not when the task is done: while it counts, whoever asks begins no other one.
             self._serving -= {asyncio.current_task()}
 
-    async def _serve(self, lane: Lane[Any, Any]) -> None:
-        batch = [lane.waiting.popleft() for _ in range(min(LARGEST_BATCH, len(lane.waiting)))]
+    async def _serve(self, lane: BatchQueue[Any, Any], waiting: deque[Any]) -> None:
+        await self._answer(lane, [waiting.popleft() for _ in range(min(self._largest_batch, len(waiting)))])
+
+    async def _answer(self, lane: BatchQueue[Any, Any], batch: Sequence[Any]) -> None:
         try:
-            answers, resolved = await self._compute(lane.task, batch)
+            answers, resolved = await self._pool.compute(lane.task, batch)
             lane.answer(batch, answers)
+        except ReadingError as error:
+            if len(batch) == 1:
+                lane.fail(batch, error)
+            for one in batch if len(batch) > 1 else ():  # only those of which workers die
+                await self._answer(lane, [one])
         except Exception as error:  # noqa: BLE001 - whatever a resolver raises, someone waits for the answer
             lane.fail(batch, error if isinstance(error, ReplayError) else _failure(error))
         else:
             self.resolved += resolved
-
-    async def _compute(self, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
-        """
-        Raises:
-            ReadingError: two workers died of *batch*, or gave no answer to it in time.
-        """
-        if not self._workers:
-            return await _in_pool(self._pool, partial(answered, self._local, task), batch)
-        failures = 0
-        while True:
-            pool = self._pool
-            try:
-                async with asyncio.timeout(self._timeout_s) as deadline:
-                    return await _in_pool(pool, partial(work, task), batch)
-            except (BrokenProcessPool, TimeoutError) as error:
-                if isinstance(error, TimeoutError) and not deadline.expired():
-                    raise  # the resolver's own
-                if self._pool is not pool:
-                    continue  # another batch's worker took ours with it
-                # Died (out of memory, a signal), stopped or stuck: a new pool, and one more try.
-                tell(logging.WARNING, "worker restarted", what="coreference", asked=len(batch))
-                _end(pool)
-                self._pool = self._new_pool()
-                failures += 1
-                if failures == 2:
-                    raise ReadingError(self._without_answer(error)) from error
-
-    def _without_answer(self, failure: Exception) -> str:
-        if isinstance(failure, TimeoutError):
-            return (
-                f"no coreference worker answered within {self._timeout_s:g} s, twice: a larger "
-                "drift.timeout_s gives them more time"
-            )
-        return (
-            "the coreference worker died twice on it: it may have run out of memory (fewer drift.nlp_workers "
-            "need less)"
-        )
-
-
-async def _in_pool(pool: Executor | None, function: Callable[..., T], batch: Sequence[Any]) -> T:
-    assert pool is not None
-    future = asyncio.get_running_loop().run_in_executor(pool, function, batch)
-    # Nobody waits for what comes of it after a deadline or the end of the run.
-    future.add_done_callback(lambda done: done.cancelled() or done.exception())
-    # Shielded, since loky's thread fails over futures that are cancelled where it kills its workers.
-    return await asyncio.shield(future)
-
-
-def _end(pool: Executor | None) -> None:
-    """Nobody waits for what still runs there."""
-    if isinstance(pool, LokyPool):
-        pool.shutdown(wait=True, kill_workers=True)
-    elif pool is not None:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _failure(error: Exception) -> ResolverError:

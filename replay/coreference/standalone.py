@@ -37,7 +37,7 @@ class StandaloneQuestion:
     @property
     def stands_alone(self) -> bool:
         """
-        Whether *rewritten* needs no context, as far as its mentions tell: it has none, or was mended.
+        Return whether *rewritten* needs no context, as far as its mentions tell: it has none, or was mended.
 
         That something may be left out, and most probably isn't, makes no question lean on its context.
         """

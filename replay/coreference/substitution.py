@@ -62,7 +62,7 @@ def with_possessive(text: str, *, plural: bool) -> str:
 
 
 def at_sentence_start(text: str, position: int) -> bool:
-    """Whether a sentence of *text* begins at *position*."""
+    """Return whether a sentence of *text* begins at *position*."""
     return re.search(r"(?:^|[.?!]['\"”’)]*\s)[\s\"'“‘(\[]*$", text[:position]) is not None
 
 
@@ -72,7 +72,7 @@ def capitalized(text: str) -> str:
 
 
 def is_plural_name(text: str) -> bool:
-    """Whether *text* is a name like "the Beatles", "the United States", and not like "Charles"."""
+    """Return whether *text* is a name like "the Beatles", "the United States", and not like "Charles"."""
     return text.lower().startswith("the ") and text[-1:] in "sS" and text[-2:].lower() != "ss"
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,10 +18,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from replay.core.decoding import decoded
+from replay.core.decoding import decode_as
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
+from replay.core.parent_watch import leave_with
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.plugins import make
 from replay.core.settings.prices import NO_PRICES, PriceTable
@@ -74,7 +73,7 @@ class ResolverChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResolveRequest:
     """A document, and whether it depends on the data set alone, so that it may be kept on disk."""
 
     document: Document
@@ -109,11 +108,10 @@ class Worker:
         """
         self.resolver: Resolver = choice.build()
         self.resolved: int = 0
-        """Documents that were not remembered."""
+        """Documents that were resolved; the others were known."""
         self._encoder = encoder
         # Packed, since thousands of readings would be looked through by every garbage collection.
         self._remembered: OrderedDict[bytes, bytes] = OrderedDict()
-        # Looking a document up costs about what the embedded resolver needs for it.
         path = cache_path(FILE) if getattr(self.resolver, "worth_caching", False) else None
         self._cache = DiskCache(path, renew_damaged=True, largest_bytes=LARGEST_BYTES)
 
@@ -126,17 +124,32 @@ class Worker:
 
     def clusters(self, asked: Sequence[DocumentAsked]) -> list[bytes]:
         """All clusters of each document, packed."""
-        self.resolved += len(asked)
-        documents = [Asked(DOCUMENTS.unpack(document), gold) for document, gold in asked]
+        documents = [ResolveRequest(DOCUMENTS.unpack(document), gold) for document, gold in asked]
         return [CLUSTERS.pack(clusters) for clusters in self._clusters(documents)]
 
     def drifts(self, asked: Sequence[DriftAsked]) -> list[bytes]:
-        """The verdict on each pair of documents, packed; both sides of all pairs are resolved together."""
-        gold = dict.fromkeys((pair[0] for pair in asked), True)
-        found = self._read_all(dict.fromkeys((pair[1] for pair in asked), False) | gold)
+        """The verdict on each pair of documents, packed; each side's documents are resolved together."""
+        meant = self._read_all(dict.fromkeys((pair[0] for pair in asked), True))
+        likely = [
+            None
+            if mode == "hard"
+            else drift_strict.probability(
+                meant[gold].readings,
+                gold_document=meant[gold].document,
+                predicted_document=DOCUMENTS.unpack(predicted),
+            )
+            for gold, predicted, mode, _ in asked
+        ]
+        own = self._read_all(
+            {
+                predicted: False
+                for (_, predicted, _, threshold), p in zip(asked, likely, strict=True)
+                if p is None or drift_strict.has_drifted(p, threshold)
+            }
+        )
         return [
-            DRIFTS.pack(_compared(found[gold], found[predicted], mode, threshold))
-            for gold, predicted, mode, threshold in asked
+            DRIFTS.pack(_compared(meant[gold].readings, own.get(predicted), predicted, mode, p, threshold))
+            for (gold, predicted, mode, threshold), p in zip(asked, likely, strict=True)
         ]
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -150,8 +163,7 @@ class Worker:
         """The documents by their packed form; *asked* says of each whether it is gold."""
         documents = {packed: DOCUMENTS.unpack(packed) for packed in asked}
         missing = [packed for packed in asked if packed not in self._remembered]
-        self.resolved += len(missing)
-        found = self._readings([Asked(documents[packed], asked[packed]) for packed in missing])
+        found = self._readings([ResolveRequest(documents[packed], asked[packed]) for packed in missing])
         readings = dict(zip(missing, found, strict=True))
         for packed, gold in asked.items():
             if packed in self._remembered:
@@ -163,7 +175,7 @@ class Worker:
             self._remembered.popitem(last=False)
         return {packed: _Read(documents[packed], readings[packed]) for packed in asked}
 
-    def _readings(self, asked: Sequence[Asked]) -> Sequence[tuple[Reading, ...]]:
+    def _readings(self, asked: Sequence[ResolveRequest]) -> Sequence[tuple[Reading, ...]]:
         """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
         if not asked:
             return []
@@ -174,19 +186,20 @@ class Worker:
             for a, found in zip(asked, self._clusters(asked), strict=True)
         ]
 
-    def _clusters(self, asked: Sequence[Asked]) -> list[list[Cluster]]:
+    def _clusters(self, asked: Sequence[ResolveRequest]) -> list[list[Cluster]]:
         return self._through_cache("resolve", asked, self.resolver.resolve, list[Cluster])
 
     def _through_cache(
         self,
         kind: str,
-        asked: Sequence[Asked],
+        asked: Sequence[ResolveRequest],
         work: Callable[[Sequence[Document]], Sequence[T]],
         shape: Any,
     ) -> list[T]:
         if self._cache.path is None or not any(a.gold for a in asked):
+            self.resolved += len(asked)
             return _one_each(work, [a.document for a in asked])
-        signature = self.resolver.signature
+        signature = self.resolver.signature + getattr(self.resolver, "kept_by", "")
         keys = [content_key(kind, signature, a.document) if a.gold else None for a in asked]
         kept = self._cache.get(key for key in keys if key is not None)
         results: dict[int, T] = {}
@@ -194,8 +207,9 @@ class Worker:
             if key in kept:
                 # An entry of a version with other fields is worked out again.
                 with suppress(msgspec.MsgspecError):
-                    results[i] = decoded(kept[key], shape)
+                    results[i] = decode_as(kept[key], shape)
         missing = [i for i in range(len(asked)) if i not in results]
+        self.resolved += len(missing)
         if missing:
             worked = _one_each(work, [asked[i].document for i in missing])
             fresh = dict(zip(missing, worked, strict=True))
@@ -207,16 +221,19 @@ class Worker:
 
 
 def _compared(
-    gold: _Read, predicted: _Read, mode: Literal["strict", "hard"], threshold: float | None
+    meant: Sequence[Reading],
+    own: _Read | None,
+    predicted: bytes,
+    mode: Literal["strict", "hard"],
+    probability: float | None,
+    threshold: float | None,
 ) -> Drift:
+    """The verdict of the rule *mode*; *own* is None where the own history was not read."""
+    readings = () if own is None else own.readings
     if mode == "hard":
-        return drift_hard.compare(gold.readings, predicted.readings)
-    return drift_strict.compare(
-        gold.readings,
-        predicted.readings,
-        gold_document=gold.document,
-        predicted_document=predicted.document,
-        threshold=threshold,
+        return drift_hard.compare(meant, readings)
+    return drift_strict.verdict(
+        meant, readings, probability, predicted_document=DOCUMENTS.unpack(predicted), threshold=threshold
     )
 
 
@@ -245,26 +262,19 @@ def start_worker(choice: ResolverChoice, encoder: SemanticEncoder | None, parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(10)
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    leave_with(parent)
     # Readings are many small objects, gone with their batch: looking through them finds nothing.
     gc.set_threshold(*GC_THRESHOLDS)
     with code_may_run():  # as it might in the process that has built this worker's like before
         _worker = Worker(choice, encoder)
 
 
-def _leave_with(parent: int) -> None:
-    """A worker doesn't notice that its parent was killed: it holds both ends of their queue."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(0)
-
-
 def work(task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
     """What this process's worker answers to a batch, as ``answered``."""
-    return answered(_worker, task, batch)
+    return answer_batch(_worker, task, batch)
 
 
-def answered(worker: Worker, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
+def answer_batch(worker: Worker, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
     """What *worker*'s method *task* makes of *batch*, and how many documents had to be resolved for it."""
     before = worker.resolved
     answers: list[Any] = getattr(worker, task)(batch)

@@ -16,7 +16,7 @@ from random import Random
 from msgspec.structs import replace
 
 from replay.core.conversation import CANNOT_ANSWER, Passage, Turn
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 
 class AnswerPassages:
@@ -32,7 +32,7 @@ class AnswerPassages:
             if _has_answer(turn)
         ]
 
-    def of(self, dialog: str, place: Place) -> tuple[tuple[Turn, ...], tuple[Passage, ...]]:
+    def of(self, dialog: str, place: SourceLocation) -> tuple[tuple[Turn, ...], tuple[Passage, ...]]:
         """
         The turns of *dialog* with their gold passages named, and its passages.
 
@@ -53,7 +53,7 @@ class AnswerPassages:
         passages = [*own.values(), *self._others(own, rng, place)]
         return tuple(turns), tuple(sorted(passages, key=lambda _: rng.random()))
 
-    def _others(self, own: Mapping[str, Passage], rng: Random, place: Place) -> list[Passage]:
+    def _others(self, own: Mapping[str, Passage], rng: Random, place: SourceLocation) -> list[Passage]:
         chosen: dict[str, Passage] = {}
         tried: set[int] = set()
         while len(chosen) < self._distractors:

@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 256
 
 
 def is_of_columns(head: bytes) -> bool:
-    """Whether a file that begins with *head* is Parquet or Arrow."""
+    """Return whether a file that begins with *head* is Parquet or Arrow."""
     return head.startswith((_PARQUET, _FILE, _STREAM))
 
 
@@ -54,7 +54,7 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
-def saved_dataset(folder: Path) -> list[Path]:
+def dataset_files(folder: Path) -> list[Path]:
     """
     The files of the data set that ``save_to_disk`` has written into *folder*, in its order; none where it is
     no such folder.
@@ -99,13 +99,25 @@ class _JsonLines(io.RawIOBase):
 def _lines(stream: BinaryIO, path: Path, pyarrow: Any) -> Generator[bytes]:
     try:
         for batch in _batches(stream):
-            for row in batch.to_pylist():
-                yield msgspec.json.encode(without_nulls(row)) + b"\n"
+            for row in _rows(batch):
+                yield msgspec.json.encode(without_nulls(row)) + b"\n" if isinstance(row, dict) else row
     except (pyarrow.ArrowException, OSError) as error:
         raise DatasetError(
             f"is Parquet or Arrow that can't be read ({error}); was it written or downloaded completely?",
             path=str(path),
         ) from error
+
+
+def _rows(batch: Any) -> Iterator[dict[str, Any] | bytes]:
+    """The rows of *batch*; in place of one whose text is no UTF-8 a line for its reader to refuse as such."""
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        if batch.num_rows > 1:
+            for number in range(batch.num_rows):
+                yield from _rows(batch.slice(number, 1))
+        else:
+            yield b"\xff\n"
 
 
 def _batches(stream: BinaryIO) -> Iterator[Any]:

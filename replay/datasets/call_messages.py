@@ -14,9 +14,9 @@ import msgspec
 
 from replay.core.decoding import decoder_of
 from replay.core.message_reading import json_text
-from replay.datasets.chat_messages import Content, Said, item_of, said_by, tool_message
-from replay.datasets.model_calls import Spoken
-from replay.datasets.place import Place
+from replay.datasets.chat_messages import Content, ParsedMessage, item_of, parse_message, tool_message
+from replay.datasets.model_calls import TracedMessage
+from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import TOO_DEEP, decode
 
 _ROLES = {
@@ -54,7 +54,7 @@ class _Message(msgspec.Struct):
 _MESSAGE = decoder_of(_Message)
 
 
-def messages_in(value: Any, place: Place, at: str, role: str = "user") -> list[Spoken]:
+def messages_in(value: Any, place: SourceLocation, at: str, role: str = "user") -> list[TracedMessage]:
     """
     The messages that *value*, which stands *at* a field, comes to; a text alone is of *role*.
 
@@ -67,13 +67,13 @@ def messages_in(value: Any, place: Place, at: str, role: str = "user") -> list[S
         raise place.error(TOO_DEEP, at) from error
 
 
-def _found(value: Any, place: Place, at: str, role: str) -> list[Spoken]:
+def _found(value: Any, place: SourceLocation, at: str, role: str) -> list[TracedMessage]:
     value = _messages(value)
     if value in (None, "", [], {}):
         return []
     match value:
         case str():
-            return [Spoken(role, Said(texts=[value]))]
+            return [TracedMessage(role, ParsedMessage(texts=[value]))]
         case [list() as first, *_]:  # LangChain keeps a list for each prompt of a batch
             return _found(first, place, f"{at}[0]", role)
         case list():
@@ -89,7 +89,7 @@ def _found(value: Any, place: Place, at: str, role: str) -> list[Spoken]:
     raise place.error("holds neither messages nor a text", at)
 
 
-def parsed(value: Any) -> Any:
+def parse_json_value(value: Any) -> Any:
     """*value*, or what it is the JSON text of, where that is an object or a list."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -99,7 +99,7 @@ def parsed(value: Any) -> Any:
 
 def _messages(value: Any) -> Any:
     """*value*, or the messages that it is the JSON text of; a text that happens to be JSON is a text."""
-    if (found := parsed(value)) is value:
+    if (found := parse_json_value(value)) is value:
         return value
     items = found if isinstance(found, list) else [found]
     items = items[0] if items and isinstance(items[0], list) else items
@@ -107,7 +107,7 @@ def _messages(value: Any) -> Any:
     return found if items and all(isinstance(one, dict) and known & one.keys() for one in items) else value
 
 
-def _message(value: Mapping[str, Any], place: Place, at: str) -> Spoken | None:
+def _message(value: Mapping[str, Any], place: SourceLocation, at: str) -> TracedMessage | None:
     fields = dict(value)
     match value:
         case {"lc": _, "id": [*_, str(kind)], "kwargs": dict(fields)}:
@@ -127,18 +127,18 @@ def _message(value: Mapping[str, Any], place: Place, at: str) -> Spoken | None:
         if fields.get("type") not in ("function_call", "function_call_output", "reasoning"):
             return None
         item = item_of(decode(_MESSAGE, msgspec.json.encode(fields), place, at), place, at)
-        return None if item is None else Spoken(*item)
+        return None if item is None else TracedMessage(*item)
     # LangChain's JavaScript has a tool's name in the place of its role.
     role = _ROLES.get(fields["role"], "tool" if "additional_kwargs" in fields else None)
     if role is None:
         raise place.error(f'"{fields["role"]:.60}" is not a role that is known', f"{at}.role")
     message = decode(_MESSAGE, msgspec.json.encode(fields), place, at)
-    said = said_by(message, message.content, place, at, f"{at}.content")
+    said = parse_message(message, message.content, place, at, f"{at}.content")
     # LangChain has a call of Anthropic's among the parts and beside them.
     said.calls = list({call.id or number: call for number, call in enumerate(said.calls)}.values())
     if role == "tool" and not said.results:
         said.results.append(tool_message(message, said))
-    return Spoken(role, said)
+    return TracedMessage(role, said)
 
 
 def _part(part: Any) -> Any:
@@ -163,23 +163,23 @@ def _part(part: Any) -> Any:
 
 
 def _is_data(content: Any) -> bool:
-    """Whether it is what a tool has returned as a value, and neither a text nor parts."""
+    """Return whether it is what a tool has returned as a value, and neither a text nor parts."""
     parts = content if isinstance(content, list) else ()
     return isinstance(content, dict) or any(
         isinstance(part, dict) and not {"type", "text"} & part.keys() for part in parts
     )
 
 
-def _instructions(value: Mapping[str, Any]) -> Iterator[Spoken]:
+def _instructions(value: Mapping[str, Any]) -> Iterator[TracedMessage]:
     """Anthropic, Responses and Gemini have them beside the messages."""
     within = value.get("config")
     for fields in (value, within if isinstance(within, dict) else {}):
         for name in ("system", "instructions", "system_instruction"):
             if isinstance(text := fields.get(name), str) and text.strip():
-                yield Spoken("system", Said(texts=[text]))
+                yield TracedMessage("system", ParsedMessage(texts=[text]))
 
 
-def _within(value: Mapping[str, Any], place: Place, at: str, role: str) -> list[Spoken]:
+def _within(value: Mapping[str, Any], place: SourceLocation, at: str, role: str) -> list[TracedMessage]:
     name = next((name for name in _WITHIN if value.get(name) not in (None, "", [], {})), None)
     if name is None:
         raise place.error(f"holds neither messages nor a text (found: {', '.join(value)})", at)

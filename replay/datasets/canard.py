@@ -25,9 +25,9 @@ from replay.core.errors import DatasetError
 from replay.datasets.answer_passages import AnswerPassages
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_list
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import decode
+from replay.datasets.validation import conversations
 
 DONT_KNOW = "I don't know."
 
@@ -70,7 +70,7 @@ class CanardReader:
             raise ValueError('distractors need passages to stand among: set passages to "answers"')
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first item has CANARD's fields and no others."""
+        """Return whether the first item has CANARD's fields and no others."""
         fields = {"History", "QuAC_dialog_id", "Question", "Question_no", "Rewrite"}
         return has_only(outline(head).get("[]"), required=fields, optional=set())
 
@@ -86,7 +86,7 @@ class CanardReader:
             {d.id: d.turns for _, d in dialogs if isinstance(d, _Dialog)}, distractors=self.distractors
         )
 
-        def build(dialog: _Dialog, place: Place) -> Conversation:
+        def build(dialog: _Dialog, place: SourceLocation) -> Conversation:
             turns: tuple[Turn, ...] = dialog.turns
             passages: tuple[Passage, ...] = ()
             if self.passages == "answers":
@@ -118,7 +118,7 @@ def _turn_id(dialog: str, number: int) -> str:
     return f"{dialog}_q#{number - 1}"
 
 
-def _dialogs(path: Path) -> Iterator[tuple[Place, _Dialog | DatasetError]]:
+def _dialogs(path: Path) -> Iterator[tuple[SourceLocation, _Dialog | DatasetError]]:
     """The dialogs in the order of their first rows; one bad row spoils its dialog."""
     for dialog, rows in _rows_by_dialog(path).items():
         faults = [(where, row) for where, row in rows if isinstance(row, DatasetError)]
@@ -132,10 +132,10 @@ def _dialogs(path: Path) -> Iterator[tuple[Place, _Dialog | DatasetError]]:
             yield rows[0][0], error
 
 
-def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[Place, _Row | DatasetError]]]:
+def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[SourceLocation, _Row | DatasetError]]]:
     """Rows by dialog; a row so bad that it tells no dialog stands alone, by its item number."""
     decoder, owner = decoder_of(_Row), decoder_of(_Owner)
-    found: dict[str | int, list[tuple[Place, _Row | DatasetError]]] = {}
+    found: dict[str | int, list[tuple[SourceLocation, _Row | DatasetError]]] = {}
     for place, raw in rows_of_list(path, msgspec.Raw):
         assert isinstance(raw, msgspec.Raw)
         dialog: str | int | None = place.item
@@ -152,7 +152,7 @@ def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[Place, _Row | D
     return found
 
 
-def _dialog(name: str, rows: Sequence[tuple[Place, _Row]]) -> _Dialog:
+def _dialog(name: str, rows: Sequence[tuple[SourceLocation, _Row]]) -> _Dialog:
     by_number: dict[int, _Row] = {}
     _, last = max(rows, key=lambda pair: pair[1].Question_no)
     for place, row in rows:
@@ -178,7 +178,7 @@ def _dialog(name: str, rows: Sequence[tuple[Place, _Row]]) -> _Dialog:
     )
 
 
-def _check_history(row: _Row, last: _Row, place: Place) -> None:
+def _check_history(row: _Row, last: _Row, place: SourceLocation) -> None:
     """
     Raises:
         DatasetError: *row* doesn't tell the same dialog as its *last* row.

@@ -22,11 +22,11 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_list
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 
-class _Turn(msgspec.Struct):
+class _CastTurn(msgspec.Struct):
     number: int | str
     raw_utterance: str | None = None
     utterance: str | None = None
@@ -47,9 +47,9 @@ class _Turn(msgspec.Struct):
         return f"{self.canonical_result_id}{number}"
 
 
-class _Topic(msgspec.Struct):
+class _CastTopic(msgspec.Struct):
     number: int | str
-    turn: list[_Turn]
+    turn: list[_CastTurn]
     title: str = ""
     description: str = ""
 
@@ -62,7 +62,7 @@ class CastReader:
     """Whose rewritten questions are the standalone ones; 2022 has manual ones only."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first item has a number and turns with a raw or a plain utterance."""
+        """Return whether the first item has a number and turns with a raw or a plain utterance."""
         found = outline(head)
         turn = found.get("[].turn[]", frozenset())
         return (
@@ -75,7 +75,7 @@ class CastReader:
         """One conversation a topic or path. Raises a ``DatasetError`` if the file can't be read."""
         seen: Counter[str] = Counter()
 
-        def build(topic: _Topic, place: Place) -> Conversation:
+        def build(topic: _CastTopic, place: SourceLocation) -> Conversation:
             name = str(topic.number)
             if any(turn.utterance is not None for turn in topic.turn):
                 name += f"_{topic.turn[-1].number}"
@@ -90,9 +90,9 @@ class CastReader:
                 metadata={"topic": topic.number},
             )
 
-        yield from conversations(rows_of_list(path, _Topic), build)
+        yield from conversations(rows_of_list(path, _CastTopic), build)
 
-    def _turn(self, topic: _Topic, index: int, place: Place) -> Turn:
+    def _turn(self, topic: _CastTopic, index: int, place: SourceLocation) -> Turn:
         turn = topic.turn[index]
         question = turn.raw_utterance if turn.utterance is None else turn.utterance
         if question is None:
@@ -118,7 +118,7 @@ class CastReader:
         )
 
 
-def _passages(topic: _Topic) -> tuple[Passage, ...]:
+def _passages(topic: _CastTopic) -> tuple[Passage, ...]:
     """The canonical passages, sorted by id so that their order doesn't tell which turn they answer."""
     texts: dict[str, list[str]] = {}
     for turn in topic.turn:

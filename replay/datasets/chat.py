@@ -7,7 +7,7 @@ A user's message is a question and the assistant's answer to it the gold answer.
 besides is kept where it stood, so that it can be sent again as it was.
 
 - System and developer messages, and a greeting by the assistant before the first question, are what the next
-  question was asked with. Those before the first question are the background as well.
+  question was asked with. The greeting is the background as well; what an operator tells the system is not.
 - Several user messages in a row are one question, a line each: the assistant saw them all before it answered,
   and what a later one refers to may stand in an earlier one. They are sent as they were as long as no policy
   has edited more than the last of them.
@@ -21,6 +21,8 @@ besides is kept where it stood, so that it can be sent again as it was.
 - Of content given in parts the texts are kept, joined. What else there is (a picture, sound, a file, the
   model's thinking, what the server ran by itself) is counted, turn by turn, in the metadata as ``left_out``.
   A question of such parts alone is asked as their names in brackets: ``[image_url]``.
+- Names of fields lead into objects by dots (``author.role``). A file may also be one object around the list
+  of conversations, or the list of all messages, each with the name of its thread.
 - A message's ``timestamp`` is kept in the metadata as it is, that of a question's last message as when
   the turn was asked and that of an answer's last message as when it was answered. Logs write times in
   many ways, so whether it is one is looked at only where it is needed.
@@ -31,33 +33,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
+from replay.datasets.chat_log_parser import ChatLogParser
 from replay.datasets.chat_messages import (
     BESIDE,
     Content,
-    Said,
+    ParsedMessage,
     calls_in_text,
     item_of,
-    said_by,
-    said_in,
+    parse_content,
+    parse_message,
     tool_message,
 )
-from replay.datasets.chat_story import Story
 from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import rows_of_either
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.json_rows import rows_of_any, rows_of_list
+from replay.datasets.place import SourceLocation
+from replay.datasets.typed_json import decode
+from replay.datasets.validation import conversations
+
+T = TypeVar("T")
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function", "function_call")
 
 
-class _Message(msgspec.Struct, kw_only=True):
+class _ChatMessage(msgspec.Struct, kw_only=True):
     """The role and the content, which may be called otherwise, come with ``_row_type``."""
 
     refusal: str | None = None
@@ -78,12 +84,16 @@ class ChatReader:
     """The field that names the conversation; by default ``id``, or file and line without one."""
     messages_field: str = "messages"
     """The field with the list of messages."""
+    list_field: str | None = None
+    """The field with the list of conversations, where the file is one object around them."""
+    thread_field: str | None = None
+    """A message's field that names its conversation, where the file is one list of all messages."""
     role_field: str = "role"
     """A message's field that says who speaks."""
     text_field: str = "content"
     """A message's field with what is said."""
     roles: Mapping[str, str] = field(default_factory=dict)
-    """What roles are called that have names of their own, as in ``human: user``."""
+    """What roles are called that have names of their own, as in ``human: user``; ``*`` is any other."""
     system_field: str | None = None
     """A field beside the messages with a system prompt that comes before all of them."""
 
@@ -91,10 +101,15 @@ class ChatReader:
     """Fields beside the messages that are kept in the metadata, as what a judge has to look for."""
 
     def __post_init__(self) -> None:
+        if self.thread_field and (self.id_field or self.system_field or self.metadata_fields):
+            raise ValueError(
+                "thread_field is for files of messages alone, which have nothing beside them; leave out "
+                "id_field, system_field and metadata_fields"
+            )
         beside = {"metadata": "metadata", "messages_field": self.messages_field}
         beside |= {f"metadata_fields[{n}]": name for n, name in enumerate(self.metadata_fields)}
         _check_unlike(beside | {"id_field": self.id_field, "system_field": self.system_field})
-        within = {name: name for name in _Message.__struct_fields__}
+        within = {name: name for name in _ChatMessage.__struct_fields__}
         _check_unlike(within | {"role_field": self.role_field, "text_field": self.text_field})
         for name, role in self.roles.items():
             if role not in _ROLES:
@@ -104,7 +119,7 @@ class ChatReader:
                 )
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line or item has messages with roles."""
+        """Return whether the first line or item has messages with roles."""
         found = outline(head)
         return any(
             "messages" in found.get(at, ()) and "role" in found.get(f"{at}.messages[]", ())
@@ -112,8 +127,59 @@ class ChatReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
-        yield from conversations(rows_of_either(path, self._row_type()), self._build)
+        """One conversation a line, item or thread. Raises a ``DatasetError`` if the file can't be opened."""
+        kind = self._row_type()
+        if self.thread_field:
+            yield from conversations(self._threads(path, self.thread_field), self._build)
+        elif any("." in name for name in self._fields()):
+            rows = self._rows(path, dict[str, Any])
+            yield from conversations(
+                rows, lambda row, place: self._build(self._lifted(row, kind, place), place)
+            )
+        else:
+            yield from conversations(self._rows(path, kind), self._build)
+
+    def _rows(self, path: Path, kind: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
+        return rows_of_list(path, kind, key=self.list_field) if self.list_field else rows_of_any(path, kind)
+
+    def _threads(self, path: Path, thread_field: str) -> Iterator[tuple[SourceLocation, Any]]:
+        """Each conversation of a file of messages, in the order of their first ones."""
+        threads: dict[str, tuple[SourceLocation, list[Any]]] = {}
+        for place, row in self._rows(path, dict[str, Any]):
+            if isinstance(row, DatasetError):
+                yield place, row
+                continue
+            name = _at(row, thread_field)
+            if not isinstance(name, str | int) or isinstance(name, bool):
+                yield place, place.error("is required but missing; thread_field names it", thread_field)
+                continue
+            threads.setdefault(str(name), (place, []))[1].append(row)
+        kind = self._row_type()
+        for name, (place, messages) in threads.items():
+            row = {"id": name, self.messages_field: messages}
+            try:
+                yield place, self._lifted(row, kind, place)
+            except DatasetError as error:
+                yield place, error
+
+    def _fields(self) -> tuple[str, ...]:
+        named = (self.id_field, self.system_field, self.messages_field, self.role_field, self.text_field)
+        return tuple(name for name in (*named, *self.metadata_fields) if name)
+
+    def _lifted(self, row: dict[str, Any], kind: type[Any], place: SourceLocation) -> Any:
+        """
+        *row* as a *kind*, in which what stands within other fields is a field of its own: ``author.role``.
+
+        Raises:
+            DatasetError: it is none.
+        """
+        row |= {name: _at(row, name) for name in self._fields() if "." in name}
+        messages = row.get(self.messages_field)
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, dict):
+                within = (name for name in (self.role_field, self.text_field) if "." in name)
+                message |= {name: _at(message, name) for name in within}
+        return decode(decoder_of(kind), msgspec.json.encode(row), place)
 
     def _row_type(self) -> type[Any]:
         taken = (self.role_field, self.text_field)
@@ -121,7 +187,7 @@ class ChatReader:
         message = msgspec.defstruct(
             "_NamedMessage",
             [("role", str | None, None), ("content", Content, None), *beside],
-            bases=(_Message,),
+            bases=(_ChatMessage,),
             rename={"role": self.role_field, "content": self.text_field},
             kw_only=True,
         )
@@ -143,7 +209,7 @@ class ChatReader:
             kw_only=True,
         )
 
-    def _build(self, log: Any, place: Place) -> Conversation:
+    def _build(self, log: Any, place: SourceLocation) -> Conversation:
         if log.name is None and self.id_field is not None:
             raise place.error("is required but missing, since the setting id_field names it", self.id_field)
         name = f"{place.path.name}:{place.item or place.line}" if log.name is None else str(log.name)
@@ -152,10 +218,10 @@ class ChatReader:
         metadata |= {name: value for name, value in kept if value is not None}
         return self._told(log, place).conversation(name, metadata, place)
 
-    def _told(self, log: Any, place: Place) -> Story:
-        story = Story()
+    def _told(self, log: Any, place: SourceLocation) -> ChatLogParser:
+        story = ChatLogParser()
         if self.system_field and log.system is not None:
-            story.instruct("system", said_in(log.system, place, self.system_field).text)
+            story.instruct("system", parse_content(log.system, place, self.system_field).text)
         for index, message in enumerate(log.messages):
             at = f"{self.messages_field}[{index}]"
             role, said = self._said(message, place, at)
@@ -166,24 +232,33 @@ class ChatReader:
             story.tell(role, said, message.timestamp)
         return story
 
-    def _said(self, message: Any, place: Place, at: str) -> tuple[str, Said]:
+    def _said(self, message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMessage]:
         if message.role is None and message.content is None and (item := item_of(message, place, at)):
             return item
         if message.role is None:
             raise place.error("is required but missing", f"{at}.{self.role_field}")
-        said = said_by(message, message.content, place, at, f"{at}.{self.text_field}")
+        said = parse_message(message, message.content, place, at, f"{at}.{self.text_field}")
         role = self.roles.get(message.role, message.role)
+        if role not in _ROLES:
+            role = self.roles.get("*", role)
         if role == "function_call":
             return "assistant", calls_in_text(said, place, f"{at}.{self.text_field}")
         return role, said
 
-    def _unknown_role(self, role: str, place: Place, at: str) -> DatasetError:
+    def _unknown_role(self, role: str, place: SourceLocation, at: str) -> DatasetError:
         known = (*_ROLES, *self.roles)
         return place.error(
             f'"{role}" is not a role{nearest(role, known)} (allowed: {", ".join(known)}); '
             f'the setting roles says what it stands for, as in roles: {{"{role:.40}": user}}',
             f"{at}.{self.role_field}",
         )
+
+
+def _at(row: Any, path: str) -> Any:
+    """What *row* has at *path*, where a dot leads into an object; None where there is nothing."""
+    for name in [path] if isinstance(row, dict) and path in row else path.split("."):
+        row = row.get(name) if isinstance(row, dict) else None
+    return row
 
 
 def _check_unlike(fields: Mapping[str, str | None]) -> None:

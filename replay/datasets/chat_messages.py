@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from replay.core.message import Message, ToolCall, joined
+from replay.core.message import Message, ToolCall, join_texts
 from replay.core.message_reading import json_text, tool_call_in
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import decode
 
 BESIDE = ("tool_call_id", "name", "tool_name", "type", "id", "call_id", "arguments", "output")
@@ -26,7 +26,7 @@ _CALLS = ("tool_use", "function_call")
 _RESULTS = ("tool_result", "function_call_output")
 
 
-class Part(msgspec.Struct):
+class ContentPart(msgspec.Struct):
     """One part of a content; which of the fields it has depends on its type."""
 
     type: str = ""
@@ -44,11 +44,11 @@ class Part(msgspec.Struct):
     """LLaMA-Factory's: the text, or a call as JSON text."""
 
 
-Content = str | list[str | Part] | None
+Content = str | list[str | ContentPart] | None
 
 
 @dataclass(slots=True)
-class Said:
+class ParsedMessage:
     """What a message says."""
 
     texts: list[str] = field(default_factory=list)
@@ -59,17 +59,17 @@ class Said:
 
     @property
     def text(self) -> str:
-        return joined(self.texts)
+        return join_texts(self.texts)
 
 
-def said_in(content: Content, place: Place, at: str) -> Said:
+def parse_content(content: Content, place: SourceLocation, at: str) -> ParsedMessage:
     """
     What stands in *content*, the field *at*.
 
     Raises:
         DatasetError: a part lacks what its type promises.
     """
-    said = Said()
+    said = ParsedMessage()
     for index, part in enumerate([content or ""] if isinstance(content, str | None) else content):
         if isinstance(part, str):
             said.texts.append(part)
@@ -84,14 +84,16 @@ def said_in(content: Content, place: Place, at: str) -> Said:
     return said
 
 
-def said_by(message: Any, content: Content, place: Place, at: str, content_at: str) -> Said:
+def parse_message(
+    message: Any, content: Content, place: SourceLocation, at: str, content_at: str
+) -> ParsedMessage:
     """
     What *message*, which stands *at* a place and has a *content*, says with all of its fields.
 
     Raises:
         DatasetError: a part or a call lacks what it must have.
     """
-    said = said_in(content, place, content_at)
+    said = parse_content(content, place, content_at)
     calls = [(f"tool_calls[{number}]", call) for number, call in enumerate(message.tool_calls or ())]
     if message.function_call:
         calls.append(("function_call", message.function_call))
@@ -102,7 +104,7 @@ def said_by(message: Any, content: Content, place: Place, at: str, content_at: s
     return said
 
 
-def calls_in_text(said: Said, place: Place, at: str) -> Said:
+def calls_in_text(said: ParsedMessage, place: SourceLocation, at: str) -> ParsedMessage:
     """
     What *said*, whose text is a call of a tool as JSON or a list of such, comes to.
 
@@ -111,10 +113,10 @@ def calls_in_text(said: Said, place: Place, at: str) -> Said:
     """
     given = decode(_ANYTHING, said.text.encode(errors="replace"), place, at)
     calls = given if isinstance(given, list) else [given]
-    return Said(left_out=said.left_out, calls=[_call(call, place, at) for call in calls])
+    return ParsedMessage(left_out=said.left_out, calls=[_call(call, place, at) for call in calls])
 
 
-def item_of(message: Any, place: Place, at: str) -> tuple[str, Said] | None:
+def item_of(message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMessage] | None:
     """
     Role and content of a message that has no role but a type: an item of Responses. None where it is none.
 
@@ -124,13 +126,13 @@ def item_of(message: Any, place: Place, at: str) -> tuple[str, Said] | None:
     type = getattr(message, "type", None)
     if not isinstance(type, str) or not type:
         return None
-    said = Said()
+    said = ParsedMessage()
     fields = ("id", "call_id", "name", "arguments", "output")
-    _take(Part(type=type, **{name: getattr(message, name, None) for name in fields}), said, place, at)
+    _take(ContentPart(type=type, **{name: getattr(message, name, None) for name in fields}), said, place, at)
     return ("tool" if said.results else "assistant"), said
 
 
-def tool_message(message: Any, said: Said) -> Message:
+def tool_message(message: Any, said: ParsedMessage) -> Message:
     """The result that a *message* of the role ``tool`` or ``function`` is."""
     id, name, other = (getattr(message, field, None) for field in ("tool_call_id", "name", "tool_name"))
     name = name or other
@@ -143,9 +145,9 @@ def tool_message(message: Any, said: Said) -> Message:
     )
 
 
-def _take(part: Part, said: Said, place: Place, at: str) -> None:
+def _take(part: ContentPart, said: ParsedMessage, place: SourceLocation, at: str) -> None:
     if part.type == "tool_call" and isinstance(part.value, str):
-        said.calls += calls_in_text(Said(texts=[part.value]), place, at).calls
+        said.calls += calls_in_text(ParsedMessage(texts=[part.value]), place, at).calls
     elif part.type in _CALLS:
         said.calls.append(_call(msgspec.structs.asdict(part), place, at))
     elif part.type in _RESULTS:
@@ -154,14 +156,14 @@ def _take(part: Part, said: Said, place: Place, at: str) -> None:
         said.left_out[part.type] += 1
 
 
-def _call(value: Any, place: Place, at: str) -> ToolCall:
+def _call(value: Any, place: SourceLocation, at: str) -> ToolCall:
     call = tool_call_in(value)
     if call is None:
         raise place.error("is a call of a tool without its name", at)
     return call
 
 
-def _result(part: Part) -> Message:
+def _result(part: ContentPart) -> Message:
     given = part.output if part.content is None else part.content
     listed = given if isinstance(given, list) else []
     parts = [one for one in listed if isinstance(one, dict) and isinstance(one.get("type"), str)]
@@ -170,7 +172,7 @@ def _result(part: Part) -> Message:
     id = part.tool_use_id or part.call_id
     return Message(
         role="tool",
-        text=joined(texts) if is_in_parts else json_text(given),
+        text=join_texts(texts) if is_in_parts else json_text(given),
         tool_call_id=id if isinstance(id, str) else None,
         left_out=tuple(one["type"] for one in parts if is_in_parts and not isinstance(one.get("text"), str)),
     )

@@ -50,7 +50,7 @@ class ShareGptReader:
     """Reads ``{"conversations": [{"from": "human", "value": ...}, ...]}``, a line or list item each."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line or item has such messages."""
+        """Return whether the first line or item has such messages."""
         optional = {"id", "system", "tools", "images", "source", "model", "language", "category", "hash"}
         return _has(head, _SHAREGPT, set(), optional)
 
@@ -64,7 +64,7 @@ class LmsysReader:
     """Reads LMSYS-Chat-1M; model and language are in the metadata."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line has the table's columns."""
+        """Return whether the first line has the table's columns."""
         return _has(head, _LMSYS, {"conversation_id"}, _TABLE)
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
@@ -77,7 +77,7 @@ class WildChatReader:
     """Reads WildChat, ids by file and line; the hash, model and language are in the metadata."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line has the table's columns."""
+        """Return whether the first line has the table's columns."""
         more = {"timestamp", "detoxify_moderation", "toxic", "state", "country", "hashed_ip", "header"}
         return _has(head, _WILDCHAT, {"conversation_hash"}, _TABLE | more)
 
@@ -91,7 +91,7 @@ class MultiChallengeReader:
     """Reads MultiChallenge; its axis, target question and pass criteria are in the metadata."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line has the benchmark's fields."""
+        """Return whether the first line has the benchmark's fields."""
         return _has(head, _MULTICHALLENGE, {"QUESTION_ID"}, {"AXIS", "TARGET_QUESTION", "PASS_CRITERIA"})
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:

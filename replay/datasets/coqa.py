@@ -17,16 +17,16 @@ from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_list
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 
-class _Question(msgspec.Struct):
+class _CoqaQuestion(msgspec.Struct):
     input_text: str
     turn_id: int
 
 
-class _Answer(msgspec.Struct):
+class _CoqaAnswer(msgspec.Struct):
     input_text: str
     turn_id: int
 
@@ -34,9 +34,9 @@ class _Answer(msgspec.Struct):
 class _Story(msgspec.Struct):
     id: str
     story: str
-    questions: list[_Question]
-    answers: list[_Answer]
-    additional_answers: dict[str, list[_Answer]] = {}
+    questions: list[_CoqaQuestion]
+    answers: list[_CoqaAnswer]
+    additional_answers: dict[str, list[_CoqaAnswer]] = {}
     source: str = ""
 
 
@@ -45,7 +45,7 @@ class CoqaReader:
     """Reads CoQA's ``{"data": [...]}``: one conversation a story. Spans (rationales) are left out."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first item of ``data`` has a story and questions."""
+        """Return whether the first item of ``data`` has a story and questions."""
         found = outline(head)
         return has_only(found.get(""), required={"data"}, optional={"version"}) and (
             {"id", "story", "questions"} <= found.get(".data[]", frozenset())
@@ -56,7 +56,7 @@ class CoqaReader:
         yield from conversations(rows_of_list(path, _Story, key="data"), _build)
 
 
-def _build(row: _Story, place: Place) -> Conversation:
+def _build(row: _Story, place: SourceLocation) -> Conversation:
     recorded = {answer.turn_id: answer.input_text for answer in row.answers}
     others = [
         {answer.turn_id: answer.input_text for answer in answers}

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets.csv_rows import csv_rows
+from replay.datasets.csv_rows import csv_rows, delimiter_of
 from replay.datasets.data_file import BYTE_ORDER_MARK
 from replay.datasets.expected import COLUMN, of_end, read_cells, unfit_column
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,8 @@ FIELDS = (*_REQUIRED, *_OF_TURN, *_OF_CONVERSATION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    place: Place
+class _CsvRow:
+    place: SourceLocation
     cells: Mapping[str, Sequence[str]]
     """The row's non-blank cells by field, or by column where it says what is expected; several only for
     ``answer``."""
@@ -55,7 +55,7 @@ class CsvReader:
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
     """Headers by field, where they differ from the field's name; ``answer`` may have several."""
     delimiter: str | None = None
-    """One character; by default a comma, or a tab in a file called ``.tsv``."""
+    """One character; by default the one of comma, semicolon, tab and bar that the header shows."""
 
     def __post_init__(self) -> None:
         for name, header in self.columns.items():
@@ -75,7 +75,7 @@ class CsvReader:
         if line.startswith(("{", "[")):  # JSON, whatever it is called
             return False
         try:
-            names = next(csv.reader([line], delimiter=self._delimiter(path)), [])
+            names = next(csv.reader([line], delimiter=self.delimiter or delimiter_of(line)), [])
         except csv.Error:
             return False
         found = {name.strip() for name in names}
@@ -90,7 +90,7 @@ class CsvReader:
             DatasetError: the file can't be opened, has no usable header, or from some row on is no
                 UTF-8 or no CSV, after which no row can be trusted.
         """
-        yield from conversations(_runs(self._rows(csv_rows(path, self._delimiter(path)), path)), _build)
+        yield from conversations(_runs(self._rows(csv_rows(path, self.delimiter), path)), _build)
 
     def read_frame(self, frame: pd.DataFrame, name: str) -> Iterator[Conversation | DatasetError]:
         """
@@ -102,15 +102,12 @@ class CsvReader:
         cells = frame.astype(object).where(frame.notna(), "").map(str)
         table = [list(map(str, frame.columns)), *cells.itertuples(index=False, name=None)]
         path = Path(name)
-        rows = ((Place(path=path, line=number), list(row)) for number, row in enumerate(table))
+        rows = ((SourceLocation(path=path, line=number), list(row)) for number, row in enumerate(table))
         yield from conversations(_runs(self._rows(rows, path)), _build)
 
-    def _delimiter(self, path: Path) -> str:
-        return self.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
-
     def _rows(
-        self, lines: Iterable[tuple[Place, Sequence[str]]], path: Path
-    ) -> Iterator[tuple[Place, _Row | DatasetError]]:
+        self, lines: Iterable[tuple[SourceLocation, Sequence[str]]], path: Path
+    ) -> Iterator[tuple[SourceLocation, _CsvRow | DatasetError]]:
         header: list[str] = []
         indices: Mapping[str, Sequence[int]] = {}
         for place, cells in lines:
@@ -121,7 +118,7 @@ class CsvReader:
                 yield place, place.error(f"has {len(cells)} cells, expected {len(header)} as in the header")
             else:
                 filled = {name: [cells[i] for i in at if cells[i].strip()] for name, at in indices.items()}
-                row = _Row(place=place, cells=filled)
+                row = _CsvRow(place=place, cells=filled)
                 if row.cell("conversation") is None:
                     message = "is empty; every row names its conversation"
                     yield place, place.error(message, "conversation")
@@ -130,7 +127,7 @@ class CsvReader:
         if not header:
             raise DatasetError("is empty; expected a header and rows", path=str(path))
 
-    def _indices(self, header: Sequence[str], place: Place) -> Mapping[str, Sequence[int]]:
+    def _indices(self, header: Sequence[str], place: SourceLocation) -> Mapping[str, Sequence[int]]:
         """Where each field's cells are in a row."""
         found = {}
         for name in FIELDS:
@@ -149,7 +146,7 @@ class CsvReader:
         return found
 
 
-def _index(column: str, header: Sequence[str], name: str, place: Place) -> int:
+def _index(column: str, header: Sequence[str], name: str, place: SourceLocation) -> int:
     if header.count(column) != 1:
         how_many = "no column" if column not in header else f"{header.count(column)} columns"
         raise place.error(
@@ -161,21 +158,21 @@ def _index(column: str, header: Sequence[str], name: str, place: Place) -> int:
 
 
 @dataclass(slots=True)
-class _Run:
+class _RowRun:
     """Consecutive rows of one conversation, and what is wrong with the first bad one."""
 
     name: str
-    place: Place
-    rows: list[_Row] = field(default_factory=list)
+    place: SourceLocation
+    rows: list[_CsvRow] = field(default_factory=list)
     fault: DatasetError | None = None
 
 
 def _runs(
-    rows: Iterator[tuple[Place, _Row | DatasetError]],
-) -> Iterator[tuple[Place, list[_Row] | DatasetError]]:
+    rows: Iterator[tuple[SourceLocation, _CsvRow | DatasetError]],
+) -> Iterator[tuple[SourceLocation, list[_CsvRow] | DatasetError]]:
     """Rows of one conversation together, or why they can't be used."""
     began: dict[str, int | None] = {}
-    run: _Run | None = None
+    run: _RowRun | None = None
     stray: DatasetError | None = None  # a bad row that may belong to the run before or after it
     for place, row in rows:
         if isinstance(row, DatasetError):
@@ -189,7 +186,7 @@ def _runs(
         if run is None or name != run.name:
             if run:
                 yield run.place, run.fault or run.rows
-            run = _Run(name, place, fault=_why_not(name, place, began, stray))
+            run = _RowRun(name, place, fault=_why_not(name, place, began, stray))
             began.setdefault(name, place.line)
         run.rows.append(row)
         stray = None
@@ -198,7 +195,7 @@ def _runs(
 
 
 def _why_not(
-    name: str, place: Place, began: Mapping[str, int | None], stray: DatasetError | None
+    name: str, place: SourceLocation, began: Mapping[str, int | None], stray: DatasetError | None
 ) -> DatasetError | None:
     """Why the conversation *name* that begins at *place* can't be used, if so."""
     if name in began:
@@ -212,7 +209,7 @@ def _why_not(
     return None
 
 
-def _build(rows: list[_Row], place: Place) -> Conversation:
+def _build(rows: list[_CsvRow], place: SourceLocation) -> Conversation:
     name = rows[0].cell("conversation") or ""
     passages: dict[str, Passage] = {}
     turns = []
@@ -250,7 +247,7 @@ def _build(rows: list[_Row], place: Place) -> Conversation:
     )
 
 
-def _turn_number(row: _Row, previous: int) -> int:
+def _turn_number(row: _CsvRow, previous: int) -> int:
     """The row's ``turn``, which only has to rise: it guards against rows in the wrong order."""
     cell = row.cell("turn")
     if cell is None:
@@ -262,7 +259,7 @@ def _turn_number(row: _Row, previous: int) -> int:
     return int(cell)
 
 
-def _shared(rows: Sequence[_Row], name: str) -> str:
+def _shared(rows: Sequence[_CsvRow], name: str) -> str:
     """What all rows say of their conversation; a row may also leave it out."""
     said = ""
     for row in rows:

@@ -1,19 +1,35 @@
-"""Comma- and tab-separated files, read row by row with their lines."""
+"""Tables as text, read row by row with their lines; the header tells what parts the cells."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, not_utf8, open_data
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
+
+_DELIMITERS = ",;\t|"
+_QUOTED = re.compile('"[^"]*"')
 
 
-def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[Place, list[str]]]:
+def delimiter_of(header: str) -> str:
+    """
+    Return what parts the names in a *header*: the most frequent of comma, semicolon, tab and bar.
+
+    Spreadsheets save "CSV" with semicolons where the decimal point is a comma.
+    """
+    return max(_DELIMITERS, key=_QUOTED.sub("", header).count)
+
+
+def csv_rows(path: Path, delimiter: str | None = None) -> Iterator[tuple[SourceLocation, list[str]]]:
     """
     The rows of *path*, the header among them; those of blanks alone are passed over.
+
+    Without a *delimiter* it is the one that the first line shows.
 
     Raises:
         DatasetError: the file can't be opened, or from some row on is no UTF-8 or no CSV, after which no
@@ -21,9 +37,11 @@ def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[Place, list[str]]]:
     """
     with open_data(path) as stream:
         # Strict, since a broken quote otherwise swallows the rows after it without a word.
-        table = csv.reader(_lines(stream, path), delimiter=delimiter, strict=True)
+        lines = _lines(stream, path)
+        first = next(lines, "")
+        table = csv.reader(chain([first], lines), delimiter=delimiter or delimiter_of(first), strict=True)
         while True:
-            place = Place(path=path, line=table.line_num + 1)
+            place = SourceLocation(path=path, line=table.line_num + 1)
             try:
                 cells = next(table)
             except StopIteration:
@@ -39,7 +57,7 @@ def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[Place, list[str]]]:
 
 def _lines(stream: BinaryIO, path: Path) -> Iterator[str]:
     for number, line in enumerate(stream, 1):
-        place = Place(path=path, line=number)
+        place = SourceLocation(path=path, line=number)
         if number == 1:
             check_is_plain(line, path)
             line = line.removeprefix(BYTE_ORDER_MARK)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from replay.core.expectation import Expectation
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 from replay.scorers.checks.kinds import KINDS, BadExpectationError, check_of, unknown_kind
 
 NAME = "as"
@@ -27,7 +27,7 @@ _END = "end."
 Written = dict[str, Any] | list[dict[str, Any]]
 
 
-def read_expectations(written: Written, place: Place, field: str) -> tuple[Expectation, ...]:
+def read_expectations(written: Written, place: SourceLocation, field: str) -> tuple[Expectation, ...]:
     """
     The expectations that stand in *field*; whether each can be checked is not looked at.
 
@@ -55,7 +55,7 @@ def write_expectations(expectations: Sequence[Expectation]) -> Written:
     return [{one.kind: one.value, **name} for one, name in zip(expectations, names, strict=True)]
 
 
-def read_cells(cells: Mapping[str, str | None], place: Place) -> tuple[Expectation, ...]:
+def read_cells(cells: Mapping[str, str | None], place: SourceLocation) -> tuple[Expectation, ...]:
     """
     The expectations in *cells*, by column; None and other columns are passed over.
 
@@ -73,7 +73,7 @@ def read_cells(cells: Mapping[str, str | None], place: Place) -> tuple[Expectati
 
 
 def of_end(column: str) -> bool:
-    """Whether *column* says what is expected of a conversation's end."""
+    """Return whether *column* says what is expected of a conversation's end."""
     return column.startswith(f"{COLUMN}{_END}")
 
 
@@ -98,7 +98,7 @@ def _cell_value(cell: str) -> Any:
     return cell
 
 
-def check_expectations(expectations: Sequence[Expectation], place: Place, field: str) -> None:
+def check_expectations(expectations: Sequence[Expectation], place: SourceLocation, field: str) -> None:
     """
     Make sure that each of *expectations*, which stand in *field*, can be checked.
 

@@ -18,11 +18,11 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_list
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 
-class _Turn(msgspec.Struct):
+class _IkatTurn(msgspec.Struct):
     turn_id: int | str
     utterance: str
     resolved_utterance: str | None = None
@@ -33,7 +33,7 @@ class _Turn(msgspec.Struct):
 
 class _Topic(msgspec.Struct):
     number: int | str
-    turns: list[_Turn]
+    turns: list[_IkatTurn]
     title: str = ""
     ptkb: dict[str, str] = {}
 
@@ -43,7 +43,7 @@ class IkatReader:
     """Reads iKAT topic files. Conversations and turns have TREC's ids (``0``, ``0_1``)."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first item has a ptkb and turns with a turn_id."""
+        """Return whether the first item has a ptkb and turns with a turn_id."""
         found = outline(head)
         return has_only(found.get("[]"), required={"number", "ptkb", "turns"}, optional={"title"}) and {
             "turn_id",
@@ -55,7 +55,7 @@ class IkatReader:
         yield from conversations(rows_of_list(path, _Topic), _build)
 
 
-def _build(topic: _Topic, place: Place) -> Conversation:
+def _build(topic: _Topic, place: SourceLocation) -> Conversation:
     statements = {number: _sentence(text) for number, text in topic.ptkb.items()}
     return Conversation(
         id=str(topic.number),
@@ -66,7 +66,7 @@ def _build(topic: _Topic, place: Place) -> Conversation:
     )
 
 
-def _turn(topic: _Topic, index: int, statements: dict[str, str], place: Place) -> Turn:
+def _turn(topic: _Topic, index: int, statements: dict[str, str], place: SourceLocation) -> Turn:
     turn = topic.turns[index]
     for number in turn.ptkb_provenance:
         if str(number) not in statements:

@@ -56,7 +56,7 @@ def outline(head: bytes) -> Outline:
 
 def has_only(keys: frozenset[str] | None, *, required: set[str], optional: set[str]) -> bool:
     """
-    Whether *keys* holds all *required* names and no name beside them and the *optional* ones.
+    Return whether *keys* holds all *required* names and no name beside them and the *optional* ones.
 
     Refusing other names is what keeps two formats from claiming the same file.
     """

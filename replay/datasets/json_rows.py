@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import msgspec
 
-from replay.core.decoding import decoded, decoder_of
+from replay.core.decoding import decode_as, decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import TOO_DEEP, decode, not_json
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ LONGEST_LINE_BYTES = 64 * 2**20
 """A longer line is an error: it is more likely a whole data set written as one JSON array."""
 
 
-def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | DatasetError]]:
+def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
     Each line of the JSON Lines in *path* as *row_type*, or why it can't be.
 
@@ -35,17 +35,7 @@ def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | Da
     return _decoded(lines(path), row_type)
 
 
-def rows_of_either(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | DatasetError]]:
-    """
-    Each item of the list that *path* is, or each of its lines where it is none.
-
-    Raises:
-        DatasetError: as ``lines`` and ``rows_of_list``.
-    """
-    return rows_of_list(path, row_type) if _is_list(path) else rows_of_lines(path, row_type)
-
-
-def rows_of_any(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | DatasetError]]:
+def rows_of_any(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
     Each item of the list that *path* is, or else as ``rows_of_objects``.
 
@@ -62,28 +52,35 @@ def _is_list(path: Path) -> bool:
         return stream.read(1024).removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"["
 
 
-def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[Place, T | DatasetError]]:
+def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each line of *path* as *row_type*; where the first line is no whole object, the file is the one row.
+    Each line of *path* as *row_type*; where one object is spread over its lines, the file is the one row.
 
     Raises:
         DatasetError: as ``lines`` and ``read_whole``.
     """
-    first = b""
-    if path.is_file():  # a pipe can't be read twice
-        with open_data(path) as stream:
-            first = stream.readline(LONGEST_LINE_BYTES).rstrip()
-    if path.is_file() and not first.endswith(b"}"):
-        yield from _decoded([(Place(path=path), read_whole(path))], row_type)
+    if _is_one_object(path):
+        yield from _decoded([(SourceLocation(path=path), read_whole(path))], row_type)
     else:
         yield from rows_of_lines(path, row_type)
 
 
+def _is_one_object(path: Path) -> bool:
+    """Whether the first line begins an object that goes on; a line that was cut off has a whole one below."""
+    if not path.is_file():  # a pipe can't be read twice
+        return False
+    with open_data(path) as stream:
+        first, second = (stream.readline(LONGEST_LINE_BYTES).rstrip() for _ in range(2))
+    is_cut_off = second.startswith(b"{") and second.endswith(b"}")
+    return not first.endswith(b"}") and bool(second) and not is_cut_off
+
+
 def rows_of_list(
     path: Path, row_type: type[T], *, key: str | None = None
-) -> Iterator[tuple[Place, T | DatasetError]]:
+) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each item of the list that *path* is, or has under *key*, as *row_type*, or why it can't be.
+    Each item of the list that *path* is, or has under *key* (``a.b`` of the object under ``a``), as
+    *row_type*, or why it can't be.
 
     The file is read whole, but each item is decoded only when its turn comes.
 
@@ -93,9 +90,9 @@ def rows_of_list(
     return _decoded(_items(path, key), row_type)
 
 
-def parted(
-    rows: Iterable[tuple[Place, T | DatasetError]],
-) -> tuple[list[tuple[Place, T]], list[DatasetError]]:
+def partition_rows(
+    rows: Iterable[tuple[SourceLocation, T | DatasetError]],
+) -> tuple[list[tuple[SourceLocation, T]], list[DatasetError]]:
     """The *rows* that can be read, and what is wrong with the others; for formats that need all at once."""
     found = list(rows)
     return (
@@ -105,8 +102,8 @@ def parted(
 
 
 def _decoded(
-    found: Iterable[tuple[Place, bytes | msgspec.Raw | DatasetError]], row_type: type[T]
-) -> Iterator[tuple[Place, T | DatasetError]]:
+    found: Iterable[tuple[SourceLocation, bytes | msgspec.Raw | DatasetError]], row_type: type[T]
+) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     decoder = decoder_of(row_type)
     for place, raw in found:
         row: T | DatasetError
@@ -117,7 +114,7 @@ def _decoded(
         yield place, row
 
 
-def lines(path: Path) -> Iterator[tuple[Place, bytes | DatasetError]]:
+def lines(path: Path) -> Iterator[tuple[SourceLocation, bytes | DatasetError]]:
     """
     The non-blank lines of *path* with their places, without line ends (LF or CRLF) or byte order mark.
 
@@ -130,7 +127,7 @@ def lines(path: Path) -> Iterator[tuple[Place, bytes | DatasetError]]:
         number = 0
         while line := stream.readline(LONGEST_LINE_BYTES + 1):
             number += 1
-            place = Place(path=path, line=number)
+            place = SourceLocation(path=path, line=number)
             if number == 1:
                 check_is_plain(line, path)
                 line = line.removeprefix(BYTE_ORDER_MARK)
@@ -143,7 +140,32 @@ def lines(path: Path) -> Iterator[tuple[Place, bytes | DatasetError]]:
                 yield place, line
 
 
-def _items(path: Path, key: str | None) -> Iterator[tuple[Place, msgspec.Raw]]:
+def check_is_json(data: bytes, path: Path) -> None:
+    """
+    Make sure that *data*, all of *path*, is JSON or JSON Lines if it begins like it.
+
+    Raises:
+        DatasetError: it is broken; names the line.
+    """
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if not data.lstrip().startswith((b"{", b"[")):
+        return
+    try:
+        decode_as(data.lstrip().partition(b"\n")[0], msgspec.Raw)
+    except msgspec.DecodeError:
+        try:
+            decode_as(data, msgspec.Raw)
+        except msgspec.DecodeError as error:
+            raise _broken(error, data, path) from error
+
+
+def _broken(error: msgspec.DecodeError, data: bytes, path: Path) -> DatasetError:
+    found = re.search(r"\(byte (\d+)\)", str(error))
+    line = data.count(b"\n", 0, int(found[1]) if found else len(data.rstrip())) + 1
+    return SourceLocation(path=path, line=line).error(not_json(str(error), data))
+
+
+def _items(path: Path, key: str | None) -> Iterator[tuple[SourceLocation, msgspec.Raw]]:
     """The undecoded items of the list."""
     data = read_whole(path)
     items, position = _list_in(data, key, path)
@@ -152,29 +174,30 @@ def _items(path: Path, key: str | None) -> Iterator[tuple[Place, msgspec.Raw]]:
         # An item is a slice of the file, so the next place it is found at is where it stands.
         begin = data.find(memoryview(raw), position)
         line += data.count(b"\n", position, begin)
-        yield Place(path=path, line=line, item=number), raw
+        yield SourceLocation(path=path, line=line, item=number), raw
         position = begin + len(memoryview(raw))
         line += data.count(b"\n", begin, position)
 
 
 def _list_in(data: bytes, key: str | None, path: Path) -> tuple[list[msgspec.Raw], int]:
     """The list's items, and a place in *data* from which they can be found in order."""
-    place = Place(path=path)
+    place = SourceLocation(path=path)
     wanted = "a JSON list" if key is None else f'a JSON object with a list under "{key}"'
     misfit = f"is not {wanted}; is this file in another format?"
     try:
         if key is None:
-            return decoded(data, list[msgspec.Raw]), 0
-        members = decoded(data, dict[str, msgspec.Raw])
-        if key not in members:
-            raise place.error(misfit)
-        begin = data.find(memoryview(members[key]), data.find(b'"' + key.encode() + b'"'))
-        return decoded(members[key], list[msgspec.Raw]), begin
+            return decode_as(data, list[msgspec.Raw]), 0
+        within, begin = msgspec.Raw(data), 0
+        for name in key.split("."):
+            members = decode_as(within, dict[str, msgspec.Raw])
+            if name not in members:
+                raise place.error(f"{misfit} (found: {', '.join(members) or 'nothing'})")
+            within = members[name]
+            begin = data.find(memoryview(within), data.find(b'"' + name.encode() + b'"', begin))
+        return decode_as(within, list[msgspec.Raw]), begin
     except msgspec.ValidationError as error:
         raise place.error(misfit) from error
     except RecursionError as error:
         raise place.error(TOO_DEEP) from error
     except msgspec.DecodeError as error:
-        found = re.search(r"\(byte (\d+)\)", str(error))
-        broken = data.count(b"\n", 0, int(found[1])) + 1 if found else None
-        raise Place(path=path, line=broken).error(not_json(str(error), data)) from error
+        raise _broken(error, data, path) from error

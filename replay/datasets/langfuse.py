@@ -23,9 +23,9 @@ from replay.core.errors import DatasetError
 from replay.datasets.call_messages import messages_in
 from replay.datasets.csv_rows import csv_rows
 from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import parted, rows_of_any
+from replay.datasets.json_rows import partition_rows, rows_of_any
 from replay.datasets.model_calls import ModelCall, conversations_of
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 _OTHERS = {"messages", "conversations", "conversation", "turns", "contexts", "run_type", "resourceSpans"}
 """Fields that such exports don't have, and other formats do."""
@@ -42,7 +42,7 @@ class LangfuseReader:
     """Only observations of this name are calls, where a program also asks a model for other things."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first row is an observation or a trace."""
+        """Return whether the first row is an observation or a trace."""
         if path.suffix.lower() == ".csv":
             header = head.partition(b"\n")[0].decode(errors="replace").replace('"', "").strip()
             return _is_of_langfuse(header.split(","))
@@ -56,7 +56,7 @@ class LangfuseReader:
         Raises:
             DatasetError: the file can't be opened, or has no call of a model.
         """
-        rows, faults = parted(_rows(path))
+        rows, faults = partition_rows(_rows(path))
         yield from faults
         found = (call for place, row in rows for call in _calls_in(row, place))
         calls = [(place, row) for place, row in found if self.name in (None, row.get("name"))]
@@ -66,17 +66,17 @@ class LangfuseReader:
         yield from conversations_of(_call(row, place) for place, row in calls)
 
 
-def _rows(path: Path) -> Iterator[tuple[Place, Row | DatasetError]]:
+def _rows(path: Path) -> Iterator[tuple[SourceLocation, Row | DatasetError]]:
     if path.suffix.lower() != ".csv":
         yield from rows_of_any(path, dict[str, Any])
         return
-    rows = csv_rows(path, ",")
+    rows = csv_rows(path)
     _, header = next(rows, (None, []))
     for place, cells in rows:
         yield place, dict(zip(header, cells, strict=False))
 
 
-def _calls_in(row: Row, place: Place, **known: Any) -> Iterator[tuple[Place, Row]]:
+def _calls_in(row: Row, place: SourceLocation, **known: Any) -> Iterator[tuple[SourceLocation, Row]]:
     """The calls that *row* is or holds, each with what is *known* of it by where it stands."""
     row = {**known, **{_snake(name): value for name, value in row.items() if value not in (None, "")}}
     if isinstance(page := row.get("data"), list):
@@ -101,7 +101,7 @@ def _calls_in(row: Row, place: Place, **known: Any) -> Iterator[tuple[Place, Row
         yield from _calls_in(one, place, **known)
 
 
-def _call(row: Row, place: Place) -> ModelCall | tuple[str, DatasetError]:
+def _call(row: Row, place: SourceLocation) -> ModelCall | tuple[str, DatasetError]:
     conversation = str(row.get("session_id") or row.get("trace_id") or row.get("id"))
     started = row.get("start_time") or row.get("timestamp")
     at = f"{row['type']} {row['id']}, " if "type" in row and "id" in row else ""

@@ -22,11 +22,11 @@ import msgspec
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.call_messages import messages_in, parsed
+from replay.datasets.call_messages import messages_in, parse_json_value
 from replay.datasets.json_outline import has_only, outline
-from replay.datasets.json_rows import parted, rows_of_any
+from replay.datasets.json_rows import partition_rows, rows_of_any
 from replay.datasets.model_calls import ModelCall, conversations_of
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 _THREAD = ("thread_id", "conversation_id", "session_id")
 _EXAMPLE = {"id", "metadata", "created_at", "modified_at", "dataset_id", "split", "source_run_id"}
@@ -50,12 +50,12 @@ class _Run(msgspec.Struct):
 
     @property
     def thread(self) -> str | None:
-        match parsed(self.extra):
+        match parse_json_value(self.extra):
             case {"metadata": dict(metadata)}:
                 return next((str(metadata[name]) for name in _THREAD if metadata.get(name)), None)
         return None
 
-    def call(self, conversation: str, place: Place) -> ModelCall | tuple[str, DatasetError]:
+    def call(self, conversation: str, place: SourceLocation) -> ModelCall | tuple[str, DatasetError]:
         try:
             messages = messages_in(self.inputs, place, "inputs")
             answers = messages_in(self.outputs, place, "outputs", "assistant")
@@ -82,7 +82,7 @@ class LangSmithReader:
     """Only runs of this name are calls, where a program also asks a model for other things."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first row is a run, or an example of a data set of chats."""
+        """Return whether the first row is a run, or an example of a data set of chats."""
         found = outline(head)
         return any(
             ({"run_type", "inputs"} <= found.get(at, frozenset()) and not found[at] & _OTHERS)
@@ -97,7 +97,7 @@ class LangSmithReader:
         Raises:
             DatasetError: the file can't be opened, or has no call of a model.
         """
-        runs, faults = parted(rows_of_any(path, _Run))
+        runs, faults = partition_rows(rows_of_any(path, _Run))
         yield from faults
         calls = self._calls(runs)
         if not calls and not faults:
@@ -105,7 +105,7 @@ class LangSmithReader:
             raise DatasetError(f"has no run {wanted}", path=str(path))
         yield from conversations_of(run.call(conversation, place) for conversation, place, run in calls)
 
-    def _calls(self, runs: Sequence[tuple[Place, _Run]]) -> list[tuple[str, Place, _Run]]:
+    def _calls(self, runs: Sequence[tuple[SourceLocation, _Run]]) -> list[tuple[str, SourceLocation, _Run]]:
         threads = {run.trace_id: run.thread for _, run in runs if run.trace_id and run.thread}
         found = []
         for place, run in runs:

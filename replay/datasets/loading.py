@@ -10,13 +10,14 @@ from typing import cast
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, PluginError, ReplayError
-from replay.core.settings.plugin_bugs import raised
+from replay.core.settings.plugin_bugs import describe_error
 from replay.core.settings.plugins import available, load, misfit
-from replay.datasets.arrow_rows import saved_dataset
+from replay.datasets.arrow_rows import dataset_files
 from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
-from replay.datasets.place import Place
+from replay.datasets.json_rows import check_is_json
+from replay.datasets.place import SourceLocation
 from replay.datasets.reader import Reader
-from replay.datasets.soundness import check
+from replay.datasets.validation import check
 
 HEAD_BYTES = 64 * 1024
 """How much of a file a reader sees to recognize its format."""
@@ -41,7 +42,7 @@ def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
         except (OSError, RuntimeError) as error:  # a name of 5,000 characters, a user that there is none of
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise DatasetError(f"can't be looked for: {reason}", path=pattern[:100]) from error
-        if saved := saved_dataset(path):
+        if saved := dataset_files(path):
             found.update(dict.fromkeys(saved))
             continue
         if not path.is_dir() and (path.exists() or not glob.has_magic(pattern)):
@@ -79,7 +80,7 @@ def read_conversations(
     yield from _wanted(_all(paths, reader), on_bad, limit)
 
 
-def given_conversations(
+def playable_conversations(
     conversations: Iterable[Conversation],
     *,
     on_bad: Callable[[DatasetError], None] | None,
@@ -136,7 +137,7 @@ def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> It
     for number, found in enumerate(all_found, 1):
         if isinstance(found, Conversation):
             try:
-                check(found, Place(path=path))
+                check(found, SourceLocation(path=path))
             except DatasetError as error:
                 yield path, number, error
                 continue
@@ -161,7 +162,7 @@ def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:
     except ReplayError:
         raise
     except Exception as error:
-        raise PluginError(f"{type(reader).__name__} fails on {path}: {raised(error)}") from error
+        raise PluginError(f"{type(reader).__name__} fails on {path}: {describe_error(error)}") from error
 
 
 def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError]:
@@ -224,6 +225,8 @@ def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
     names = [name for name, reader in readers.items() if reader.recognizes(path, head)]
     if len(names) == 1:
         return readers[names[0]]
+    if not names and len(head) < HEAD_BYTES:
+        check_is_json(head, path)
     found = f"looks like {' and like '.join(names)}" if names else "is in no format that can be told safely"
     raise DatasetError(f"{found}; {_name_it(names or readers)}", path=str(path))
 

@@ -16,20 +16,20 @@ from typing import Any
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.chat_messages import Said
-from replay.datasets.chat_story import Story
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.chat_log_parser import ChatLogParser
+from replay.datasets.chat_messages import ParsedMessage
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 _INSTRUCTIONS = ("system", "developer")
 
 
 @dataclass(slots=True)
-class Spoken:
+class TracedMessage:
     """A message of a call."""
 
     role: str
-    said: Said
+    said: ParsedMessage
     at: Any = None
     """When, in seconds or ISO 8601, where that is known."""
 
@@ -47,9 +47,9 @@ class ModelCall:
     conversation: str
     started: float | str
     """Sorts a conversation's calls."""
-    place: Place
-    messages: list[Spoken]
-    answers: list[Spoken]
+    place: SourceLocation
+    messages: list[TracedMessage]
+    answers: list[TracedMessage]
 
     def set_times(self, started: Any, ended: Any) -> None:
         """The last question came when the call *started*, its answers when it *ended*; None where unknown."""
@@ -60,11 +60,11 @@ class ModelCall:
 
 
 @dataclass(slots=True)
-class _Told:
+class _CallHistory:
     """What a conversation's calls have told so far."""
 
-    instructions: list[Spoken] = field(default_factory=list)
-    messages: list[Spoken] = field(default_factory=list)
+    instructions: list[TracedMessage] = field(default_factory=list)
+    messages: list[TracedMessage] = field(default_factory=list)
 
     def add(self, call: ModelCall) -> None:
         instructions = list(takewhile(lambda one: one.role in _INSTRUCTIONS, call.messages))
@@ -79,8 +79,8 @@ class _Told:
             new = [*instructions, *new]
         self.messages[known:] = [*new, *call.answers]
 
-    def _overlap(self, sent: Sequence[Spoken]) -> tuple[int, int]:
-        """How many of the messages so far stay, and how many of *sent* are among them."""
+    def _overlap(self, sent: Sequence[TracedMessage]) -> tuple[int, int]:
+        """Return how many of the messages so far stay, and how many of *sent* are among them."""
         told = [(at, one.content) for at, one in enumerate(self.messages) if one.role not in _INSTRUCTIONS]
         again = [one.content for one in sent]
         questions = [content for _, content in told if content[0] == "user"]
@@ -117,11 +117,11 @@ def conversations_of(
             yield from conversations([(calls_or_fault[0].place, calls_or_fault)], _build)
 
 
-def _build(calls: list[ModelCall], place: Place) -> Conversation:
-    told = _Told()
+def _build(calls: list[ModelCall], place: SourceLocation) -> Conversation:
+    told = _CallHistory()
     for call in sorted(calls, key=lambda call: call.started):
         told.add(call)
-    story = Story()
+    story = ChatLogParser()
     for one in told.messages:
         story.tell(one.role, one.said, one.at)
     return story.conversation(calls[0].conversation, {}, place)

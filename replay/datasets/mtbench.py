@@ -17,11 +17,11 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_lines
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 
-class _Question(msgspec.Struct):
+class _MtBenchQuestion(msgspec.Struct):
     question_id: int | str
     turns: list[str]
     category: str = ""
@@ -33,17 +33,17 @@ class MtBenchReader:
     """Reads MT-Bench's question file; the category is in the metadata."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line has MT-Bench's fields and no others."""
+        """Return whether the first line has MT-Bench's fields and no others."""
         return has_only(
             outline(head).get(""), required={"question_id", "category", "turns"}, optional={"reference"}
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
-        yield from conversations(rows_of_lines(path, _Question), _build)
+        yield from conversations(rows_of_lines(path, _MtBenchQuestion), _build)
 
 
-def _build(row: _Question, place: Place) -> Conversation:
+def _build(row: _MtBenchQuestion, place: SourceLocation) -> Conversation:
     references = row.reference or []
     if len(references) > len(row.turns):
         raise place.error(f"has {len(references)} answers to {len(row.turns)} turns", "reference")

@@ -20,18 +20,18 @@ from msgspec.structs import replace
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.chat_messages import Said
-from replay.datasets.chat_story import Story
+from replay.datasets.chat_log_parser import ChatLogParser
+from replay.datasets.chat_messages import ParsedMessage
 from replay.datasets.json_outline import outline
 from replay.datasets.json_rows import lines
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import decode
+from replay.datasets.validation import conversations
 
 _ROLES = {"user": "user", "agent": "assistant"}
 
 
-class _Said(msgspec.Struct):
+class _Utterance(msgspec.Struct):
     speaker: str
     text: str
 
@@ -44,7 +44,7 @@ class _Context(msgspec.Struct):
 
     @property
     def is_relevant(self) -> bool:
-        """Whether an annotator said so; passages that were only retrieved have no such word."""
+        """Return whether an annotator said so; passages that were only retrieved have no such word."""
         match self.feedback:
             case {"relevant": dict(verdicts)}:
                 return any(isinstance(one, dict) and one.get("value") == "yes" for one in verdicts.values())
@@ -54,9 +54,9 @@ class _Context(msgspec.Struct):
 class _Task(msgspec.Struct):
     conversation_id: str
     task_id: str
-    input: list[_Said]
+    input: list[_Utterance]
     contexts: list[_Context] = []
-    targets: list[_Said] = []
+    targets: list[_Utterance] = []
     answerability: list[str] | None = None
     question_type: Any = msgspec.field(name="Question Type", default=None)
     multi_turn: Any = msgspec.field(name="Multi-Turn", default=None)
@@ -70,7 +70,7 @@ class MtragReader:
     """Reads MTRAG's tasks, one conversation each; what is said of the question is in the metadata."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line is a task with passages."""
+        """Return whether the first line is a task with passages."""
         keys = outline(head).get("", frozenset())
         is_task = {"conversation_id", "task_id"} <= keys and bool({"contexts", "Collection"} & keys)
         return is_task and "messages" not in keys
@@ -80,7 +80,7 @@ class MtragReader:
         yield from conversations(((place, _task(line, place)) for place, line in lines(path)), _build)
 
 
-def _task(line: bytes | DatasetError, place: Place) -> _Task | DatasetError:
+def _task(line: bytes | DatasetError, place: SourceLocation) -> _Task | DatasetError:
     if isinstance(line, DatasetError):
         return line
     try:
@@ -95,14 +95,14 @@ def _task(line: bytes | DatasetError, place: Place) -> _Task | DatasetError:
         return error
 
 
-def _build(task: _Task, place: Place) -> Conversation:
-    story = Story()
+def _build(task: _Task, place: SourceLocation) -> Conversation:
+    story = ChatLogParser()
     for index, one in enumerate(task.input):
         if one.speaker not in _ROLES:
             raise place.error(
                 f'"{one.speaker}" is not a speaker (allowed: user, agent)', f"input[{index}].speaker"
             )
-        story.tell(_ROLES[one.speaker], Said(texts=[one.text]), None)
+        story.tell(_ROLES[one.speaker], ParsedMessage(texts=[one.text]), None)
     if not task.input or task.input[-1].speaker != "user":
         raise place.error("doesn't end with a question of the user", "input")
     named = {

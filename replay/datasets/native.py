@@ -24,10 +24,10 @@ from replay.datasets.expected import Written, read_expectations, write_expectati
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_lines
 from replay.datasets.native_messages import NativeMessage, asked_with, steps
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
 from replay.datasets.timestamps import Timestamp, check, with_timestamps
 from replay.datasets.typed_json import decode
+from replay.datasets.validation import conversations
 
 
 class _Passage(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class _Passage(msgspec.Struct, forbid_unknown_fields=True):
     title: str = ""
 
 
-class _Turn(msgspec.Struct, forbid_unknown_fields=True):
+class _NativeTurn(msgspec.Struct, forbid_unknown_fields=True):
     question: str
     id: str | None = None
     gold_answers: list[str] | None = None
@@ -53,7 +53,7 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     id: str
-    turns: list[_Turn]
+    turns: list[_NativeTurn]
     title: str = ""
     section: str = ""
     background: str = ""
@@ -74,7 +74,7 @@ class NativeReader:
     """Reads the native format; a turn without an id is called ``{conversation}#{n}``, n from 1."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first line has native fields only, turns that are objects among them."""
+        """Return whether the first line has native fields only, turns that are objects among them."""
         found = outline(head)
         return has_only(found.get(""), required=_REQUIRED, optional=_OPTIONAL) and (
             "question" in found.get(".turns[]", ())
@@ -85,7 +85,7 @@ class NativeReader:
         yield from conversations(rows_of_lines(path, _Conversation), _build)
 
 
-def _build(row: _Conversation, place: Place) -> Conversation:
+def _build(row: _Conversation, place: SourceLocation) -> Conversation:
     return Conversation(
         id=row.id,
         turns=tuple(_turn(row.id, number, turn, place) for number, turn in enumerate(row.turns, 1)),
@@ -98,7 +98,7 @@ def _build(row: _Conversation, place: Place) -> Conversation:
     )
 
 
-def _expect(given: Written | str, place: Place, at: str) -> tuple[Expectation, ...]:
+def _expect(given: Written | str, place: SourceLocation, at: str) -> tuple[Expectation, ...]:
     if given == {}:
         return ()
     if isinstance(given, str):
@@ -108,7 +108,7 @@ def _expect(given: Written | str, place: Place, at: str) -> tuple[Expectation, .
     return read_expectations(given, place, at)
 
 
-def _metadata(row: _Conversation, place: Place) -> dict[str, Any]:
+def _metadata(row: _Conversation, place: SourceLocation) -> dict[str, Any]:
     asked, answered = [t.timestamp for t in row.turns], [t.answer_timestamp for t in row.turns]
     for name, times in (("timestamp", asked), ("answer_timestamp", answered)):
         for i, time in enumerate(times):
@@ -119,7 +119,7 @@ def _metadata(row: _Conversation, place: Place) -> dict[str, Any]:
     return with_timestamps(metadata, asked=asked, answered=answered, place=place)
 
 
-def _turn(conversation: str, number: int, row: _Turn, place: Place) -> Turn:
+def _turn(conversation: str, number: int, row: _NativeTurn, place: SourceLocation) -> Turn:
     at = f"turns[{number - 1}]"
     if row.gold_answers is not None and row.gold_answer is not None:
         raise place.error("stands beside gold_answers; give one of the two", f"{at}.gold_answer")

@@ -7,10 +7,10 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from replay.core.message import Message, Role, ToolCall, joined
-from replay.core.message_reading import json_text, matched, stray_results
+from replay.core.message import Message, Role, ToolCall, join_texts
+from replay.core.message_reading import json_text, match_results, stray_results
 from replay.core.settings.faults import nearest
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 ROLES = get_args(Role)
 
@@ -35,7 +35,9 @@ class NativeMessage(msgspec.Struct, forbid_unknown_fields=True):
     left_out: list[str] = []
 
 
-def asked_with(rows: Sequence[NativeMessage], question: str, place: Place, at: str) -> tuple[Message, ...]:
+def asked_with(
+    rows: Sequence[NativeMessage], question: str, place: SourceLocation, at: str
+) -> tuple[Message, ...]:
     """
     A turn's ``asked_with``, which stands *at* a place.
 
@@ -45,7 +47,7 @@ def asked_with(rows: Sequence[NativeMessage], question: str, place: Place, at: s
     for number, row in enumerate(rows):
         if row.role == "tool" or row.tool_calls:
             raise place.error("is no place for tools, which stand in steps", f"{at}[{number}]")
-    said = joined(row.text for row in rows if row.role == "user")
+    said = join_texts(row.text for row in rows if row.role == "user")
     if said and said != question:
         raise place.error(
             f'has the user messages "{said:.60}", which together, a line each, are not the question', at
@@ -53,14 +55,14 @@ def asked_with(rows: Sequence[NativeMessage], question: str, place: Place, at: s
     return tuple(_messages(rows, place, at))
 
 
-def steps(rows: Sequence[NativeMessage], place: Place, at: str) -> tuple[Message, ...]:
+def steps(rows: Sequence[NativeMessage], place: SourceLocation, at: str) -> tuple[Message, ...]:
     """
     A turn's ``steps``, which stand *at* a place.
 
     Raises:
         DatasetError: a user speaks in them, or a result answers no call before it.
     """
-    found = matched(_messages(rows, place, at))
+    found = match_results(_messages(rows, place, at))
     for number in stray_results(found):
         raise place.error("is the result of no call before it", f"{at}[{number}]")
     for number, step in enumerate(found):
@@ -71,7 +73,7 @@ def steps(rows: Sequence[NativeMessage], place: Place, at: str) -> tuple[Message
     return found
 
 
-def _messages(rows: Sequence[NativeMessage], place: Place, at: str) -> Iterator[Message]:
+def _messages(rows: Sequence[NativeMessage], place: SourceLocation, at: str) -> Iterator[Message]:
     for number, row in enumerate(rows):
         if row.role not in ROLES:
             raise place.error(

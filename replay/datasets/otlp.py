@@ -28,11 +28,11 @@ from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.message import Message
 from replay.core.message_reading import json_text, tool_call_in
-from replay.datasets.chat_messages import Content, Said, said_in
+from replay.datasets.chat_messages import Content, ParsedMessage, parse_content
 from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import parted, rows_of_objects
-from replay.datasets.model_calls import ModelCall, Spoken, conversations_of
-from replay.datasets.place import Place
+from replay.datasets.json_rows import partition_rows, rows_of_objects
+from replay.datasets.model_calls import ModelCall, TracedMessage, conversations_of
+from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import decode
 
 _CONVERSATION = "gen_ai.conversation.id"
@@ -75,7 +75,7 @@ class _Export(msgspec.Struct):
     resourceMetrics: Any = None
 
 
-class _Part(msgspec.Struct):
+class _OtlpPart(msgspec.Struct):
     type: str
     content: Any = None
     id: str | None = None
@@ -85,23 +85,23 @@ class _Part(msgspec.Struct):
     result: Any = None
 
 
-class _Message(msgspec.Struct):
+class _OtlpMessage(msgspec.Struct):
     role: str
-    parts: list[_Part] = []
+    parts: list[_OtlpPart] = []
     content: Content = None
 
 
-_MESSAGES = decoder_of(list[_Message])
-_PARTS = decoder_of(list[_Part])
+_MESSAGES = decoder_of(list[_OtlpMessage])
+_PARTS = decoder_of(list[_OtlpPart])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
+class _MessageSpan:
     """A span that has messages."""
 
     span: _Span
     attributes: Mapping[str, Any]
-    place: Place
+    place: SourceLocation
     conversation: str
 
     @property
@@ -118,10 +118,10 @@ class _Given:
         messages = self._messages(_INPUT, "user")
         answers = self._messages(_OUTPUT, "assistant")[:1]
         if (text := self._text(_INSTRUCTIONS)) is not None:
-            said = Said()
+            said = ParsedMessage()
             at = self._at(_INSTRUCTIONS)
             _add(decode(_PARTS, text, self.place, at), said, self.place, at)
-            messages.insert(0, Spoken("system", said))
+            messages.insert(0, TracedMessage("system", said))
         call = ModelCall(
             conversation=self.conversation,
             started=started,
@@ -132,24 +132,24 @@ class _Given:
         call.set_times(started or None, ended or None)
         return call
 
-    def _messages(self, name: str, role: str) -> list[Spoken]:
+    def _messages(self, name: str, role: str) -> list[TracedMessage]:
         if (text := self._text(name)) is None:
             return []
         value = self.attributes[name]
         if isinstance(value, str) and not value.lstrip().startswith(
             "["
         ):  # what the conventions forbid is met
-            return [Spoken(role, Said(texts=[value]))]
+            return [TracedMessage(role, ParsedMessage(texts=[value]))]
         found = []
-        messages: list[_Message] = decode(_MESSAGES, text, self.place, self._at(name))
+        messages: list[_OtlpMessage] = decode(_MESSAGES, text, self.place, self._at(name))
         for index, message in enumerate(messages):
             at = f"{self._at(name)}[{index}]"
             if message.role not in _ROLES:
                 allowed = ", ".join(_ROLES)
                 raise self.place.error(f'"{message.role}" is not a role (allowed: {allowed})', f"{at}.role")
-            said = said_in(message.content, self.place, f"{at}.content")
+            said = parse_content(message.content, self.place, f"{at}.content")
             _add(message.parts, said, self.place, f"{at}.parts")
-            found.append(Spoken(message.role, said))
+            found.append(TracedMessage(message.role, said))
         return found
 
     def _at(self, name: str) -> str:
@@ -185,7 +185,7 @@ class OtlpReader:
         Raises:
             DatasetError: the file can't be opened, or has no messages in any span.
         """
-        exports, faults = parted(_exports(path))
+        exports, faults = partition_rows(_exports(path))
         yield from faults
         given = _given(
             [
@@ -205,20 +205,20 @@ class OtlpReader:
         yield from conversations_of(_calls(given))
 
 
-def _exports(path: Path) -> Iterator[tuple[Place, _Export | DatasetError]]:
+def _exports(path: Path) -> Iterator[tuple[SourceLocation, _Export | DatasetError]]:
     for place, row in rows_of_objects(path, _Export):
         is_empty = isinstance(row, _Export) and row == _Export()
         yield place, place.error("is required but missing", "resourceSpans") if is_empty else row
 
 
-def _given(spans: Sequence[tuple[Place, _Span, dict[str, Any]]]) -> list[_Given]:
+def _given(spans: Sequence[tuple[SourceLocation, _Span, dict[str, Any]]]) -> list[_MessageSpan]:
     by_trace = {
         span.traceId: str(attributes[_CONVERSATION])
         for _, span, attributes in spans
         if attributes.get(_CONVERSATION)
     }
     found = [
-        _Given(
+        _MessageSpan(
             span=span,
             attributes=attributes,
             place=place,
@@ -231,7 +231,7 @@ def _given(spans: Sequence[tuple[Place, _Span, dict[str, Any]]]) -> list[_Given]
     return [one for one in found if one.is_of_a_model or one.conversation not in with_models]
 
 
-def _calls(given: Iterable[_Given]) -> Iterator[ModelCall | tuple[str, DatasetError]]:
+def _calls(given: Iterable[_MessageSpan]) -> Iterator[ModelCall | tuple[str, DatasetError]]:
     for one in given:
         try:
             yield one.call()
@@ -262,7 +262,7 @@ def _plain(value: Any) -> Any:
     return None
 
 
-def _add(parts: list[_Part], said: Said, place: Place, at: str) -> None:
+def _add(parts: list[_OtlpPart], said: ParsedMessage, place: SourceLocation, at: str) -> None:
     for index, part in enumerate(parts):
         match part.type:
             case "text":

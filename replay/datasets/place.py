@@ -9,7 +9,7 @@ from replay.core.errors import DatasetError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SourceLocation:
     """A line of a file; in files that are one JSON array, also the item that begins there."""
 
     path: Path

@@ -20,15 +20,15 @@ from replay.core.errors import DatasetError
 from replay.datasets.canard import rewrites
 from replay.datasets.json_outline import has_only, outline
 from replay.datasets.json_rows import rows_of_list
-from replay.datasets.place import Place
-from replay.datasets.soundness import conversations
+from replay.datasets.place import SourceLocation
+from replay.datasets.validation import conversations
 
 
 class _Answer(msgspec.Struct):
     text: str
 
 
-class _Question(msgspec.Struct):
+class _QuacQuestion(msgspec.Struct):
     id: str
     question: str
     answers: list[_Answer] = []
@@ -38,7 +38,7 @@ class _Question(msgspec.Struct):
 class _Paragraph(msgspec.Struct):
     id: str
     context: str
-    qas: list[_Question]
+    qas: list[_QuacQuestion]
 
 
 class _Article(msgspec.Struct):
@@ -77,13 +77,13 @@ class QuacReader:
         """
         standalone = {} if self.standalone is None else rewrites(self.standalone)
 
-        def build(row: tuple[_Article, _Paragraph], place: Place) -> Conversation:
+        def build(row: tuple[_Article, _Paragraph], place: SourceLocation) -> Conversation:
             return _conversation(*row, standalone)
 
         yield from conversations(_paragraphs(path), build)
 
 
-def _paragraphs(path: Path) -> Iterator[tuple[Place, tuple[_Article, _Paragraph] | DatasetError]]:
+def _paragraphs(path: Path) -> Iterator[tuple[SourceLocation, tuple[_Article, _Paragraph] | DatasetError]]:
     for place, article in rows_of_list(path, _Article, key="data"):
         if isinstance(article, DatasetError):
             yield place, article
@@ -106,7 +106,7 @@ def _conversation(article: _Article, paragraph: _Paragraph, standalone: Mapping[
     )
 
 
-def _turn(row: _Question, passage: str, standalone: Mapping[str, str]) -> Turn:
+def _turn(row: _QuacQuestion, passage: str, standalone: Mapping[str, str]) -> Turn:
     answers = [answer.text for answer in row.answers]
     if row.orig_answer is not None:
         recorded = row.orig_answer.text

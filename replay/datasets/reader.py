@@ -22,7 +22,7 @@ class Reader(Protocol):
 
     def recognizes(self, path: Path, head: bytes) -> bool:
         """
-        Whether *path*, whose first bytes are *head*, is surely in this format.
+        Return whether *path*, whose first bytes are *head*, is surely in this format.
 
         At most one built-in reader says yes for any file; a format that can't be told apart safely
         always says no and has to be named.

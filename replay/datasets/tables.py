@@ -19,24 +19,28 @@ from typing import Any, NoReturn
 from replay.core.errors import DatasetError, InputError, PluginError, writing
 from replay.datasets.csv_rows import csv_rows
 from replay.datasets.data_file import open_data, read_whole
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx")
 LONGEST_CELL = 32_767
 """Characters that a spreadsheet's cell holds; more would be cut off without a word."""
+MOST_UNPACKED = 64 * 1024 * 1024
+"""Bytes of a spreadsheet's XML: it packs a thousandfold, and each cell takes ten times as much in memory."""
+MOST_CELLS = 2_000_000
+"""Of a spreadsheet; a gap of a million rows takes two characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
     """One row and where it stands."""
 
-    place: Place
+    place: SourceLocation
     cells: Mapping[str, Any]
     """By column. A cell that is missing, or blank in CSV or a spreadsheet, is None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class DataTable:
     """A file's rows."""
 
     path: Path
@@ -45,7 +49,7 @@ class Table:
     rows: tuple[TableRow, ...]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> DataTable:
     """
     The table in *path*; its suffix says which kind of file it is.
 
@@ -59,8 +63,7 @@ def read_table(path: Path) -> Table:
     if suffix == ".xlsx":
         rows = list(_rows_below_header(_spreadsheet_rows(path), path, may_be_short=True))
     elif suffix in (".csv", ".tsv"):
-        found = csv_rows(path, "\t" if suffix == ".tsv" else ",")
-        rows = list(_rows_below_header(found, path, may_be_short=False))
+        rows = list(_rows_below_header(csv_rows(path), path, may_be_short=False))
     elif suffix in (".json", ".jsonl"):
         rows = list(_json_rows(path))
     else:
@@ -68,7 +71,7 @@ def read_table(path: Path) -> Table:
     if not rows:
         raise DatasetError("holds a header and no row", path=str(path))
     columns = dict.fromkeys(name for row in rows for name in row.cells)
-    return Table(path=path, columns=tuple(columns), rows=tuple(rows))
+    return DataTable(path=path, columns=tuple(columns), rows=tuple(rows))
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -104,7 +107,7 @@ def check_can_write(path: Path) -> None:
 
 
 def _rows_below_header(
-    found: Iterable[tuple[Place, Sequence[Any]]], path: Path, *, may_be_short: bool
+    found: Iterable[tuple[SourceLocation, Sequence[Any]]], path: Path, *, may_be_short: bool
 ) -> Iterator[TableRow]:
     header: list[str] = []
     for place, cells in found:
@@ -146,15 +149,17 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
         try:
             values = json.loads(text, parse_constant=_refused, parse_float=_finite)
         except json.JSONDecodeError as error:
-            raise Place(path=path, line=error.lineno).error(f"is not valid JSON: {error.msg}") from error
+            raise SourceLocation(path=path, line=error.lineno).error(
+                f"is not valid JSON: {error.msg}"
+            ) from error
         except _NoJsonError as error:
-            raise Place(path=path).error(str(error)) from error
-        found = [(Place(path=path, item=number), value) for number, value in enumerate(values, 1)]
+            raise SourceLocation(path=path).error(str(error)) from error
+        found = [(SourceLocation(path=path, item=number), value) for number, value in enumerate(values, 1)]
     else:
         found = []
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
-                place = Place(path=path, line=number)
+                place = SourceLocation(path=path, line=number)
                 try:
                     found.append((place, json.loads(line, parse_constant=_refused, parse_float=_finite)))
                 except json.JSONDecodeError as error:
@@ -169,11 +174,15 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
         raise DatasetError("is empty; expected rows", path=str(path))
 
 
-def _spreadsheet_rows(path: Path) -> Iterator[tuple[Place, Sequence[Any]]]:
+def _spreadsheet_rows(path: Path) -> Iterator[tuple[SourceLocation, Sequence[Any]]]:
     openpyxl = _openpyxl()
     with open_data(path) as stream:
         data = stream.read()
     try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked > MOST_UNPACKED:
+            raise ValueError(f"it unpacks to {unpacked:,} bytes, and at most {MOST_UNPACKED:,} are read")
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     except (
         OSError,
@@ -183,14 +192,21 @@ def _spreadsheet_rows(path: Path) -> Iterator[tuple[Place, Sequence[Any]]]:
         openpyxl.utils.exceptions.InvalidFileException,
     ) as error:
         raise DatasetError(f"is no spreadsheet that can be read: {error}", path=str(path)) from error
+    cells_before = 0
     try:
         for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
-            yield Place(path=path, line=number), cells
+            place = SourceLocation(path=path, line=number)
+            cells_before += len(cells)
+            if cells_before > MOST_CELLS:
+                raise place.error(
+                    f"is past the first {MOST_CELLS:,} cells, blank ones included; save it as .csv"
+                )
+            yield place, cells
     finally:
         book.close()
 
 
-def _header(cells: Sequence[str], place: Place) -> list[str]:
+def _header(cells: Sequence[str], place: SourceLocation) -> list[str]:
     names = [cell.strip() for cell in cells]
     while names and not names[-1]:
         names.pop()

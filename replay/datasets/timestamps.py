@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 ASKED = "timestamps"
 ANSWERED = "answer_timestamps"
@@ -51,7 +51,7 @@ def with_timestamps(
     *,
     asked: Sequence[Any],
     answered: Sequence[Any],
-    place: Place,
+    place: SourceLocation,
 ) -> dict[str, Any]:
     """
     *metadata* and the turns' times, as far as any is known.
@@ -71,7 +71,7 @@ def with_timestamps(
     return found
 
 
-def check(timestamp: Timestamp, place: Place, field: str) -> None:
+def check(timestamp: Timestamp, place: SourceLocation, field: str) -> None:
     """
     Raises:
         DatasetError: *timestamp*, which stands in *field*, is no time.

@@ -12,10 +12,11 @@ from typing import TypeVar
 
 import msgspec
 
+from replay.core.decoding import decode_as
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
 from replay.datasets.data_file import not_utf8
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 T = TypeVar("T")
 
@@ -36,7 +37,9 @@ _WORDS = {
 }
 
 
-def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: Place, at: str = "") -> T:
+def decode(
+    decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: SourceLocation, at: str = ""
+) -> T:
     """
     *data*, which stands in the field *at* where one is named, as the decoder's type.
 
@@ -46,7 +49,7 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise _misfit(str(error), decoder.type, place, at) from error
+        raise _misfit(str(error), decoder.type, data, place, at) from error
     except UnicodeDecodeError as error:
         raise place.error(not_utf8(error.object[error.start]), at) from error
     except msgspec.DecodeError as error:
@@ -67,14 +70,16 @@ def not_json(message: str, data: bytes) -> str:
     what = found["what"] if found else message
     if what == "Input data was truncated":
         return (
-            "is not valid JSON: it ends before it is complete "
-            "(was the file cut off, or one value spread over several lines?)"
+            "is not valid JSON: it ends before it is complete. If the file was cut off, fetch it again or "
+            "remove what is broken; if one value is spread over several lines, put it on one"
         )
     at = f" at byte {int(found['byte']) + 1}" if found and found["byte"] else ""
     return f"is not valid JSON: {what}{at}"
 
 
-def _misfit(message: str, row_type: object, place: Place, field: str) -> DatasetError:
+def _misfit(
+    message: str, row_type: object, data: bytes | msgspec.Raw, place: SourceLocation, field: str
+) -> DatasetError:
     at = _AT.search(message)
     within = at["path"] if at else ""
     path = f"{field}{within}" if within.startswith("[") else _joined(field, within).rstrip(".")
@@ -82,12 +87,23 @@ def _misfit(message: str, row_type: object, place: Place, field: str) -> Dataset
     if found := _WRONG_TYPE.fullmatch(text):
         return place.error(f"found {_named(found['found'])}, expected {_named(found['expected'])}", path)
     if found := _MISSING.fullmatch(text):
-        return place.error("is required but missing", _joined(path, found["name"]))
+        there = "" if within else _names_in(data)
+        return place.error(f"is required but missing{there}", _joined(path, found["name"]))
     if found := _UNKNOWN.fullmatch(text):
         name, allowed = found["name"], _fields_at(row_type, within)
         close = nearest(name, allowed)
         return place.error(f"is not a field here{close} (allowed: {', '.join(allowed)})", _joined(path, name))
     return place.error(text[:1].lower() + text[1:], path)
+
+
+def _names_in(data: bytes | msgspec.Raw) -> str:
+    """The fields of the object that *data* is, for who called one otherwise; empty if it is broken."""
+    try:
+        names = list(decode_as(bytes(data), dict[str, msgspec.Raw]))
+    except msgspec.DecodeError:
+        return ""
+    shown = [*names[:8], "..."] if len(names) > 8 else names
+    return f" (found: {', '.join(shown)})" if names else ""
 
 
 def _joined(path: str, name: str) -> str:

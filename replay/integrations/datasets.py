@@ -26,7 +26,7 @@ from replay.datasets.native import native_fields
 if TYPE_CHECKING:
     import datasets
 
-    from replay.runs.run import Run
+    from replay.results.run import Run
 
 _FREE = ("metadata", "expect")
 _LEFT_OUT = dict.fromkeys(("title", "section", "background", "text"), "") | dict.fromkeys(_FREE, "{}")

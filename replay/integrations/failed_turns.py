@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from replay.core.check_result import CheckResult
 from replay.core.drift_evidence import Drift
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 from replay.report.checks_text import check_title, turn_texts
 from replay.report.drift_text import why_invalid
-from replay.report.printing import shortened
-from replay.runs.run import Run
+from replay.report.printing import shorten
+from replay.results.run import Run
 from replay.scenario.assertions.findings import AssertionResult
 
 MOST = 5
@@ -34,18 +34,19 @@ def turns_against(run: Run, result: AssertionResult) -> Iterator[str]:
         key = record.conversation, record.system, record.policy, record.depth
         if key not in against:
             continue
-        yield f"  depth {record.depth} of {visible(record.conversation)} ({record.system}, {record.policy})"
+        conversation = escape_unprintable(record.conversation)
+        yield f"  depth {record.depth} of {conversation} ({record.system}, {record.policy})"
         found = "; ".join(f"{check.rule}: {check.evidence}" for check in checks.get(key, ()))
         yield from _texts({"asked": record.asked, "answer": record.answer, "found": found}, record.drift)
 
 
 def check_lines(check: CheckResult) -> Iterator[str]:
     """A failed check with its turn."""
-    yield visible(f"FAIL  {check_title(check, names_group=True)}")
+    yield escape_unprintable(f"FAIL  {check_title(check, names_group=True)}")
     yield from _texts(turn_texts(check), check.drift)
 
 
 def _texts(texts: dict[str, str | None], drift: Drift | None) -> Iterator[str]:
     for name, text in {**texts, "drift": why_invalid(drift) if drift else None}.items():
         if text:
-            yield visible(f"      {name:6}  {shortened(text, WIDTH)}")
+            yield escape_unprintable(f"      {name:6}  {shorten(text, WIDTH)}")

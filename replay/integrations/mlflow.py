@@ -20,16 +20,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import mlflow
-import yaml
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
 
-from replay.report.pages.static_report import write_report
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.run_numbers import Report
 from replay.store.reader import RunReader
+from replay.viewer.static_report import write_report
 
 RUN = "convreplay.run"
 """The tag by which a run is found again, wherever its folder lies by then."""
@@ -86,9 +85,9 @@ def log_run(run: Run | str | Path, *, resamples: int = 1000) -> str:
 
 
 def _log_texts(run: Run, report: Report, *, is_new: bool, resamples: int) -> None:
-    text = run.scenario().text
-    mlflow.log_params(dict(_flat(yaml.safe_load(text))))
-    mlflow.log_text(text, "scenario.yaml")
+    file = run.scenario()
+    mlflow.log_params(dict(_flat(file.content)))
+    mlflow.log_text(file.text, "scenario.yaml")
     table = report.table.to_frame()
     if is_new:
         mlflow.log_table(table, TABLE)

@@ -16,8 +16,8 @@ from mlflow.genai.scorers import Scorer, scorer
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.report.drift_text import why_invalid
-from replay.runs.own_loop import made_scorers
-from replay.runs.run import Run
+from replay.results.run import Run
+from replay.runs.driver import made_scorers
 from replay.scorers.judges.judge import Case
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn, score_columns

@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 
 from replay.core.errors import ReplayError
+from replay.results.run import Run
 from replay.runs.launch import run
-from replay.runs.run import Run
 from replay.scenario.reading import ScenarioFile
 
 LONGEST_PLAY_S = 24 * 60 * 60.0

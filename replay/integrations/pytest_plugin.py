@@ -18,8 +18,8 @@ import pytest
 
 if TYPE_CHECKING:
     from replay.integrations.played_once import PlayedOnce
+    from replay.results.run import Run
     from replay.runs.launch import AnyScenario
-    from replay.runs.run import Run
     from replay.scenario import reading
     from replay.testing.local_server import ChatServer
 
@@ -57,7 +57,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     root = parent.config.rootpath
     if not parent.session.isinitpath(file_path) and file_path not in _matching(root, patterns):
         return None
-    return ScenarioFile.from_parent(parent, path=file_path) if _is_scenario(file_path) else None
+    return ScenarioCollector.from_parent(parent, path=file_path) if _is_scenario(file_path) else None
 
 
 def _matching(root: Path, patterns: Iterable[str]) -> set[Path]:
@@ -65,7 +65,7 @@ def _matching(root: Path, patterns: Iterable[str]) -> set[Path]:
 
 
 def _is_scenario(path: Path) -> bool:
-    """Whether *path* looks like one, with faults or without."""
+    """Return whether *path* looks like one, with faults or without."""
     import yaml
 
     try:
@@ -78,22 +78,22 @@ def _is_scenario(path: Path) -> bool:
     return isinstance(content, dict) and {"data", "systems"} <= content.keys()
 
 
-class ScenarioFile(pytest.File):
+class ScenarioCollector(pytest.File):
     """A scenario; nothing is asked while its tests are collected."""
 
     def collect(self) -> Iterator[pytest.Item]:
         from replay.core.errors import ReplayError, ScenarioError
-        from replay.report.junit import told_apart
-        from replay.scenario.assembly import look_at
+        from replay.report.junit import unique_names
+        from replay.scenario.assembly import try_assemble
         from replay.scenario.reading import read_scenario
 
         try:
             self.file: reading.ScenarioFile = read_scenario(self.path)
-            assembly, faults = look_at(self.file)
+            assembly, faults = try_assemble(self.file)
             if faults:
                 raise ScenarioError(self.file.source, faults)
             titles = [assertion.title for assertion in self.file.scenario.assertions]
-            for position, name in enumerate(told_apart(titles)):
+            for position, name in enumerate(unique_names(titles)):
                 yield AssertionItem.from_parent(self, name=name, position=position)
             if self.config.getoption("--replay-checks"):
                 for conversation in assembly.conversations(None):
@@ -110,7 +110,7 @@ class ScenarioFile(pytest.File):
 class ScenarioItem(pytest.Item):
     """A test of a scenario's run."""
 
-    parent: ScenarioFile
+    parent: ScenarioCollector
 
     def runtest(self) -> None:
         run = self.parent.run_played()
@@ -130,12 +130,12 @@ class ScenarioItem(pytest.Item):
         from replay.core.errors import ReplayError
 
         # What a run found, or why there is none, is said in words; a traceback would show our own lines.
-        if isinstance(excinfo.value, (FoundError, ReplayError)):
+        if isinstance(excinfo.value, (FindingError, ReplayError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
 
-class FoundError(AssertionError):
+class FindingError(AssertionError):
     """What a run did not keep to, in words."""
 
 
@@ -149,13 +149,13 @@ class AssertionItem(ScenarioItem):
     def look_at(self, run: Run) -> None:
         from replay.integrations.failed_turns import turns_against
         from replay.report.assertions_text import lines_of
-        from replay.runs.assertion_results import check_assertions
+        from replay.results.assertion_results import check_assertions
 
         result = check_assertions(run)[self.position]
         for finding in result.findings:
-            self.user_properties.append((str(finding.group), finding.said))
+            self.user_properties.append((str(finding.group), finding.summary))
         if not result.holds:
-            raise FoundError("\n".join([*lines_of(result), *turns_against(run, result), "", _where(run)]))
+            raise FindingError("\n".join([*lines_of(result), *turns_against(run, result), "", _where(run)]))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self._at(f"assert[{self.position}]")
@@ -171,11 +171,11 @@ class ChecksItem(ScenarioItem):
         plays = {one.conversation for one in run.records() if one.recorded_conversation == self.name}
         mine = [check for check in run.checks() if check.conversation in plays]
         if not mine:
-            raise FoundError(f"no check of {self.name} was made\n\n{_where(run)}")
+            raise FindingError(f"no check of {self.name} was made\n\n{_where(run)}")
         failed = [check for check in mine if check.passed is False]
         unchecked = {check.reason or "" for check in mine if check.passed is None} - {NO_TIMES}
         if failed:
-            raise FoundError(
+            raise FindingError(
                 "\n".join([*(line for one in failed for line in check_lines(one)), "", _where(run)])
             )
         if unchecked:

@@ -19,17 +19,17 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from replay.core.adapter import ChatReply, ChatRequest
-from replay.core.asking.cached import kept_reply, reply_bytes
-from replay.core.cancelling import in_thread
+from replay.core.asking.cached import read_reply, reply_bytes
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.errors import AdapterError
+from replay.core.uncancellable import in_thread
 
 FILE = "answers.db"
 """What it is called in the folder that ``play.cache`` names."""
 
 Asked = tuple[ChatReply | AdapterError, int, float, float]
-"""As ``PatientAsker.ask`` gives it. What comes from the cache took 0 attempts."""
+"""As ``RetryingClient.ask`` gives it. What comes from the cache took 0 attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,7 +58,7 @@ class AnswerCache:
         key = self._key(conversation, request, repeat)
         # Several policies ask a conversation's first question alike, and at the same time.
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = None if anew else await in_thread(kept_reply, self.disk, key)
+            kept = None if anew else await in_thread(read_reply, self.disk, key)
             if kept is not None:
                 return kept, 0, 0.0, 0.0
             asked = await ask()

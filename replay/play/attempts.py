@@ -24,16 +24,16 @@ class Attempts:
 
     def sent(self, attempt: int) -> None:
         if self.log is not None:
-            self.log.sent(self.place[3], self.before + attempt)
+            self.log.log_sent(self.place[3], self.before + attempt)
 
     def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
         self._keep(attempt, error.outcome, error.raw)
         if self.log is not None:
-            self.log.failed(self.place[3], self.before + attempt, error.outcome, str(error), pause_s)
+            self.log.log_failure(self.place[3], self.before + attempt, error.outcome, str(error), pause_s)
 
     def answered(self, attempt: int, reply: ChatReply, times: WireTimes) -> None:
         if self.log is not None:
-            self.log.answered(self.place[3], self.before + attempt, times.done - times.sent)
+            self.log.log_answer(self.place[3], self.before + attempt, times.done - times.sent)
         self._keep(attempt, "answered", reply.raw)
 
     def _keep(self, attempt: int, outcome: str, raw: bytes | None) -> None:

@@ -9,21 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from time import monotonic, perf_counter
+from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
-from replay.core.asking.opening import opened_endpoints
-from replay.core.asking.patience import Patience
-from replay.core.cancelling import in_thread
-from replay.core.raw_reply import RawReply
+from replay.core.asking.opening import open_endpoints
 from replay.core.record import TurnRecord
-from replay.core.trace_ids import RunTraces
+from replay.core.uncancellable import in_thread
 from replay.play.first_failure import first_failure
-from replay.play.gc_pause import quiet_collector
-from replay.play.loop_lag import AsksUnderWay, LagSummary, LoopLag
+from replay.play.gc_pause import gc_paused
+from replay.play.loop_lag import InFlightRequests, LagSummary, LoopLag
 from replay.play.play import Play, System
-from replay.play.player import KeepStep, Player, RecordSink, Unclosed
-from replay.play.turn_record import OnFailure
+from replay.play.player import Player, PlayOptions, RecordSink
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,46 +50,24 @@ class NotifyingSink:
 
 async def play_all(
     plays: Iterator[Play],
+    options: PlayOptions,
     *,
     systems: tuple[System, ...],
-    patience: Patience,
     sink: RecordSink,
     concurrency: int,
-    on_failure: OnFailure = "stop",
     observer: Observer | None = None,
-    clock: Callable[[], float] = perf_counter,
-    keep_raw: Callable[[RawReply], None] | None = None,
-    keep_step: KeepStep | None = None,
-    unclosed: Unclosed = lambda _, __: None,
-    started_at: float | None = None,
-    traces: RunTraces | None = None,
 ) -> dict[str, LagSummary]:
     """
     Play everything that *plays* yields, at most *concurrency* conversations at a time.
 
-    *keep_raw* takes replies as they came, of systems whose replies are kept so; *keep_step* takes what
-    happens in a turn before its answer. *plays* is advanced in a thread, since it may read files.
-    *started_at* is now, in seconds since 1970; with *traces* each ask carries its place in one. Returns how
-    far the event loop lagged behind while it asked each system with a wire, by name.
+    *plays* is advanced in a thread, since it may read files. Returns how far the event loop lagged behind
+    while it asked each system with a wire, by name.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
     """
-    sink = NotifyingSink(sink, observer) if observer else sink
-    asks = AsksUnderWay()
-    player = Player(
-        patience,
-        sink,
-        clock=clock,
-        start=clock(),
-        on_failure=on_failure,
-        keep_raw=keep_raw,
-        keep_step=keep_step,
-        unclosed=unclosed,
-        asks=asks,
-        started_at=started_at,
-        traces=traces,
-    )
+    asks = InFlightRequests()
+    player = Player(NotifyingSink(sink, observer) if observer else sink, options, asks=asks)
     source = SharedIterator(plays)
 
     async def keep_playing() -> None:
@@ -102,8 +76,8 @@ async def play_all(
             if observer:
                 observer.played(play)
 
-    async with opened_endpoints(systems), LoopLag(asks) as lag:
-        with first_failure(), quiet_collector():
+    async with open_endpoints(systems), LoopLag(asks) as lag:
+        with first_failure(), gc_paused():
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(concurrency):
                     tasks.create_task(keep_playing())

@@ -23,7 +23,7 @@ def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def run_in_between(main: Coroutine[Any, Any, T]) -> T:
+def run_for_library(main: Coroutine[Any, Any, T]) -> T:
     """
     What *main* gives, for a program that is not ours and has no loop running in this thread.
 

@@ -30,7 +30,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
-async def side_by_side(parts: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_or_cancel(parts: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """What each of *parts* gives; none goes on where one fails, or where we are cancelled."""
     with first_failure():
         async with asyncio.TaskGroup() as tasks:

@@ -24,7 +24,7 @@ _changing = Lock()
 
 
 @contextmanager
-def quiet_collector() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """
     What lives when the block begins is not looked at until it ends, and new objects less often.
 

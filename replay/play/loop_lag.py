@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from replay.core.adapter import ChatReply, ChatRequest, Session
-from replay.core.cancelling import ended
+from replay.core.uncancellable import cancel_and_wait
 
 INTERVAL_S = 0.02
 KEPT = 50_000
@@ -41,7 +41,7 @@ def worst(summaries: Iterable[LagSummary]) -> LagSummary | None:
     return max(summaries, key=lambda lag: (lag.p99_s, lag.max_s), default=None)
 
 
-class AsksUnderWay:
+class InFlightRequests:
     """When which systems are asked."""
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
@@ -99,7 +99,7 @@ class SystemAsks:
 
 @dataclass(frozen=True, slots=True)
 class _WatchedSession:
-    all_asks: AsksUnderWay
+    all_asks: InFlightRequests
     system: str
     asks: SystemAsks
     session: Session
@@ -118,7 +118,7 @@ class _WatchedSession:
 class LoopLag:
     """Samples the running loop's lag during *asks*; an async context manager around what is measured."""
 
-    def __init__(self, asks: AsksUnderWay) -> None:
+    def __init__(self, asks: InFlightRequests) -> None:
         self._asks = asks
         self._lags: dict[str, list[float]] = {}
         self._most: dict[str, float] = {}
@@ -132,7 +132,7 @@ class LoopLag:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._task is not None
-        await ended(self._task)
+        await cancel_and_wait(self._task)
 
     async def _sample(self) -> None:
         loop = asyncio.get_running_loop()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from replay.core.adapter import Adapter
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.rate_limit import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.core.settings.prices import Prices
-from replay.core.step import BegunTurn
+from replay.core.step import UnfinishedTurn
 from replay.play.answer_cache import AnswerCache
 from replay.play.tool_results import Tools
 from replay.policies.policy import Policy
@@ -23,7 +23,7 @@ class System:
 
     name: str
     adapter: Adapter
-    limit: PolitenessLimit | None = None
+    limit: RateLimit | None = None
     keep_raw: bool = False
     """Its replies are kept as they came."""
     prices: Prices | None = None
@@ -35,7 +35,7 @@ class System:
 
     @property
     def takes_seed(self) -> bool:
-        """Whether a request's ``seed`` reaches what is asked."""
+        """Return whether a request's ``seed`` reaches what is asked."""
         return bool(getattr(self.adapter, "takes_seed", False))
 
 
@@ -55,7 +55,7 @@ class Play:
     """Which play of the conversation it is, where it is played several times."""
     seed: int | None = None
     """What its asks send as ``seed``; None for nothing."""
-    begun: BegunTurn | None = None
+    begun: UnfinishedTurn | None = None
     """What an earlier session of the run knows of the first turn without a record."""
     anew: bool = False
     """Its questions are asked even where answers were kept."""

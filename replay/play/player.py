@@ -10,30 +10,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import Protocol, cast
 
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, Session, WireTimes
-from replay.core.asking.circuit_breaker import Breaker, CircuitBreaker
-from replay.core.asking.patience import Patience, PatientAsker, UnopenedSession
-from replay.core.asking.session import opened_session
+from replay.core.asking.circuit_breaker import Breaker, CircuitBreaker, FailureCounts
+from replay.core.asking.retries import RetryingClient, RetryPolicy, UnopenedSession
+from replay.core.asking.session import open_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, PluginError
-from replay.core.history import Played, as_recorded
+from replay.core.history import PlayedTurn, with_recorded_context
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.message import Message
 from replay.core.raw_reply import RawReply
 from replay.core.record import Outcome, Timing, TurnRecord
-from replay.core.settings.plugin_bugs import blaming
+from replay.core.settings.plugin_bugs import attributed_to
 from replay.core.step import Step, TurnPlace
 from replay.core.trace_ids import PlayTrace, RunTraces
 from replay.play.attempts import Attempts
-from replay.play.loop_lag import AsksUnderWay
+from replay.play.loop_lag import InFlightRequests
 from replay.play.play import Play
-from replay.play.tool_loop import AskedTurn
-from replay.play.turn_record import OnFailure, ends_conversation, played_of, recorded, turn_record
+from replay.play.tool_loop import ToolLoop
+from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.play.turn_schedule import Pacer
 from replay.policies.policy import PlannedTurn
 
@@ -52,47 +54,51 @@ Unclosed = Callable[[Play, AdapterError], None]
 """Told of a session that could not be closed once its play was over."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayOptions:
+    """How plays are played, and who is told of what is no record."""
+
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
+    on_failure: OnFailure = "stop"
+    clock: Callable[[], float] = perf_counter
+    """Gives seconds."""
+    start: float | None = None
+    """The clock's reading when the run began; left out, when its player is made."""
+    started_at: float | None = None
+    """That moment in seconds since 1970."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """Waits before a retry."""
+    keep_raw: Callable[[RawReply], None] | None = None
+    """Takes replies as they came, of systems whose replies are kept so."""
+    keep_step: KeepStep | None = None
+    """Takes what happens in a turn before its answer."""
+    unclosed: Unclosed = lambda _, __: None
+    traces: RunTraces | None = None
+    """With them each ask carries its place in one."""
+    breaker: CircuitBreaker | None = None
+    """That of all who play, where there are others; ``system_breaker`` when left out."""
+
+
 class Player:
     """Plays conversations one by one; between them it knows only how its systems stand."""
 
     def __init__(
-        self,
-        patience: Patience,
-        sink: RecordSink,
-        *,
-        clock: Callable[[], float],
-        start: float,
-        on_failure: OnFailure = "stop",
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        keep_raw: Callable[[RawReply], None] | None = None,
-        keep_step: KeepStep | None = None,
-        unclosed: Unclosed = lambda _, __: None,
-        asks: AsksUnderWay | None = None,
-        started_at: float | None = None,
-        traces: RunTraces | None = None,
-        breaker: CircuitBreaker | None = None,
+        self, sink: RecordSink, options: PlayOptions, *, asks: InFlightRequests | None = None
     ) -> None:
-        """
-        *clock* gives seconds, *start* is its reading when the engine started, *sleep* waits before a retry,
-        *keep_raw* takes the replies of systems whose replies are kept, *keep_step* what happens in a turn
-        before its answer, *asks* is told when one is asked, *breaker* how asks end: ``system_breaker`` when
-        left out. *started_at* is *start* in seconds since 1970; with *traces* each ask carries its place in
-        one.
-        """
-        self._asks = asks or AsksUnderWay()
-        self._asker = PatientAsker(
-            patience, clock=clock, sleep=sleep, breaker=breaker or system_breaker(patience)
+        """Let records go to *sink*, and *asks* know which system is asked."""
+        self._asks = asks or InFlightRequests()
+        self._asker = RetryingClient(
+            options.patience,
+            clock=options.clock,
+            sleep=options.sleep,
+            breaker=options.breaker or system_breaker(options.patience),
         )
         self._sink = sink
-        self._clock = clock
-        self.start = start
+        self._options = options
+        self._clock = options.clock
+        self._started_at = options.started_at
+        self.start: float = options.clock() if options.start is None else options.start
         """May be changed between plays, as where another clock's reading of it is corrected."""
-        self._on_failure = on_failure
-        self._keep_raw = keep_raw
-        self._keep_step = keep_step
-        self._unclosed = unclosed
-        self._started_at = started_at
-        self._traces = traces
 
     async def play(self, play: Play, pacer: Pacer | None = None) -> None:
         """
@@ -107,24 +113,24 @@ class Player:
         """
         conversation = play.conversation
         log = conversation_log(system=play.system.name, policy=play.policy_name, conversation=conversation.id)
-        played = [recorded(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
-        played += [played_of(conversation, record) for record in play.records]
+        played = [unasked_turn(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
+        played += [played_turn(conversation, record) for record in play.records]
         asked_with = played if any(turn.asked_with for turn in conversation.turns) else None
         due: float | None = None
         done: float | None = None
         traced = None
-        if self._traces is not None:
-            traced = self._traces.of(conversation.id, play.system.name, play.policy_name)
+        if self._options.traces is not None:
+            traced = self._options.traces.of(conversation.id, play.system.name, play.policy_name)
         async with AsyncExitStack() as stack:
             if log is not None:
-                log.began(len(conversation.asked_depths))
-                stack.callback(log.ended)
+                log.log_begin(len(conversation.asked_depths))
+                stack.callback(log.log_end)
             session: Session
             system = play.system.name
             try:
-                with blaming('system "%s" fails to open conversation "%s"', system, conversation.id):
-                    opening = opened_session(
-                        play.system.adapter, play.asked_about, partial(self._unclosed, play)
+                with attributed_to('system "%s" fails to open conversation "%s"', system, conversation.id):
+                    opening = open_session(
+                        play.system.adapter, play.asked_about, partial(self._options.unclosed, play)
                     )
                     session = await stack.enter_async_context(opening)
                 session = self._asks.watched(system, session)
@@ -133,7 +139,9 @@ class Player:
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
                 # Planned before it is due: comparing histories is not the system's time.
                 turn = depth, conversation.id
-                with blaming('policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn):
+                with attributed_to(
+                    'policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn
+                ):
                     planned = await play.policy.plan(conversation, depth, tuple(played))
                 due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                 if due is None:
@@ -141,15 +149,15 @@ class Player:
                 if planned.edit == "filtered":
                     record, done = _skipped(play, depth, planned, self._started_at), due
                 else:
-                    with blaming('system "%s" fails at turn %s of conversation "%s"', system, *turn):
+                    with attributed_to('system "%s" fails at turn %s of conversation "%s"', system, *turn):
                         record = await self._ask(play, session, depth, planned, asked_with, due, log, traced)
                     done = self._clock()
                 await self._sink.write(record)
                 if self._asker.breaker.stop is not None:
                     raise self._asker.breaker.stop
-                if ends_conversation(record, self._on_failure):
+                if ends_conversation(record, self._options.on_failure):
                     return
-                played.append(played_of(conversation, record))
+                played.append(played_turn(conversation, record))
 
     async def _ask(
         self,
@@ -157,7 +165,7 @@ class Player:
         session: Session,
         depth: int,
         planned: PlannedTurn,
-        played: Sequence[Played] | None,
+        played: Sequence[PlayedTurn] | None,
         due: float,
         log: ConversationLog | None,
         traced: PlayTrace | None,
@@ -167,7 +175,7 @@ class Player:
         keeps_history = system.adapter.history == "server"
         history, asked_with = planned.history, tuple[Message, ...]()
         if played is not None:
-            history, asked_with = as_recorded(history, played, play.conversation.turns[depth - 1])
+            history, asked_with = with_recorded_context(history, played, play.conversation.turns[depth - 1])
         request = ChatRequest(
             question=planned.question,
             history=() if keeps_history else history,
@@ -177,7 +185,7 @@ class Player:
             keep_raw=system.keep_raw,
             runs_tools=system.tools is not None,
         )
-        keep = self._keep_raw if system.keep_raw else None
+        keep = self._options.keep_raw if system.keep_raw else None
         place = (play.conversation.id, system.name, play.policy_name, depth)
         attempts = None if log is None and keep is None else Attempts(place, log, keep)
 
@@ -207,15 +215,15 @@ class Player:
                 raise PluginError(f'system "{system.name}": {is_none}')
             if attempt == 0:
                 if log is not None:
-                    log.recalled(depth)
+                    log.log_cache_hit(depth)
                 return outcome, 0, WireTimes(sent=self._clock(), done=self._clock())
             times = outcome.times or WireTimes(sent=sent, done=self._clock())
             if attempts is not None:
                 attempts.answered(attempt, outcome, times)
             return outcome, attempt, times
 
-        asked = self._begun(play, place, planned)
-        await asked.go_through(ask, request, system.tools, play.conversation)
+        asked = self._new_or_resumed_turn(play, place, planned)
+        await asked.run(ask, request, system.tools, play.conversation)
         outcome, times = asked.outcome, asked.times
         usage, cost_usd = asked.spent
         failure = outcome if isinstance(outcome, AdapterError) else None
@@ -243,14 +251,14 @@ class Player:
             started_at=self._started_at,
         )
 
-    def _begun(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> AskedTurn:
+    def _new_or_resumed_turn(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> ToolLoop:
         """The turn at *place* before it is asked, or as far as an earlier session came with it."""
-        system, keep, begun = play.system, self._keep_step, play.begun
+        system, keep, begun = play.system, self._options.keep_step, play.begun
         # A system that keeps the history has forgotten the turn with its session.
         if system.tools is None or keep is None or system.adapter.history == "server":
-            return AskedTurn(self._clock, prices=system.prices)
+            return ToolLoop(self._clock, prices=system.prices)
         is_begun = begun and begun.asked == planned.question and place[3] == play.first_depth
-        return AskedTurn(
+        return ToolLoop(
             self._clock,
             prices=system.prices,
             begun=begun.steps if begun and is_begun else (),
@@ -285,14 +293,14 @@ def _skipped(play: Play, depth: int, planned: PlannedTurn, started_at: float | N
     )
 
 
-def system_breaker(patience: Patience) -> Breaker:
-    """When systems are asked no more, as *patience* has it."""
+def system_breaker(patience: RetryPolicy, counts: FailureCounts | None = None) -> Breaker:
+    """When systems are asked no more, as *patience* has it; *counts* as for ``Breaker``."""
     way_out = " (play.fail_fast: false goes on all the same.)"
-    return Breaker(patience.stop_after, fail_fast=patience.fail_fast, way_out=way_out)
+    return Breaker(patience.stop_after, fail_fast=patience.fail_fast, way_out=way_out, counts=counts)
 
 
 def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failure: OnFailure) -> bool:
-    """Whether *records*, in order of depth, are all that will ever be known of the conversation."""
+    """Return whether *records*, in order of depth, are all that will ever be known of the conversation."""
     return len(records) == len(conversation.asked_depths) or (
         bool(records) and ends_conversation(records[-1], on_failure)
     )

@@ -30,7 +30,7 @@ def repetition_id(id: str, repetition: int, mark: str = "~") -> str:
     return id if repetition == 1 else f"{id}{mark}{repetition}"
 
 
-def played_again(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
+def repeat_conversation(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
     """*conversation* under its ``repetition_id``. All else is shared with *conversation*."""
     if repetition == 1:
         return conversation

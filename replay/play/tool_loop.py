@@ -30,7 +30,7 @@ Keep = Callable[[int, Step], Awaitable[None]]
 """To be awaited until the step of that number, from 0, is durable."""
 
 
-class AskedTurn:
+class ToolLoop:
     """What a turn's question came to, and all that this took."""
 
     def __init__(
@@ -69,7 +69,7 @@ class AskedTurn:
         if self._first_sent is None:
             self._first_sent = self._ask.sent
 
-    async def go_through(
+    async def run(
         self, ask: Ask, request: ChatRequest, tools: Tools | None, conversation: Conversation
     ) -> None:
         """Ask, and ask again with the results of the tools that are called, until there is an outcome."""
@@ -176,7 +176,7 @@ class AskedTurn:
 
     @property
     def is_cached(self) -> bool:
-        """Whether a reply came from a cache: the times are not the system's then."""
+        """Return whether a reply came from a cache: the times are not the system's then."""
         if isinstance(self.outcome, ChatReply) and not self._last_attempts:
             return True
         return bool(self._steps) and any(step.is_reply and not step.attempts for step in self._steps)

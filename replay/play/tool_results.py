@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -21,7 +21,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import ToolLoopError
 from replay.core.json_values import holds_json, same_json
 from replay.core.message import Message, ToolCall
-from replay.core.settings.plugin_bugs import raised
+from replay.core.settings.plugin_bugs import describe_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,14 +223,34 @@ class FunctionResults:
             found = await _called(self.function, call.name, call.parsed_arguments)
             return None if found is None else result_text(found)
         except Exception as error:
-            raise ToolLoopError(f'"{self.target}" fails for {shown(call)}: {raised(error)}') from error
+            raise ToolLoopError(
+                f'"{self.target}" fails for {shown(call)}: {describe_error(error)}'
+            ) from error
 
 
 async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
     if inspect.iscoroutinefunction(function):
-        return await function(*arguments)
+        return await _awaited(function(*arguments))
     found = await _in_thread(lambda: function(*arguments))
-    return await found if inspect.isawaitable(found) else found
+    return await _awaited(found) if inspect.isawaitable(found) else found
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    task = asyncio.current_task()
+    assert task is not None
+    try:
+        return await result
+    except asyncio.CancelledError as error:
+        if task.cancelling():
+            raise
+        raise _handed_over(error) from error  # its own, which would pass for the end of the run
+
+
+def _handed_over(error: BaseException) -> Exception:
+    """*error*, or what says that it was raised where it would mean something else here."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which no future can hold
+        return error
+    return RuntimeError(f"it raised {type(error).__name__}")
 
 
 def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
@@ -244,21 +264,20 @@ def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     future: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(found: Any, error: Exception | None) -> None:
+    def settle(found: Any, error: BaseException | None) -> None:
         if future.done():  # cancelled
             return
         if error is None:
             future.set_result(found)
-        elif isinstance(error, StopIteration):  # which no future can hold
-            future.set_exception(RuntimeError("it raised StopIteration"))
         else:
-            future.set_exception(error)
+            future.set_exception(_handed_over(error))
 
     def run() -> None:
-        found, failure = None, None
+        found: Any = None
+        failure: BaseException | None = None
         try:
             found = context.run(work)
-        except Exception as error:  # noqa: BLE001 - handed over
+        except BaseException as error:  # noqa: BLE001 - handed over: a thread that dies of it settles nothing
             failure = error
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, found, failure)

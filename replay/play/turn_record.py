@@ -6,7 +6,7 @@ from typing import Literal
 
 from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.core.message import Message
 from replay.core.record import Outcome, Timing, TurnRecord, Usage
 from replay.policies.policy import PlannedTurn
@@ -80,19 +80,19 @@ def turn_record(
 
 
 def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
-    """Whether nothing can be asked after *record*."""
+    """Return whether nothing can be asked after *record*."""
     goes_on = on_failure == "gold" and record.gold_answers and record.outcome != "lost"
     return record.failed and not goes_on
 
 
-def recorded(turn: Turn) -> Played:
+def unasked_turn(turn: Turn) -> PlayedTurn:
     """A turn that isn't asked, but shown as it was recorded."""
-    return Played(turn=turn, asked=turn.question, answer=turn.gold_answer, steps=turn.steps)
+    return PlayedTurn(turn=turn, asked=turn.question, answer=turn.gold_answer, steps=turn.steps)
 
 
-def played_of(conversation: Conversation, record: TurnRecord) -> Played:
+def played_turn(conversation: Conversation, record: TurnRecord) -> PlayedTurn:
     """What *record* left behind in the system's own history."""
     turn = conversation.turns[record.depth - 1]
     if record.failed:
-        return Played(turn=turn, asked=record.asked, answer=turn.gold_answer, steps=turn.steps)
-    return Played(turn=turn, asked=record.asked, answer=record.answer, steps=record.steps)
+        return PlayedTurn(turn=turn, asked=record.asked, answer=turn.gold_answer, steps=turn.steps)
+    return PlayedTurn(turn=turn, asked=record.asked, answer=record.answer, steps=record.steps)

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
-from replay.core.history import Played, gold_history
+from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
 from replay.policies.lead_in import PREFIX_WORDS, lead_in
@@ -59,7 +59,7 @@ class AugmentPolicy:
             parts += [f"rewriter:{self.rewriter.signature}", self.detector.signature]
         return "|".join(parts)
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         recorded = question = conversation.turns[depth - 1].question
         history = gold_history(conversation, depth)
         if self.mode != "prefix":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
-from replay.core.history import Played, own_history
+from replay.core.history import PlayedTurn, own_history
 from replay.coreference.drift import DriftDetector
 from replay.policies.policy import PlannedTurn
 
@@ -28,7 +28,7 @@ class FilterPolicy:
     def signature(self) -> str:
         return f"filter|{self.detector.signature}"
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         drift = (await self.detector.assess(conversation, depth, played)).drift
         return PlannedTurn(
             question=conversation.turns[depth - 1].question,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
-from replay.core.history import Played, gold_history
+from replay.core.history import PlayedTurn, gold_history
 from replay.policies.policy import PlannedTurn
 from replay.policies.standalone import standalone_question
 
@@ -30,7 +30,7 @@ class GoldPolicy:
     def signature(self) -> str:
         return "gold" if self.question == "recorded" else "gold+standalone"
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         turn = conversation.turns[depth - 1]
         history = gold_history(conversation, depth)
         if self.question == "recorded":

@@ -21,9 +21,9 @@ from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from replay.core.adapter import Adapter, ChatRequest
-from replay.core.asking.opening import opened
-from replay.core.asking.patience import Patience, PatientAsker
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.opening import open_all
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.asking.templating import TextTemplate
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Mention, Reading
@@ -35,7 +35,7 @@ from replay.core.settings.faults import nearest
 from replay.core.settings.plugins import make
 from replay.policies.rewriter import RewriteRequest
 
-PATIENCE = Patience(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
+PATIENCE = RetryPolicy(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
 REMEMBERED_QUESTIONS = 8192
 _MAX_CHARACTERS = 1000
 _QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
@@ -50,16 +50,16 @@ class LlmRewriter:
     name: str
     """Adapter and settings, as the signature shows them."""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
-    patience: Patience = PATIENCE
-    limit: PolitenessLimit | None = None
+    patience: RetryPolicy = PATIENCE
+    limit: RateLimit | None = None
     max_words: int = 60
-    _asker: PatientAsker = field(init=False)
+    _asker: RetryingClient = field(init=False)
     _answers: dict[str, str] = field(init=False, default_factory=dict)
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(init=False, default_factory=WeakValueDictionary)
     _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
-        self._asker = PatientAsker(self.patience, who="rewriter")
+        self._asker = RetryingClient(self.patience, who="rewriter")
 
     @property
     def signature(self) -> str:
@@ -67,7 +67,7 @@ class LlmRewriter:
         return f"llm({self.name},prompt:{_hash(self.prompt.text)},parameters:{_hash(parameters)})"
 
     async def __aenter__(self) -> Self:
-        await self._stack.enter_async_context(opened([self.adapter]))
+        await self._stack.enter_async_context(open_all([self.adapter]))
         return self
 
     async def __aexit__(
@@ -136,7 +136,7 @@ def llm_rewriter(
         name=f"{adapter.rpartition('/')[2]}@{_hash(identity)}",
         parameters={"temperature": 0} if parameters is None else parameters,
         patience=replace(PATIENCE, timeout_s=timeout_s, attempts=attempts),
-        limit=PolitenessLimit(limit.asks, limit.per_s) if limit else None,
+        limit=RateLimit(limit.asks, limit.per_s) if limit else None,
         max_words=max_words,
     )
 

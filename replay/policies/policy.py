@@ -14,7 +14,7 @@ import msgspec
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
-from replay.core.history import Exchange, Played
+from replay.core.history import Exchange, PlayedTurn
 from replay.core.record import Edit
 
 
@@ -52,7 +52,7 @@ class Policy(Protocol):
         """The policy's name with every setting that can change a number."""
         ...
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         """
         Plan the turn at *depth* (1-based), *played* being all turns before it, in order.
 
@@ -60,3 +60,13 @@ class Policy(Protocol):
             ResolverError: the histories could not be compared.
         """
         ...
+
+
+def asking(policy: Policy) -> Policy:
+    """
+    Return what asks the same as *policy* and gives no verdict, where nothing that it asks depends on one.
+
+    A policy says so by an attribute ``without_drift``; it is itself what asks otherwise.
+    """
+    found: Policy | None = getattr(policy, "without_drift", None)
+    return found or policy

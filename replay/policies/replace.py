@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
-from replay.core.history import Played, own_history
+from replay.core.history import PlayedTurn, own_history
 from replay.coreference.drift import DriftDetector
 from replay.policies.policy import PlannedTurn
 from replay.policies.standalone import standalone_question
@@ -33,7 +33,7 @@ class ReplacePolicy:
     def signature(self) -> str:
         return f"replace{'+always' if self.always else ''}|{self.detector.signature}"
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         turn = conversation.turns[depth - 1]
         drift = (await self.detector.assess(conversation, depth, played)).drift
         is_replaced = self.always or drift.invalid

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
-from replay.core.history import Played, own_history
+from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Edit
 from replay.coreference.drift import DriftDetector
 from replay.policies.policy import PlannedTurn
@@ -47,7 +47,7 @@ class RewritePolicy:
         name = "rewrite+always" if self.always else "rewrite"
         return f"{name}|rewriter:{self.rewriter.signature}|{self.detector.signature}"
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         recorded = conversation.turns[depth - 1].question
         assessment = await self.detector.assess(conversation, depth, played)
         drift = assessment.drift

@@ -147,4 +147,4 @@ def _fault(path: str, message: str) -> ScenarioError:
 
 def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
     """What the rewriters of *policies* hold open, opened for as long as the block lasts."""
-    return opening.opened(getattr(policy, "rewriter", None) for policy in policies)
+    return opening.open_all(getattr(policy, "rewriter", None) for policy in policies)

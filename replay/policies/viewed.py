@@ -9,15 +9,15 @@ what drifted and not what was cut; what a system can't know for want of context 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.core.history_view import HistoryView
-from replay.policies.policy import PlannedTurn, Policy
+from replay.policies.policy import PlannedTurn, Policy, asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class ViewedPolicy:
         name, bar, rest = self.policy.signature.partition("|")
         return f"{name}+history:{self.view}{bar}{rest}"
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         planned = await self.policy.plan(conversation, depth, played)
-        history, cut = self.view.shown(planned.history)
+        history, cut = self.view.apply(planned.history)
         return msgspec.structs.replace(planned, history=history, history_cut=cut)
 
     # What is asked of a policy beyond its protocol, where it has it.
@@ -55,3 +55,8 @@ class ViewedPolicy:
     @property
     def rewriter(self) -> Any:
         return getattr(self.policy, "rewriter", None)
+
+    @property
+    def without_drift(self) -> ViewedPolicy | None:
+        asks = asking(self.policy)
+        return None if asks is self.policy else replace(self, policy=asks)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from replay.report.printing import shortened
+from replay.report.printing import shorten
 from replay.scenario.assertions.findings import AssertionResult, Finding
 
 MOST = 5
 """Failed checks, and plays, that are named with an assertion; the report has more, and JSON all."""
-LONGEST = 200
+LONGEST = 300
 """Characters of what is checked."""
 
 
@@ -23,7 +23,7 @@ def assertion_lines(results: Sequence[AssertionResult]) -> list[str]:
 
 
 def assertion_count(results: Sequence[AssertionResult]) -> str:
-    """How many failed, or that all were kept."""
+    """Return how many failed, or that all were kept."""
     failed = sum(not one.holds for one in results)
     of = len(results)
     return f"Assertions: {failed} of {of} failed" if failed else f"Assertions: {of} of {of} kept"
@@ -34,13 +34,13 @@ def lines_of(one: AssertionResult) -> Iterator[str]:
     yield f"{'ok  ' if one.holds else 'FAIL'}  {one.assertion.title}"
     for finding in one.findings:
         mark = "" if finding.holds else "FAIL "
-        yield f"      {mark}{finding.group}: {finding.said}"
+        yield f"      {mark}{finding.group}: {finding.summary}"
         yield from (f"        {line}" for line in lines_against(finding))
 
 
 def lines_against(finding: Finding) -> Iterator[str]:
     """What fails *finding*: the first of its turns or conversations with several plays, and of its checks."""
     for named in (finding.cases_against, finding.failed_checks):
-        yield from (shortened(one, LONGEST) for one in named[:MOST])
+        yield from (shorten(one, LONGEST) for one in named[:MOST])
         if (rest := len(named) - MOST) > 0:
             yield f"and {rest:,} more"

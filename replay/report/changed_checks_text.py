@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from replay.report.checks_text import MOST
-from replay.report.printing import heading, put_lines, shortened
+from replay.report.printing import heading, print_lines, shorten
 from replay.statistics.changed_checks import ChangedCheck, ChangedChecks
 
 
 def print_changed_checks(changed: ChangedChecks, console: Console) -> None:
     """Print what changed, what newly fails first, as wide as *console* is."""
-    heading(console, f"Checks: {changed.said}")
+    heading(console, f"Checks: {changed.summary}")
     for name, found in changed.changes.items():
         for one in found[:MOST]:
-            put_lines(console, _lines(one, change_title(name, one), console.width))
+            print_lines(console, _lines(one, change_title(name, one), console.width))
         if (more := len(found) - MOST) > 0:
-            put_lines(console, [f"... and {more:,} more {name}; --json has all"])
-    put_lines(console, [""])
+            print_lines(console, [f"... and {more:,} more {name}; --json has all"])
+    print_lines(console, [""])
 
 
 def change_title(name: str, one: ChangedCheck) -> str:
@@ -38,6 +38,6 @@ def change_texts(one: ChangedCheck) -> dict[str, str | None]:
 
 
 def _lines(one: ChangedCheck, title: str, width: int) -> Iterator[str]:
-    yield shortened(title, width)
+    yield shorten(title, width)
     for said, text in change_texts(one).items():
-        yield f"  {said:6} {shortened(text, width - 9)}"
+        yield f"  {said:6} {shorten(text, width - 9)}"

@@ -14,7 +14,7 @@ from rich.console import Console
 from replay.core.check_result import CheckResult
 from replay.core.expectation import ALL_CHECKS
 from replay.report.columns import TextColumn, column
-from replay.report.printing import heading, put_items, put_lines, put_table, shortened
+from replay.report.printing import heading, print_items, print_lines, print_table, shorten
 from replay.statistics.checks import CheckRow, Checks, reasons_text
 from replay.statistics.group import Group
 
@@ -26,19 +26,19 @@ def print_checks(checks: Checks, console: Console) -> None:
     """Print the counts of each group and the first of the failed checks, as wide as *console* is."""
     groups = by_group(checks)
     for group, rows in groups.items():
-        alike = said_of_all(rows)
+        alike = common_outcome(rows)
         heading(console, f"Checks: {group}{f': {alike}' if alike else ''}")
         if not alike:
-            put_table(console, count_columns(rows), below=())
-        put_items(console, unchecked_lines(rows))
-        put_lines(console, [""])
+            print_table(console, count_columns(rows), below=())
+        print_items(console, unchecked_lines(rows))
+        print_lines(console, [""])
     if turns := failed_turns(checks.failed):
         heading(console, "Failed checks")
         for one in turns[:MOST]:
             title = one.title(names_groups=len(groups) > 1)
-            lines = [f"  {name:6}  {shortened(text, console.width - 10)}" for name, text in one.texts]
-            put_lines(console, [shortened(title, console.width), *lines])
-        put_lines(console, [*more_lines(turns), ""])
+            lines = [f"  {name:6}  {shorten(text, console.width - 10)}" for name, text in one.texts]
+            print_lines(console, [shorten(title, console.width), *lines])
+        print_lines(console, [*more_lines(turns), ""])
 
 
 def by_group(checks: Checks) -> dict[Group, list[CheckRow]]:
@@ -49,7 +49,7 @@ def by_group(checks: Checks) -> dict[Group, list[CheckRow]]:
     return found
 
 
-def said_of_all(rows: Sequence[CheckRow]) -> str:
+def common_outcome(rows: Sequence[CheckRow]) -> str:
     """What became of one group's checks where that is the same for all and takes no table; else empty."""
     counts = rows[0].counts
     if counts.passed == counts.all:
@@ -71,7 +71,7 @@ def count_columns(rows: Sequence[CheckRow]) -> list[TextColumn]:
 def group_count_columns(checks: Checks) -> list[TextColumn]:
     """A row for each check of each system and policy, or one where all of theirs came out alike."""
     groups = by_group(checks).values()
-    rows = [row for found in groups for row in (found[:1] if said_of_all(found) else found)]
+    rows = [row for found in groups for row in (found[:1] if common_outcome(found) else found)]
     return [
         column("system", (row.group.system for row in rows), left=True),
         column("policy", (row.group.policy for row in rows), left=True),

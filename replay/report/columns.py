@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
 
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 from replay.scorers.scorer import SHARE
 
 GAP = "  "
@@ -27,15 +27,9 @@ class Layout:
 
     whole: bool
     """Interval bounds without decimals: ``52.3 [48, 56]``, not ``52.3 [48.1, 56.4]``."""
-    sparse: bool
-    """Leave out columns that say nothing in any row."""
 
 
-LAYOUTS = (
-    Layout(whole=False, sparse=False),
-    Layout(whole=False, sparse=True),
-    Layout(whole=True, sparse=True),
-)
+LAYOUTS = (Layout(whole=False), Layout(whole=True))
 """From the widest to the narrowest."""
 
 
@@ -52,7 +46,7 @@ class TextColumn:
     def width(self) -> int:
         return max(map(cell_len, (self.head, *self.cells)))
 
-    def padded(self) -> list[str]:
+    def pad(self) -> list[str]:
         """Heading and cells, all of the column's width."""
         width = self.width
         room = [(text, " " * (width - cell_len(text))) for text in (self.head, *self.cells)]
@@ -61,7 +55,7 @@ class TextColumn:
 
 def column(head: str, cells: Iterable[str], *, left: bool = False) -> TextColumn:
     # Visible before its width is taken.
-    return TextColumn(head=visible(head), cells=tuple(map(visible, cells)), left=left)
+    return TextColumn(head=escape_unprintable(head), cells=tuple(map(escape_unprintable, cells)), left=left)
 
 
 def depth_column(depths: Iterable[int | None]) -> TextColumn:
@@ -83,14 +77,14 @@ def table_lines(columns: Sequence[TextColumn], *, width: int, total: bool) -> li
     lines: list[str] = []
     for block in blocks(columns, width):
         rule = "-" * _width(block)
-        head, *rows = (GAP.join(cells).rstrip() for cells in zip(*(c.padded() for c in block), strict=True))
+        head, *rows = (GAP.join(cells).rstrip() for cells in zip(*(c.pad() for c in block), strict=True))
         if total:
             rows.insert(-1, rule)
         lines += ["", head, rule, *rows] if lines else [head, rule, *rows]
     return lines
 
 
-class Bounded(Protocol):
+class IntervalValue(Protocol):
     """A value with its interval."""
 
     @property
@@ -112,7 +106,7 @@ class Value(NamedTuple):
 
 
 def score_cells(
-    found: Iterable[Bounded | None], *, percent: bool, whole: bool, signed: bool = False
+    found: Iterable[IntervalValue | None], *, percent: bool, whole: bool, signed: bool = False
 ) -> tuple[str, ...]:
     """
     Cells for values and their intervals, the values' points aligned.
@@ -149,7 +143,7 @@ def column_head(name: str, unit: str) -> str:
 
 
 def score_column(
-    name: str, unit: str, found: Iterable[Bounded | None], layout: Layout, *, signed: bool = False
+    name: str, unit: str, found: Iterable[IntervalValue | None], layout: Layout, *, signed: bool = False
 ) -> TextColumn:
     """A score in *unit* under its name."""
     cells = score_cells(found, percent=unit == SHARE, whole=layout.whole, signed=signed)

@@ -7,13 +7,15 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 
 from rich.console import Console
 
+from replay.core.terminal import escape_unprintable
 from replay.report.changed_checks_text import print_changed_checks
 from replay.report.columns import (
     NONE,
-    Bounded,
+    IntervalValue,
     Layout,
     TextColumn,
     Value,
@@ -23,23 +25,28 @@ from replay.report.columns import (
     fitting,
     score_cells,
 )
-from replay.report.printing import heading, put_lines, put_table, section, shortened
+from replay.report.printing import heading, print_lines, print_table, section, shorten
+from replay.report.rewriting_text import change_sentence
 from replay.statistics.comparison import ComparedRow, Comparison, Flip
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport
+
+HOLM_BESIDE_INTERVAL = "which counts all that is tested here; the interval is of one number and may exclude 0"
+"""Behind a p-value after Holm's correction that doesn't go with its interval."""
 
 
 def print_comparison(report: ComparisonReport, console: Console, *, flips: int = 0) -> None:
     """Print *report*; the turns that flipped are counted, and at most *flips* listed for each pair."""
     first, second = report.runs
     heading(console, f"A: {first}" if first == second else f"A: {first}, B: {second}")
-    put_lines(console, [""])
+    print_lines(console, [""])
     for pair in report.pairs:
         heading(console, f"{pair.second} (B) minus {pair.first} (A), on the same turns")
         if pair.checks:
             print_changed_checks(pair.checks, console)
-        layout = fitting(console.width, lambda layout, pair=pair: [compared_columns(pair, layout)])  # type: ignore[misc]
-        put_table(console, compared_columns(pair, layout))
+        layout = fitting(console.width, lambda layout, pair=pair: [comparison_columns(pair, layout)])  # type: ignore[misc]
+        print_table(console, comparison_columns(pair, layout))
+        print_lines(console, [*wrap(escape_unprintable(change_sentence(pair)), console.width), ""])
         _flips(console, pair, flips)
     section(console, "Notes", comparison_notes(report), break_words=False)
 
@@ -49,7 +56,7 @@ def comparison_notes(report: ComparisonReport) -> list[str]:
     return [*_pair_notes(report.pairs), *_notes(report)]
 
 
-def compared_columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
+def comparison_columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
     """A row for each score, and for each depth where that was asked for."""
     rows = [(one, row) for one in pair.comparisons for row in one.rows]
     columns = [column("score", (column_head(one.score, one.unit) for one, _ in rows), left=True)]
@@ -68,7 +75,7 @@ def compared_columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
 
 def _cells(
     comparisons: Sequence[Comparison],
-    pick: Callable[[ComparedRow], Bounded],
+    pick: Callable[[ComparedRow], IntervalValue],
     layout: Layout,
     *,
     signed: bool = False,
@@ -104,18 +111,18 @@ def _flips(console: Console, pair: ComparedPair, limit: int) -> None:
             if (names := _names(flips, won=won))
         ]
         flip = flips[0][1]
-        put_lines(
+        print_lines(
             console,
             [
                 f"{conversation}, depth {depth}: {'; '.join(verdicts)}",
-                f"  asked  {shortened(flip.recorded, console.width - 9)}",
-                f"  A      {shortened(flip.first_answer, console.width - 9)}",
-                f"  B      {shortened(flip.second_answer, console.width - 9)}",
+                f"  asked  {shorten(flip.recorded, console.width - 9)}",
+                f"  A      {shorten(flip.first_answer, console.width - 9)}",
+                f"  B      {shorten(flip.second_answer, console.width - 9)}",
             ],
         )
     if len(by_turn) > limit > 0:
-        put_lines(console, [f"... and {len(by_turn) - limit} more; --flips shows more, --json all"])
-    put_lines(console, [""])
+        print_lines(console, [f"... and {len(by_turn) - limit} more; --flips shows more, --json all"])
+    print_lines(console, [""])
 
 
 def _names(flips: Sequence[tuple[Comparison, Flip]], *, won: bool) -> str:
@@ -126,12 +133,12 @@ def _pair_notes(pairs: Sequence[ComparedPair]) -> list[str]:
     """Sentences about pairs; one that fits all of them is said once."""
     who: dict[str, list[str]] = {}
     for pair in pairs:
-        for sentence in _said_of(pair):
+        for sentence in _row_notes(pair):
             who.setdefault(sentence, []).append(f"{pair.second} minus {pair.first}")
     return [s if len(names) == len(pairs) else f"{'; '.join(names)}: {s}" for s, names in who.items()]
 
 
-def _said_of(pair: ComparedPair) -> list[str]:
+def _row_notes(pair: ComparedPair) -> list[str]:
     alone = [
         f"{count} only in {side}"
         for count, side in ((pair.only_first, "A"), (pair.only_second, "B"))
@@ -152,10 +159,19 @@ def _said_of(pair: ComparedPair) -> list[str]:
 
 
 def holm_note(report: ComparisonReport) -> str:
-    """What was corrected for."""
+    """What was corrected for, and how that goes with an interval."""
     totals, depths = report.tests["totals"], report.tests["depths"]
     apart = f", and that of a depth for the {depths:,} depths" if depths else ""
-    return f"p Holm: corrected for the {totals:,} totals compared{apart}."
+    rows = [row for pair in report.pairs for one in pair.comparisons for row in one.rows]
+    beside = f"; go by p Holm, {HOLM_BESIDE_INTERVAL}" if any(map(_parts, rows)) else ""
+    return f"p Holm: corrected for the {totals:,} totals compared{apart}{beside}."
+
+
+def _parts(row: ComparedRow) -> bool:
+    """Return whether the interval leaves out 0 and p Holm doesn't rule out chance."""
+    low, high = row.difference.low, row.difference.high
+    leaves_out_0 = low is not None and high is not None and (low > 0 or high < 0)
+    return leaves_out_0 and row.adjusted_p is not None and row.adjusted_p > 0.05
 
 
 def _without_interval(one: Comparison) -> list[str]:

@@ -56,7 +56,7 @@ def group_label(group: Group, groups: Iterable[Group]) -> str:
     return group.policy if len({one.system for one in groups}) == 1 else f"{group.system}, {group.policy}"
 
 
-def scaled(value: float | None, unit: str) -> float | None:
+def to_percent(value: float | None, unit: str) -> float | None:
     """Shares in per cent."""
     return None if value is None else round(100 * value, 6) if unit == SHARE else value
 

@@ -11,14 +11,14 @@ from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.paired import PairedDifference
 
 
-def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS[1]) -> list[TextColumn]:
-    """The depth table of *group*, depths first and all of them last."""
-    rows, totals = group.rows, [one.total for one in table.groups]
+def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
+    """The depth table of *group*, depths first and all of them last, without columns that are all zero."""
+    rows, total = group.rows, group.total
     shown = {
-        "invalid %": (any(t.drift_checked for t in totals), (percent(row.invalid_share) for row in rows)),
-        "edited %": (any(t.edited for t in totals), (percent(row.edited_share) for row in rows)),
-        "failed": (any(t.failed for t in totals), (str(row.failed) for row in rows)),
-        "unreached": (any(t.unreached for t in totals), (str(row.unreached) for row in rows)),
+        "invalid %": (total.drift_checked, (percent(row.invalid_share) for row in rows)),
+        "edited %": (total.edited, (percent(row.edited_share) for row in rows)),
+        "failed": (total.failed, (str(row.failed) for row in rows)),
+        "unreached": (total.unreached, (str(row.unreached) for row in rows)),
     }
     return [
         depth_column(row.depth for row in rows),
@@ -27,11 +27,7 @@ def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS
             score_column(name, one.unit, (row.scores[name] for row in rows), layout)
             for name, one in table.columns.items()
         ),
-        *(
-            column(head, cells)
-            for head, (says_something, cells) in shown.items()
-            if says_something or not layout.sparse
-        ),
+        *(column(head, cells) for head, (says_something, cells) in shown.items() if says_something),
     ]
 
 
@@ -55,7 +51,7 @@ def _failures(row: DepthRow) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in row.failures.items()) or "0"
 
 
-def gap_columns(gaps: Sequence[PairedDifference], layout: Layout = LAYOUTS[1]) -> list[TextColumn]:
+def gap_columns(gaps: Sequence[PairedDifference], layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
     """A row for each policy that was compared, over all depths."""
     by_pair: dict[tuple[str, str], dict[str, PairedDifference]] = {}
     for gap in gaps:

@@ -26,7 +26,7 @@ class Candidate(NamedTuple):
     probability: float
 
 
-class MentionShown(NamedTuple):
+class MentionView(NamedTuple):
     """One mention, and what set its two readings apart."""
 
     drift: MentionDrift
@@ -36,12 +36,12 @@ class MentionShown(NamedTuple):
     """Only the own history offers it."""
 
 
-def mentions_shown(drift: Drift) -> list[MentionShown]:
+def mention_views(drift: Drift) -> list[MentionView]:
     """Each mention in the order of the record; what was lost and came only where readings may differ."""
     return [
-        MentionShown(one, _beside(one.gold, one.predicted), _beside(one.predicted, one.gold))
-        if one.probability > 0
-        else MentionShown(one, (), ())
+        MentionView(one, _beside(one.gold, one.predicted), _beside(one.predicted, one.gold))
+        if one.probability > 0 and one.state != "unread"
+        else MentionView(one, (), ())
         for one in drift.mentions
     ]
 
@@ -65,7 +65,7 @@ def why_invalid(drift: Drift) -> str:
         return ""
     # What is read otherwise explains more than what only may be.
     changed = sorted(
-        (one for one in mentions_shown(drift) if one.drift.probability > 0 or _is_apart(one.drift)),
+        (one for one in mention_views(drift) if one.drift.probability > 0 or _is_apart(one.drift)),
         key=lambda one: (one.drift.probability, _is_apart(one.drift)),
         reverse=True,
     )
@@ -87,12 +87,12 @@ def _is_apart(one: MentionDrift) -> bool:
     return one.state in ("drifted", "lost")
 
 
-def _what_became_of(one: MentionShown) -> str:
+def _what_became_of(one: MentionView) -> str:
     gold, own = one.drift.gold.antecedent, one.drift.predicted.antecedent
     mention = one.drift.gold.mention
     name = "what is left out" if mention.kind == "ellipsis" else f"“{mention.text}”"
     if one.drift.state == "lost":
-        return f"{name} is “{short(gold or '')}” in the gold history, and nothing in its own"
+        return f"{name} is “{short(gold or '')}” in the gold history, and means nothing in its own"
     if gold and own and gold != own:
         return f"{name} is “{short(own)}” in its own history, “{short(gold)}” in the gold one"
     if one.lost:

@@ -29,6 +29,8 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         **loaded,
         "depth_table": report.table.to_json(),
         "gaps": [gap.to_json() for gap in report.gaps],
+        "hidden": [one.to_json() for one in report.hidden],
+        "wording": [one.to_json() for one in report.wording],
         "failures": [failure.to_json() for failure in report.failures],
         "notes": notes(report),
         "signatures": dict(report.signatures),

@@ -21,12 +21,12 @@ from xml.etree import ElementTree
 
 from replay.core.check_result import CheckResult
 from replay.core.errors import writing
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 from replay.report.assertions_text import lines_of
 from replay.report.checks_text import check_title, turn_texts
 from replay.report.drift_text import why_invalid
 from replay.report.failure_text import failure_lines
-from replay.report.printing import shortened
+from replay.report.printing import shorten
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.failure_reasons import FailureReason
 
@@ -50,7 +50,7 @@ def junit_xml(
     root = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
     reasons = failure_lines(failures)
-    titles = told_apart([one.assertion.title for one in results])
+    titles = unique_names([one.assertion.title for one in results])
     for case_name, result in zip(titles, results, strict=True):
         case = _case(suite, name, case_name)
         said = _clean("\n".join(lines_of(result)))
@@ -58,14 +58,14 @@ def junit_xml(
             ElementTree.SubElement(case, "system-out").text = said
             continue
         failing = [f for f in result.findings if not f.holds]
-        message = "; ".join(f"{finding.group}: {finding.said}" for finding in failing)
+        message = "; ".join(f"{finding.group}: {finding.summary}" for finding in failing)
         kind = "not-evaluated" if all(f.reason for f in failing) else "assertion"
         failure = ElementTree.SubElement(case, "failure", {"message": _clean(message), "type": kind})
         failure.text = said
         if reasons and (kind == "not-evaluated" or result.assertion.metric == "errors"):
-            failure.text = _clean("\n".join([said, "", *_told(reasons)]))
+            failure.text = _clean("\n".join([said, "", *_failure_lines(reasons)]))
     if reasons:
-        ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(_told(reasons)))
+        ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(_failure_lines(reasons)))
     for conversation, of_it in groupby(checks, lambda one: one.conversation):
         _add_checks(root, f"{name}.{conversation}", list(of_it))
     _count(root)
@@ -92,33 +92,34 @@ def write_junit(
         path.write_text(junit_xml(name, results, failures, checks), "utf-8")
 
 
-def _told(reasons: Sequence[str]) -> list[str]:
+def _failure_lines(reasons: Sequence[str]) -> list[str]:
     return ["Failures of the run:", *(f"- {reason}" for reason in reasons)]
 
 
 def _add_checks(root: ElementTree.Element, name: str, checks: Sequence[CheckResult]) -> None:
     """A suite with the *checks* of one conversation."""
     suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
-    for title, one in zip(told_apart([_check_name(one) for one in checks]), checks, strict=True):
+    for title, one in zip(unique_names([_check_name(one) for one in checks]), checks, strict=True):
         case = _case(suite, name, title)
         if one.passed is False:
             message = one.evidence or "it does not hold"
-            facts = {"message": _clean(shortened(message, LONGEST)), "type": "check"}
+            facts = {"message": _clean(shorten(message, LONGEST)), "type": "check"}
             ElementTree.SubElement(case, "failure", facts).text = _clean("\n".join(_check_lines(one)))
         elif one.passed is None:
             reason = _clean(one.reason or "no reason given")
-            ElementTree.SubElement(case, "skipped", {"message": reason}).text = reason
+            text = f"{reason}: {_clean(one.evidence)}" if one.evidence else reason
+            ElementTree.SubElement(case, "skipped", {"message": reason}).text = text
 
 
 def _check_name(check: CheckResult) -> str:
     """``depth 2: contains "refund" (bot, pred)``; the same in every run of the same data."""
-    return f"{check.where}: {shortened(check.rule, LONGEST)} ({check.system}, {check.policy})"
+    return f"{check.where}: {shorten(check.rule, LONGEST)} ({check.system}, {check.policy})"
 
 
 def _check_lines(check: CheckResult) -> Iterator[str]:
     yield check_title(check, names_group=True)
     for name, text in turn_texts(check).items():
-        yield f"{name}: {shortened(text, 10 * LONGEST)}"
+        yield f"{name}: {shorten(text, 10 * LONGEST)}"
     if check.drift is not None and check.drift.invalid:
         why = why_invalid(check.drift)
         yield f"the question is invalid over the system's own history{f': {why}' if why else ''}"
@@ -143,7 +144,7 @@ def _count(root: ElementTree.Element) -> None:
             element.set("time", "0")
 
 
-def told_apart(titles: Sequence[str]) -> list[str]:
+def unique_names(titles: Sequence[str]) -> list[str]:
     """*titles*, numbered where two are alike."""
     seen = Counter[str]()
     names = []
@@ -155,4 +156,4 @@ def told_apart(titles: Sequence[str]) -> list[str]:
 
 def _clean(text: str) -> str:
     """What XML 1.0 can't hold can't be seen either."""
-    return visible(text, keep="\n\t")
+    return escape_unprintable(text, keep="\n\t")

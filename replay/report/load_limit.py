@@ -5,7 +5,7 @@ from __future__ import annotations
 from replay.report.depth_cells import percent
 from replay.report.load_tables import milliseconds, number
 from replay.statistics.load.load_summary import Knee, LoadSummary
-from replay.statistics.load.saturation import FEWEST_TURNS, Compared, Saturation
+from replay.statistics.load.saturation import FEWEST_TURNS, LevelComparison, Saturation
 
 
 def limit_sentences(summary: LoadSummary) -> list[str]:
@@ -53,7 +53,7 @@ def saturation_sentence(said: Saturation) -> str:
     return f"Saturated at {where}: {number(at.throughput)} answers/s. {_further(at, beyond)}"
 
 
-def _further(at: Compared, beyond: Compared) -> str:
+def _further(at: LevelComparison, beyond: LevelComparison) -> str:
     facts = [
         f"{number(beyond.throughput)} ({100 * (beyond.throughput / at.throughput - 1):+.0f} %)",
         f"a median response of {milliseconds(beyond.response_p50_s)} instead of "

@@ -178,14 +178,14 @@ def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
     ]
     if bars:
         drawn = [
-            sparkline(_thinned(values), low=min(0.0, *here), high=max(here))
+            sparkline(_peaks(values), low=min(0.0, *here), high=max(here))
             for (_, values, _), here in zip(told, known, strict=True)
         ]
         columns.append(column("", drawn, left=True))
     return columns
 
 
-def _thinned(values: Sequence[float | None]) -> list[float | None]:
+def _peaks(values: Sequence[float | None]) -> list[float | None]:
     """One value for each bar: the highest of neighbours, so that no peak is lost."""
     size = -(-len(values) // MOST)
     parts = [values[at : at + size] for at in range(0, len(values), size)]

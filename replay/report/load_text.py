@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from replay.report.columns import TextColumn, column, fitting
+from replay.report.columns import NONE, TextColumn, column, fitting
 from replay.report.load_limit import limit_sentences
 from replay.report.load_tables import (
     brief_columns,
@@ -25,11 +25,12 @@ from replay.report.load_tables import (
     score_columns,
     series_columns,
 )
-from replay.report.printing import heading, put_lines, put_table, section
+from replay.report.printing import heading, print_lines, print_table, section
 from replay.report.terminal import has_person
 from replay.report.text import print_failures
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.load.drift_share import DriftShare
 from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.load.load_warnings import few_answers, worst_generator
@@ -59,7 +60,7 @@ def print_load(
         _table(console, _title(summary), brief_columns(summary, layout))
     limits = limit_sentences(summary)
     for said in limits:
-        put_lines(console, textwrap.wrap(said, console.width))
+        print_lines(console, textwrap.wrap(said, console.width))
     if limits:
         console.print()
     if full:
@@ -97,7 +98,7 @@ def _scores(summary: LoadSummary, console: Console) -> None:
 
 def _table(console: Console, title: str, columns: Sequence[TextColumn], below: Sequence[str] = ("",)) -> None:
     heading(console, title)
-    put_table(console, columns, below=below)
+    print_table(console, columns, below=below)
 
 
 def _title(summary: LoadSummary) -> str:
@@ -127,11 +128,11 @@ def _brief_notes(summary: LoadSummary, console: Console) -> None:
         said.append(worst)
     ttft = "; TTFT from when it was sent" if any(level.total.ttft for level in levels) else ""
     said.append(f"durations in ms, from when a turn was due to its last byte{ttft}.")
-    section(console, "Notes on the load", [*_missed(levels), *said])
+    section(console, "Notes on the load", [*_missed_goals(levels), *said])
     console.print()
 
 
-def _missed(levels: Sequence[LevelSummary]) -> list[str]:
+def _missed_goals(levels: Sequence[LevelSummary]) -> list[str]:
     found = [(level, [goal for goal in level.played.goals if goal.met is False]) for level in levels]
     return [
         f"{level.played.name} missed {'; '.join(f'{goal.goal} ({_value(goal)})' for goal in goals)}."
@@ -165,7 +166,7 @@ def _depths(summary: LoadSummary, console: Console) -> None:
         for group in level.groups:
             title = f"By depth at {level.played.name}" + (f": {group.group}" if several else "")
             heading(console, title)
-            put_table(console, depth_columns(group, summary, layout), total=True)
+            print_table(console, depth_columns(group, summary, layout), total=True)
 
 
 def _goals(levels: Sequence[LevelSummary], console: Console) -> None:
@@ -219,6 +220,7 @@ def _notes(summary: LoadSummary, console: Console) -> None:
         said.append(f"{summary.outside:,} turns belong to no level: the run ended before it was over.")
     if summary.skipped:
         said.append(f"{summary.skipped:,} turns filtered out: the question was invalid and was not asked.")
+    said += drift_sentences(summary)
     if summary.score_units:
         interval = f"{METHOD_NAMES['t']} over the data's conversations, {summary.resamples:,} resamples"
         said.append(
@@ -227,3 +229,19 @@ def _notes(summary: LoadSummary, console: Console) -> None:
         )
     section(console, "Notes on the load", said)
     console.print()
+
+
+def drift_sentences(summary: LoadSummary) -> list[str]:
+    """The share of drifted questions of each system and policy, with how many turns it was read from."""
+    several = len({share.system for share in summary.drift}) > 1
+    return [_drift_sentence(share, f"{share.system}, " if several else "") for share in summary.drift]
+
+
+def _drift_sentence(share: DriftShare, whose: str) -> str:
+    found = share.invalid
+    invalid = NONE if found.value is None else f"{100 * found.value:.1f} %"
+    if found.low is not None and found.high is not None:
+        invalid += f" [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    sample = "all" if share.sample == share.turns else f"{share.sample:,} drawn of"
+    turns = f"{sample} {share.turns:,} turns"
+    return f"{whose}{share.policy}: {invalid} of the questions no longer mean the same, by {turns}."

@@ -33,11 +33,12 @@ from replay.report.depth_cells import (
     total_columns,
 )
 from replay.report.failure_text import failure_lines
-from replay.report.markdown_room import MOST_CHARS, Block, within
+from replay.report.markdown_limit import MOST_CHARS, Block, within
 from replay.report.notes import notes
 from replay.report.passed_checks import without_passed_checks
-from replay.report.printing import shortened
+from replay.report.printing import shorten
 from replay.report.repeats_text import pass_columns, repeat_spread_columns
+from replay.report.rewriting_text import conclusions
 from replay.report.trends import trend_notes, with_trends
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
@@ -74,26 +75,29 @@ def markdown_report(
 def _blocks(report: Report, title: str, results: Sequence[AssertionResult]) -> list[Block]:
     blocks = [Block(name="heading", head=[f"### {code(title[:LONGEST])}", ""]), *_assertions(results)]
     if not report.table.groups:
-        said = [f"- {escaped(sentence)}" for sentence in report.remarks]
+        said = [f"- {escape_markdown(sentence)}" for sentence in report.remarks]
         nothing = ["No turn has been asked yet.", *([""] if said else [])]
         return [*blocks, Block(name="notes", head=nothing, items=said, foot=[""])]
-    blocks.append(table_block("totals", "**All depths**", _totals(report)))
+    said = ["", *(line for one in conclusions(report) for line in (escape_markdown(one), ""))]
+    totals = table_block("totals", "**All depths**", _totals(report))
+    blocks.append(totals if report.gaps else replace(totals, foot=said))
     if report.failures:
-        reasons = [f"- {escaped(line)}" for line in failure_lines(report.failures)]
+        reasons = [f"- {escape_markdown(line)}" for line in failure_lines(report.failures)]
         blocks.append(Block(name="failures", head=["**Failures**", ""], items=reasons, foot=[""]))
     blocks += _checks(report.checks) if report.checks else []
     if report.gaps:
         baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
         heading = f"**Against {baseline}, on the same turns**"
-        blocks.append(table_block("differences", heading, markdown_table(gap_columns(report.gaps))))
+        table = table_block("differences", heading, markdown_table(gap_columns(report.gaps)))
+        blocks.append(replace(table, foot=said))
     blocks += _depths(report)
     blocks += _repeats(report.repeats) if report.repeats else []
     said = [scale_note(report.table), interval_note(report.table), *trend_notes(report.table), *notes(report)]
-    items = [f"- {escaped(sentence)}" for sentence in said]
+    items = [f"- {escape_markdown(sentence)}" for sentence in said]
     blocks.append(Block(name="notes", head=["**Notes**", ""], items=items, foot=[""]))
     scores = {name: column.signature for name, column in report.table.columns.items()}
     rows = [f"- {code(name)}: {code(one)}" for name, one in {**scores, **report.signatures}.items()]
-    return [*blocks, folded_block("signatures", "Signatures", items=rows)]
+    return [*blocks, details_block("signatures", "Signatures", items=rows)]
 
 
 def table_block(name: str, heading: str, table: Sequence[str]) -> Block:
@@ -101,11 +105,11 @@ def table_block(name: str, heading: str, table: Sequence[str]) -> Block:
     return Block(name=name, head=[heading, "", *table[:2]], items=table[2:], foot=[""])
 
 
-def folded_block(
+def details_block(
     name: str, summary: str, *, head: Sequence[str] = (), items: Sequence[str], foot: Sequence[str] = ()
 ) -> Block:
     """*items* between *head* and *foot*, shown once somebody asks for them."""
-    *start, end, last = folded(summary, [])
+    *start, end, last = details(summary, [])
     return Block(name=name, head=[*start[:2], *head], items=items, foot=[*foot, "", end, last])
 
 
@@ -120,7 +124,7 @@ def code(text: str, *, cell: bool = False) -> str:
     return f"{ticks}{edge}{shown}{edge}{ticks}"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """*text* within a sentence; it looks as it is and makes nothing happen."""
     shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", on_one_line(text).strip())
     # Mentions and issue numbers are found after escapes are gone; a comment within breaks them.
@@ -139,10 +143,10 @@ def _assertions(results: Sequence[AssertionResult]) -> list[Block]:
         return []
     lines = []
     for one in sorted(results, key=lambda one: one.holds):
-        lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escaped(one.assertion.title)}")
+        lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escape_markdown(one.assertion.title)}")
         for finding in one.findings:
-            lines.append(f"  - {escaped(f'{finding.group}: {finding.said}')}")
-            lines += [f"    - {escaped(line)}" for line in lines_against(finding)]
+            lines.append(f"  - {escape_markdown(f'{finding.group}: {finding.summary}')}")
+            lines += [f"    - {escape_markdown(line)}" for line in lines_against(finding)]
     head = [f"**{assertion_count(results)}**", ""]
     return [Block(name="assertions", head=head, items=lines, foot=[""])]
 
@@ -152,7 +156,7 @@ def _checks(checks: Checks) -> list[Block]:
     columns = group_count_columns(checks)
     table = markdown_table([*map(as_code, columns[:3]), *columns[3:]], named=3)
     reasons = [
-        f"- {escaped(f'{group}: {line}')}"
+        f"- {escape_markdown(f'{group}: {line}')}"
         for group, found in groups.items()
         for line in unchecked_lines(found)
     ]
@@ -165,9 +169,9 @@ def _checks(checks: Checks) -> list[Block]:
     turns = failed_turns(checks.failed)
     lines = []
     for one in turns[:MOST]:
-        lines.append(f"- {escaped(shortened(one.title(names_groups=len(groups) > 1), LONGEST))}")
-        lines += [f"  - {name}: {escaped(shortened(text, LONGEST))}" for name, text in one.texts]
-    lines += [f"- {escaped(line)}" for line in more_lines(turns)]
+        lines.append(f"- {escape_markdown(shorten(one.title(names_groups=len(groups) > 1), LONGEST))}")
+        lines += [f"  - {name}: {escape_markdown(shorten(text, LONGEST))}" for name, text in one.texts]
+    lines += [f"- {escape_markdown(line)}" for line in more_lines(turns)]
     if not turns:
         return [counts]
     return [counts, Block(name="failed checks", head=["**Failed checks**", ""], items=lines, foot=[""])]
@@ -193,7 +197,7 @@ def _depths(report: Report) -> Iterator[Block]:
         below = ["", *latency_lines(group.total)]
         if _long(report):
             summary = f"By depth: {_html(str(group.group))}"
-            yield folded_block("depth table", summary, head=table[:2], items=table[2:], foot=below)
+            yield details_block("depth table", summary, head=table[:2], items=table[2:], foot=below)
         else:
             heading = f"**By depth: {code(group.group.system)}, {code(group.group.policy)}**"
             head = [heading, "", *table[:2]]
@@ -203,20 +207,20 @@ def _depths(report: Report) -> Iterator[Block]:
 def _repeats(repeats: RepeatNumbers) -> Iterator[Block]:
     for group in dict.fromkeys(row.group for row in repeats.spread):
         columns = (
-            pass_columns(repeats, group, LAYOUTS[1]),
-            repeat_spread_columns(repeats, group, LAYOUTS[1]),
+            pass_columns(repeats, group, LAYOUTS[0]),
+            repeat_spread_columns(repeats, group, LAYOUTS[0]),
         )
         first, *more = (markdown_table(one) for one in columns if one)
         summary = f"{repeats.times} plays of each conversation: {_html(str(group))}"
         foot = [line for table in more for line in ("", *table)]
-        yield folded_block("plays", summary, head=first[:2], items=first[2:], foot=foot)
+        yield details_block("plays", summary, head=first[:2], items=first[2:], foot=foot)
 
 
 def _long(report: Report) -> bool:
     return sum(len(group.rows) for group in report.table.groups) > MANY_ROWS
 
 
-def folded(summary: str, lines: Iterable[str]) -> list[str]:
+def details(summary: str, lines: Iterable[str]) -> list[str]:
     """*lines* that are shown once somebody asks for them."""
     # The empty lines make what is inside Markdown again.
     return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""]
@@ -233,7 +237,9 @@ def markdown_table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str
     heads = [_head(column.head) for column in columns]
     lines = [_row(heads), _row([":--" if column.left else "--:" for column in columns])]
     for row in rows:
-        lines.append(_row(cell if at < named else _shown(cell, columns[at]) for at, cell in enumerate(row)))
+        lines.append(
+            _row(cell if at < named else _format_name(cell, columns[at]) for at, cell in enumerate(row))
+        )
     return lines
 
 
@@ -244,7 +250,7 @@ def _head(name: str) -> str:
     return name if name in ours else code(name, cell=True)
 
 
-def _shown(cell: str, column: TextColumn) -> str:
+def _format_name(cell: str, column: TextColumn) -> str:
     text = " ".join(cell.split())
     return code(text, cell=True) if column.head == "policy" else text.replace("[", r"\[")
 

@@ -27,7 +27,9 @@ def pair_groups(
         InputError: a name is not there, or there is nothing to compare.
     """
     sides = [
-        selected(groups, systems[at : at + 1] if systems else (), policies[at : at + 1] if policies else ())
+        select_groups(
+            groups, systems[at : at + 1] if systems else (), policies[at : at + 1] if policies else ()
+        )
         for at, groups in enumerate((first, second))
     ]
     lone = all(len({group.system for group in side}) == 1 for side in sides)
@@ -39,7 +41,7 @@ def pair_groups(
         and (policies is not None or one.policy == other.policy)
     ]
     if not pairs:
-        shown = [_listed(side) for side in (first, second)]
+        shown = [_list_groups(side) for side in (first, second)]
         raise InputError(
             f"nothing to compare: one side has {shown[0]}, the other {shown[1]}; "
             "name the two systems or policies to compare (--systems A,B or --policies A,B)"
@@ -47,7 +49,9 @@ def pair_groups(
     return pairs
 
 
-def selected(groups: Sequence[Group], systems: Collection[str], policies: Collection[str]) -> list[Group]:
+def select_groups(
+    groups: Sequence[Group], systems: Collection[str], policies: Collection[str]
+) -> list[Group]:
     """
     *groups* of the named systems and policies; of all where none are named.
 
@@ -93,5 +97,5 @@ def _check(name: str, known: Iterable[str], kind: str) -> None:
         )
 
 
-def _listed(groups: Sequence[Group]) -> str:
+def _list_groups(groups: Sequence[Group]) -> str:
     return "; ".join(map(str, groups)) or "no record"

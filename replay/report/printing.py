@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 from replay.report.columns import NONE, TextColumn, table_lines
 
 
@@ -38,33 +38,33 @@ class VisibleConsole(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         for segment in super().render(renderable, options):
-            text = segment.text if segment.control else visible(segment.text, keep="\n")
+            text = segment.text if segment.control else escape_unprintable(segment.text, keep="\n")
             yield segment._replace(text=text)
 
 
 def heading(console: Console, text: str) -> None:
-    put_lines(console, [Text(visible(text), style="bold")])
+    print_lines(console, [Text(escape_unprintable(text), style="bold")])
 
 
-def put_lines(console: Console, lines: Iterable[str | Text]) -> None:
+def print_lines(console: Console, lines: Iterable[str | Text]) -> None:
     for line in lines:
         # Text, so that square brackets in a name or an interval are never taken for markup.
-        console.print(Text(visible(line)) if isinstance(line, str) else line, soft_wrap=True)
+        console.print(Text(escape_unprintable(line)) if isinstance(line, str) else line, soft_wrap=True)
 
 
-def shortened(text: str | None, width: int) -> str:
+def shorten(text: str | None, width: int) -> str:
     """As much of *text* as *width* has room for, at least 20 characters, on one line; a dash for None."""
     return NONE if text is None else textwrap.shorten(text, max(20, width), placeholder=" ...") or '""'
 
 
-def put_table(
+def print_table(
     console: Console, columns: Sequence[TextColumn], *, total: bool = False, below: Iterable[str] = ("",)
 ) -> None:
     """A table as wide as the console at most, then the lines *below* it; *total* sets the last row apart."""
-    put_lines(console, [*table_lines(columns, width=console.width, total=total), *below])
+    print_lines(console, [*table_lines(columns, width=console.width, total=total), *below])
 
 
-def put_items(console: Console, items: Iterable[str], *, break_words: bool = True) -> None:
+def print_items(console: Console, items: Iterable[str], *, break_words: bool = True) -> None:
     """A list; *break_words* breaks a word that is longer than the console is wide."""
     wrapper = textwrap.TextWrapper(
         console.width,
@@ -74,16 +74,16 @@ def put_items(console: Console, items: Iterable[str], *, break_words: bool = Tru
         break_long_words=break_words,
     )
     for item in items:
-        put_lines(console, wrapper.wrap(visible(item, keep="\n")))
+        print_lines(console, wrapper.wrap(escape_unprintable(item, keep="\n")))
 
 
 def section(console: Console, title: str, items: Iterable[str], *, break_words: bool = True) -> None:
     heading(console, title)
-    put_items(console, items, break_words=break_words)
+    print_items(console, items, break_words=break_words)
 
 
-def put_signatures(console: Console, signatures: Mapping[str, str]) -> None:
+def print_signatures(console: Console, signatures: Mapping[str, str]) -> None:
     """One line each however narrow the console, so that it can be copied."""
     heading(console, "Signatures")
     width = max(map(len, signatures), default=0)
-    put_lines(console, (f"{name.ljust(width)}  {signature}" for name, signature in signatures.items()))
+    print_lines(console, (f"{name.ljust(width)}  {signature}" for name, signature in signatures.items()))

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, fitting, score_column
 from replay.report.depth_cells import names_of
-from replay.report.printing import heading, put_table
+from replay.report.printing import heading, print_table
 from replay.report.spread_text import spread_columns
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import Estimate
@@ -23,7 +23,7 @@ SHOWN_REPEATS = 5
 """Of more than that, the spread shows the least and the most alone."""
 
 
-def shown_ks(times: int) -> list[int]:
+def displayed_ks(times: int) -> list[int]:
     """Each k up to 5; of more, those that double, and the last."""
     return [k for k in range(1, times + 1) if times <= 5 or k & (k - 1) == 0 or k == times]
 
@@ -39,7 +39,10 @@ def pass_columns(repeats: RepeatNumbers, group: Group, layout: Layout) -> list[T
     return [
         column("score", (f"{curve.score}, {curve.label}" for curve in rows), left=True),
         column("cases", (str(curve.cases) for curve in rows)),
-        *(_pass(f"pass^{k}", [curve.passes_all[k - 1] for curve in rows], layout) for k in shown_ks(last)),
+        *(
+            _pass(f"pass^{k}", [curve.passes_all[k - 1] for curve in rows], layout)
+            for k in displayed_ks(last)
+        ),
         _pass(f"pass@{last}", [curve.passes_any[last - 1] for curve in rows], layout),
         *_incomplete(rows),
     ]
@@ -98,4 +101,4 @@ def print_repeats(repeats: RepeatNumbers, console: Console) -> None:
             by_layout = {layout: columns(repeats, group, layout) for layout in LAYOUTS}
             if all(by_layout.values()):
                 heading(console, f"{group}: {title}")
-                put_table(console, by_layout[fitting(console.width, lambda one, of=by_layout: [of[one]])])  # type: ignore[misc]
+                print_table(console, by_layout[fitting(console.width, lambda one, of=by_layout: [of[one]])])  # type: ignore[misc]

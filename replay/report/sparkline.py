@@ -34,7 +34,7 @@ def _bar(values: Sequence[float], low: float, high: float) -> str:
 
 
 def can_show_bars(encoding: str) -> bool:
-    """Whether a terminal of *encoding* has the characters."""
+    """Return whether a terminal of *encoding* has the characters."""
     try:
         BARS.encode(encoding)
     except (UnicodeEncodeError, LookupError):

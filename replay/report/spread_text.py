@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from replay.report.columns import Layout, TextColumn, Value, column, depth_column, fitting, score_cells
-from replay.report.printing import heading, put_lines, put_table, section
+from replay.report.printing import heading, print_lines, print_table, section
 from replay.statistics.run_spread import SameAnswers, SpreadRow
 
 
@@ -22,15 +22,15 @@ def print_spread(
     heading(console, f"Spread between {len(names)} runs")
     each = [f"run {number}" for number in range(1, len(names) + 1)]
     for group in dict.fromkeys(row.group for row in rows):
-        put_lines(console, [""])
+        print_lines(console, [""])
         heading(console, str(group))
         of_group = [row for row in rows if row.group == group]
         layout = fitting(
             console.width,
             lambda layout, of_group=of_group: [spread_columns(of_group, each, layout)],  # type: ignore[misc]
         )
-        put_table(console, spread_columns(of_group, each, layout), below=())
-    put_lines(console, [""])
+        print_table(console, spread_columns(of_group, each, layout), below=())
+    print_lines(console, [""])
     said = [
         f"{one.group}: {one.same} of {one.turns} turns ({100 * one.same / one.turns:.1f} %) were answered "
         "alike in every run."

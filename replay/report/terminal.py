@@ -27,7 +27,7 @@ from replay.report.columns import (
 )
 from replay.report.depth_cells import depth_columns
 from replay.report.notes import FEW_CONVERSATIONS
-from replay.report.printing import put_lines
+from replay.report.printing import print_lines
 from replay.report.sparkline import can_show_bars
 from replay.report.trends import TREND_NOTE, Scales, trend_bars
 from replay.statistics.depth_table import DepthTable, GroupTable
@@ -38,7 +38,7 @@ _HIGHER = r"\+[0-9.]+ \[\+[0-9.]*[1-9][0-9.]*, \+[0-9.]*[1-9][0-9.]*\]"
 
 
 def has_person(console: Console) -> bool:
-    """Whether *console* is a terminal that can show bars."""
+    """Return whether *console* is a terminal that can show bars."""
     return console.is_terminal and can_show_bars(console.encoding)
 
 
@@ -47,12 +47,12 @@ def print_group(group: GroupTable, table: DepthTable, console: Console, known: S
     columns, folded = _fitting(group, table, console.width, known)
     lines = table_lines(columns, width=console.width, total=False)
     is_whole = len(blocks(columns, console.width)) == 1
-    put_lines(console, _coloured_block(lines, group) if is_whole else lines)
+    print_lines(console, _coloured_block(lines, group) if is_whole else lines)
     if folded:
         head, *rows = table_lines(
             _folded_columns(group, table, folded, known), width=console.width, total=False
         )
-        put_lines(console, ["", Text(head, style="bold"), *map(_trend, rows)])
+        print_lines(console, ["", Text(head, style="bold"), *map(_trend, rows)])
     return folded
 
 

@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol, Self
 
-from replay.runs.left_turns import keep_taken, take_part
-from replay.runs.processes.child import Job
-from replay.runs.processes.part import PartPlace
-from replay.runs.rerun_plan import Rerun
-from replay.scenario.assembly import Assembly
+from replay.results.recovery import keep_recovered, recover_part
+from replay.results.rerun_plan import Rerun
+from replay.scenario.cluster_section import ClusterSection
 from replay.store.schema import Row
 from replay.store.store import RunStore
-from replay.store.unreached import Unreached
+from replay.store.undelivered import UndeliveredPart
+from replay.workers.cluster.job import JournalId, NodeJob
 
 _BEGUN = "cluster-session"
 """The event of one such session."""
 
 
-class Leftovers(Protocol):
+class NodeJournals(Protocol):
     """What nodes still have of a run."""
 
     @property
@@ -31,7 +30,7 @@ class Leftovers(Protocol):
         """Whether an actor was lost, whose part may still be there."""
         ...
 
-    def left(self, run: str) -> AsyncIterator[Unreached]:
+    def left(self, run: str) -> AsyncIterator[UndeliveredPart]:
         """Part after part of the *run* of that id, once nobody writes it any more."""
         ...
 
@@ -51,28 +50,25 @@ class ClusterSession:
         self._number = number
 
     @classmethod
-    async def begin(cls, assembly: Assembly, store: RunStore, rerun: Rerun | None) -> Self | None:
-        """Begin one of the run in *store*; None where no cluster plays it."""
-        cluster = assembly.file.scenario.cluster
-        if cluster is None:
-            return None
+    async def begin(cls, cluster: ClusterSection, store: RunStore, rerun: Rerun | None) -> Self:
+        """Begin one of the run in *store*, which *cluster* plays."""
         number = len(store.events(_BEGUN)) + 1
         store.add_event(_BEGUN, {"number": number})
         await store.flush()  # or the next session's parts would be where this one's are
         return cls(cluster.folder, store, rerun, number)
 
-    def job(self, job: Callable[..., Job]) -> Callable[..., Job]:
+    def job(self, job: Callable[..., NodeJob]) -> Callable[..., NodeJob]:
         """*job* of a worker's number, with the part that it keeps."""
 
-        def with_part(*, worker: int, workers: int) -> Job:
+        def with_part(*, worker: int, workers: int) -> NodeJob:
             rerun = self._rerun.number if self._rerun else 0
-            part = PartPlace(folder=self._folder, session=self._number, number=worker, rerun=rerun)
+            part = JournalId(folder=self._folder, session=self._number, number=worker, rerun=rerun)
             return job(worker=worker, workers=workers, part=part)
 
         return with_part
 
     async def take_left(
-        self, nodes: Leftovers, keep_rows: Callable[[list[Row], set[str]], Awaitable[None]]
+        self, nodes: NodeJournals, keep_rows: Callable[[list[Row], set[str]], Awaitable[None]]
     ) -> None:
         """
         Take into the run, by *keep_rows*, what *nodes* still have of it.
@@ -83,12 +79,14 @@ class ClusterSession:
         if self._number == 1:
             return
         run = self._store.needed("id")
-        taken = [await take_part(part, self._store, self._rerun, keep_rows) async for part in nodes.left(run)]
-        keep_taken(self._store, taken)
+        taken = [
+            await recover_part(part, self._store, self._rerun, keep_rows) async for part in nodes.left(run)
+        ]
+        keep_recovered(self._store, taken)
         await self._store.flush()
         await nodes.drop_left(run)
 
-    async def end(self, nodes: Leftovers) -> None:
+    async def end(self, nodes: NodeJournals) -> None:
         """All is played: what lost actors left on *nodes* that live was played elsewhere, and goes."""
         if nodes.has_lost:
             await nodes.drop_left(self._store.needed("id"))

@@ -6,36 +6,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from replay import __version__
-from replay.core.cancelling import in_thread, stoppable
 from replay.core.errors import ReplayError, RunError
-from replay.core.logs import run_logged
+from replay.core.logs import logging_run
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
+from replay.core.uncancellable import in_thread, stoppable
 from replay.play.engine import Observer
-from replay.play.event_loop import run_in_between
-from replay.runs.consent import check_consent, foreign_doings
-from replay.runs.ending import ending
+from replay.play.event_loop import run_for_library
+from replay.results.late_drift import detect_sampled
+from replay.results.run import Run
+from replay.results.run_data import DATA_IS_READ, compare_data, resume_command
+from replay.results.telemetry import export_status
+from replay.results.versions import played_by, this_version, version_remarks
+from replay.runs.finalize import finalizing
 from replay.runs.new_run import new_store
 from replay.runs.playing import play_and_score
-from replay.runs.run import Run
-from replay.runs.run_data import DATA_IS_READ, compare_data, way_in
-from replay.runs.showing import shown
-from replay.runs.stress.levels import check_hosts, play_under_load
-from replay.runs.telemetry import exported
-from replay.runs.versions import played_by, this_version, version_remarks
+from replay.runs.progress_display import progress_display
 from replay.scenario.assembly import assemble
 from replay.scenario.in_memory import in_plain_form
-from replay.scenario.reading import ScenarioFile, parse_scenario, played_on, read_scenario, with_workers
+from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario, with_cluster, with_workers
 from replay.scenario.sections import Workers
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 AnyScenario: TypeAlias = str | Path | ScenarioFile | Mapping[str, Any]
@@ -91,29 +91,32 @@ async def run_async(
         RunStoppedError: a system refuses our key, or failed too often in a row; the run can be resumed.
     """
     try:
-        with code_may_run(), shown(observer, progress) as told:
-            return await _run(played_on(load_scenario(scenario), on), Path(runs), told, may_load)
+        with code_may_run(), progress_display(observer, progress) as told:
+            return await _run(with_cluster(load_scenario(scenario), on), Path(runs), told, may_load)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
 
 
 async def _run(file: ScenarioFile, runs: Path, observer: Observer | None, may_load: Iterable[str]) -> Run:
     assembly = assemble(file)
-    if assembly.load:
+    if assembly.load:  # a plain run loads no load generator
+        from replay.load.levels import check_hosts, play_under_load
+
         await in_thread(check_hosts, assembly, may_load)
     store = new_store(assembly, runs)
     try:
-        with run_logged(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
+        with logging_run(store.folder.name, scenario=assembly.file.source, load=bool(assembly.load)):
             if assembly.load:
                 look = f"look at it with: replay report {store.folder}"
-                telemetry = exported(store.folder, assembly.file, observer)
-                async with telemetry, ending(assembly, store, observer, next_step=look):
+                telemetry = export_status(store.folder, assembly.file, observer)
+                async with telemetry, finalizing(assembly, store, observer, next_step=look):
                     await play_under_load(assembly, store, observer)
+                    await detect_sampled(assembly, store, observer)
             else:
                 await play_and_score(assembly, store, observer)
     finally:
         await in_thread(store.close)
-    return Run(store.folder)
+    return Run(store.folder, scenario=file)
 
 
 async def resume_async(
@@ -148,8 +151,10 @@ async def resume_async(
             read only *with_new_data*.
     """
     try:
-        with code_may_run(), shown(observer, progress) as told:
-            check_consent(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
+        with code_may_run(), progress_display(observer, progress) as told:
+            from replay.results.consent import actions_of_untrusted_run, check_consent
+
+            check_consent(Path(folder), actions_of_untrusted_run(Path(folder)), allow_code=allow_code)
             return await _resume(Path(folder), scenario, told, with_new_data, workers, on)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it
@@ -163,33 +168,54 @@ async def _resume(
     workers: Workers | None,
     on: str | None,
 ) -> Run:
-    file = Run(folder).scenario()
+    run = Run(folder)
+    file = run.scenario()
     if scenario is not None and load_scenario(scenario).text != file.text:
         raise RunError(f'"{folder}" was begun with another scenario; give that one, or begin a new run')
-    if file.scenario.load:
-        raise RunError(
-            f'"{folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t be '
-            "taken up again where it stopped; begin a new run"
-        )
-    file = played_on(with_workers(file, workers), on)
+    file = with_cluster(with_workers(file, workers), on)
     store = RunStore(folder, write=True, durability=file.scenario.play.durability)
     try:
+        if file.scenario.load:
+            await _finish_load(file, store, observer)
+            return run
         is_read = bool(store.fact(DATA_IS_READ))
         assembly = assemble(file, data_is_read=is_read)
         _notice(observer, [store.missing.sentence] if store.missing else [])
         store.add_event("resumed", {"version": __version__})
-        with run_logged(store.folder.name, scenario=file.source, resumed=True):
+        with logging_run(store.folder.name, scenario=file.source, resumed=True):
             if is_read:
                 comparing = partial(compare_data, assembly, store, with_new_data=with_new_data)
                 changes = await stoppable(comparing)
-                _notice(observer, changes.sentences(way_in(store)))
+                _notice(observer, changes.sentences(resume_command(store)))
             played, now = played_by(store), this_version(assembly)
             if now != played[-1] and not store.fact("finished"):
                 _notice(observer, version_remarks([*played, now]))
             await play_and_score(assembly, store, observer)
     finally:
         await in_thread(store.close)
-    return Run(folder)
+    return run
+
+
+async def _finish_load(file: ScenarioFile, store: RunStore, observer: Observer | None) -> None:
+    """
+    Do what is left of a load run once its load is over: drift, scores, judging, checks.
+
+    Raises:
+        RunError: it was interrupted before, or nothing is left.
+    """
+    from replay.load.levels import LOADED
+
+    if not store.fact(LOADED) or store.fact("finished"):
+        raise RunError(
+            f'"{store.folder}" is a load run: what it measured is in it (`replay report`), but a load can\'t '
+            "be taken up again where it stopped; begin a new run"
+        )
+    assembly = assemble(file, data_is_read=True)
+    store.add_event("resumed", {"version": __version__})
+    with logging_run(store.folder.name, scenario=file.source, resumed=True):
+        again = f"go on with: replay resume {store.folder}"
+        async with finalizing(assembly, store, observer, next_step=again):
+            await detect_sampled(assembly, store, observer)
 
 
 def _notice(observer: object, sentences: Sequence[str]) -> None:
@@ -199,68 +225,42 @@ def _notice(observer: object, sentences: Sequence[str]) -> None:
             noticed(sentence)
 
 
-def run(
-    scenario: AnyScenario,
-    *,
-    runs: str | Path = "runs",
-    observer: Observer | None = None,
-    may_load: Iterable[str] = (),
-    progress: bool | None = None,
-    on: str | None = None,
-) -> Run:
-    """``run_async`` for a program without an event loop."""
-    return _on_a_loop(
-        "run",
-        lambda: run_async(
-            scenario, runs=runs, observer=observer, may_load=may_load, progress=progress, on=on
-        ),
-    )
+def without_loop(
+    play: Callable[P, Coroutine[Any, Any, T]],
+) -> Callable[[Callable[[], None]], Callable[P, T]]:
+    """Give a function the arguments and the work of *play*, for a program without an event loop."""
+
+    def make(named: Callable[[], None]) -> Callable[P, T]:
+        name = named.__name__
+
+        @wraps(play)
+        def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                pass
+            else:
+                raise RuntimeError(
+                    "an event loop is running here, as in every notebook: write "
+                    f"`await replay.{play.__name__}(...)` in place of `replay.{name}(...)`"
+                )
+            try:
+                return run_for_library(play(*args, **kwargs))
+            except ReplayError as error:
+                raise in_short(error)  # noqa: B904 - its cause is in it
+
+        twin.__name__ = twin.__qualname__ = name
+        twin.__doc__ = named.__doc__
+        return twin
+
+    return make
 
 
-def resume(
-    folder: str | Path,
-    *,
-    scenario: AnyScenario | None = None,
-    observer: Observer | None = None,
-    with_new_data: bool = False,
-    allow_code: bool = False,
-    progress: bool | None = None,
-    workers: Workers | None = None,
-    on: str | None = None,
-) -> Run:
-    """``resume_async`` for a program without an event loop."""
-    return _on_a_loop(
-        "resume",
-        lambda: resume_async(
-            folder,
-            scenario=scenario,
-            observer=observer,
-            with_new_data=with_new_data,
-            allow_code=allow_code,
-            progress=progress,
-            workers=workers,
-            on=on,
-        ),
-    )
+@without_loop(run_async)
+def run() -> None:
+    """Do what ``run_async`` does, in a program without an event loop."""
 
 
-def _on_a_loop(name: str, playing: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """
-    What *playing*, which the caller knows as *name*, gives.
-
-    Raises:
-        RuntimeError: the caller has an event loop.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
-        raise RuntimeError(
-            f"an event loop is running here, as in every notebook: write `await replay.{name}_async(...)` in "
-            f"the place of `replay.{name}(...)`"
-        )
-    try:
-        return run_in_between(playing())
-    except ReplayError as error:
-        raise in_short(error)  # noqa: B904 - its cause is in it
+@without_loop(resume_async)
+def resume() -> None:
+    """Do what ``resume_async`` does, in a program without an event loop."""

@@ -21,13 +21,13 @@ import msgspec
 from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import InputError
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.core.record import TurnRecord
 from replay.datasets.csv import CsvReader
-from replay.datasets.loading import expand, given_conversations, read_conversations
-from replay.play.event_loop import run_in_between
+from replay.datasets.loading import expand, playable_conversations, read_conversations
+from replay.play.event_loop import run_for_library
 from replay.play.turn_record import turn_record
-from replay.runs.own_loop import own_loop
+from replay.runs.driver import drive
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import depth_table
 
@@ -121,9 +121,9 @@ def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> Log
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return run_in_between(judging)
+        return run_for_library(judging)
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run_in_between, judging).result()
+        return thread.submit(run_for_library, judging).result()
 
 
 def _talks(given: Any, name: str) -> Iterable[Conversation]:
@@ -134,7 +134,7 @@ def _talks(given: Any, name: str) -> Iterable[Conversation]:
         for one in given:
             if isinstance(one, Exception):
                 raise one
-    return given_conversations(given, on_bad=None, limit=None)
+    return playable_conversations(given, on_bad=None, limit=None)
 
 
 def _pairs(
@@ -168,7 +168,7 @@ async def _judged(
 ) -> LoggedDrift:
     records: list[TurnRecord] = []
     logged: list[Turn] = []
-    async with own_loop("rewrite", drift=drift) as loop:
+    async with drive("rewrite", drift=drift) as loop:
         for gold, own in pairs:
             play = loop.begin(gold)
             for depth, turn in enumerate(own.turns, 1):
@@ -187,7 +187,7 @@ async def _judged(
                 )
                 logged.append(turn)
                 # As it was really asked: what the history of the next question is.
-                play.played.append(Played(turn=recorded, asked=turn.question, answer=answer))
+                play.played.append(PlayedTurn(turn=recorded, asked=turn.question, answer=answer))
         return LoggedDrift(
             records=tuple(records),
             logged=tuple(logged),

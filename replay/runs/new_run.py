@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from replay import __version__
 from replay.core.errors import RunError
-from replay.runs.run_mark import MARK, mark
+from replay.results.provenance import remember
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 
@@ -41,16 +41,18 @@ def new_store(assembly: Assembly, runs: Path) -> RunStore:
         "ask": scenario.data.ask,
         "load": assembly.load.model_dump(mode="json") if assembly.load else None,
     }
-    facts[MARK] = mark(facts)
     stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     for attempt in range(1, 1000):
         folder = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
         try:
-            return RunStore.create(folder, facts, scenario.play.durability, has_turn_key=not assembly.load)
+            store = RunStore.create(folder, facts, scenario.play.durability, has_turn_key=not assembly.load)
         except RunError as error:
             # Not looked at before: another run that begins in the same second may come between.
             if not isinstance(error.__cause__, FileExistsError):
                 raise
+        else:
+            remember(facts)
+            return store
     raise RunError(f'"{runs}" holds too many runs called "{stem}"')
 
 

@@ -1,83 +1,73 @@
-"""What a process does that plays conversations of a run (``replay.runs.processes.child_main``)."""
+"""What a worker does that plays a share of a run (``replay.workers.worker_main``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from time import perf_counter
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
-from replay.core.asking.opening import opened_endpoints
-from replay.core.asking.tally import Tally
-from replay.core.conversation import Conversation
+from replay.core.record import TurnRecord
 from replay.core.settings.code_gate import code_may_run
-from replay.play.gc_pause import quiet_collector
-from replay.play.loop_lag import AsksUnderWay, LagSummary, LoopLag
+from replay.core.uncancellable import in_thread
+from replay.play.load.level import share_of
 from replay.play.play import Play
-from replay.play.player import Player
-from replay.policies.rewriter import opened
-from replay.runs.kept_answers import cache_problems
-from replay.runs.processes.child import Job
-from replay.runs.processes.line import Line
-from replay.runs.processes.parent import Parent
-from replay.runs.processes.part import Part, sink_of
-from replay.runs.processes.to_play import to_play
-from replay.runs.unclosed_sessions import keep_unclosed
-from replay.scenario.assembly import Assembly, assemble
+from replay.play.player import system_breaker
+from replay.results.rerun_plan import Rerun
+from replay.results.resolver_asks import keep_tally
+from replay.runs.following import FinishedPlay
+from replay.runs.play_share import Lags, play_share
+from replay.runs.remaining_plays import remaining_plays
+from replay.scenario.assembly import assemble
 from replay.scenario.reading import ScenarioFile
-from replay.scenario.telemetry_section import traces_of
-from replay.store.schema import from_json
+from replay.store.store import RunStore
+from replay.workers.failure_counts import SharedFailureCounts
+from replay.workers.job import WorkerJob, keep_share
+from replay.workers.process import WorkerResult
+from replay.workers.worker_main import Parent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """What a process knows at its end."""
+async def work(job: WorkerJob, parent: Parent) -> Lags:
+    """
+    Play the share of *job*, telling *parent* when all is ready and of each play that is over.
 
-    lags: Mapping[str, LagSummary]
-    """How far its event loop lagged behind, by system."""
-    asked: Tally | None
-    """What it asked of its resolver, where that is a model."""
-    cache_problems: set[str]
+    Returns:
+        How far the event loop lagged behind, by system.
 
-
-async def work(job: Job, parent: Parent) -> None:
-    """Play what the *parent* calls for, of the scenario in *job*."""
-    file = _with_own_resolver(to_play(job))
+    Raises:
+        ReplayError: the run could not go on; what was answered until then is in its database.
+    """
+    # What is played is built here as it is in the program, and opened beside it.
+    file = with_own_resolver(job.scenario())
     with code_may_run():
         assembly = assemble(file, data_is_read=True)
-    parent.lease(assembly.limits, job.worker)
-    play, resolving, systems, asks = file.scenario.play, assembly.service, assembly.systems, AsksUnderWay()
-    keeping = sink_of(job, parent, durability=play.durability, raw_limit_bytes=play.raw_limit_bytes)
-    async with (
-        keeping as sink,
-        resolving,
-        opened(assembly.policies.values()),
-        opened_endpoints(systems),
-        LoopLag(asks) as lag,
-    ):
-        player = Player(
-            assembly.patience,
-            sink,
-            clock=perf_counter,
-            start=job.start,
-            on_failure=play.on_failure,
-            keep_raw=sink.keep_raw,
-            keep_step=sink.keep_step,
-            unclosed=partial(keep_unclosed, sink.add_event),
-            asks=asks,
-            breaker=parent,
-            started_at=job.started_at,
-            traces=traces_of(file.scenario, job.run),
-        )
-        with quiet_collector():
-            await parent.serve(_PlayWorker(assembly, player, parent.line, sink))
-    asked = resolving.asked.tally if resolving.asked else None
-    parent.result = Ended(lags=lag.summaries(), asked=asked, cache_problems=cache_problems(systems))
+    for limit in assembly.limits.values():
+        keep_share(limit, job.worker, job.limits_among)
+    counts = SharedFailureCounts(parent.memory, [system.name for system in assembly.systems])
+    settings = file.scenario.play
+    store = RunStore(Path(job.run_folder), write=True, durability=settings.durability, worker=job.worker)
+    try:
+        rerun = Rerun.pending(store, assembly)
+        async with assembly.service:
+            parent.send(WorkerResult(None))
+            try:
+                return await play_share(
+                    remaining_plays(assembly, store, rerun, part=job.part, is_fresh=job.is_fresh),
+                    assembly,
+                    store,
+                    rerun,
+                    _PlayReporter(parent),
+                    concurrency=share_of(settings.concurrency, job.worker, job.workers),
+                    start=job.start,
+                    started_at=job.started_at,
+                    breaker=system_breaker(assembly.patience, counts),
+                )
+            finally:
+                keep_tally(assembly, store)
+    finally:
+        await in_thread(store.close)
 
 
-def _with_own_resolver(file: ScenarioFile) -> ScenarioFile:
-    """*file* with drift detected within this process, unless it says more."""
+def with_own_resolver(file: ScenarioFile) -> ScenarioFile:
+    """Return *file* with drift detected within this process, unless it says more."""
     drift = file.scenario.drift
     if "nlp_workers" in drift.model_fields_set:
         return file
@@ -85,22 +75,15 @@ def _with_own_resolver(file: ScenarioFile) -> ScenarioFile:
     return replace(file, scenario=file.scenario.model_copy(update={"drift": drift}))
 
 
-class _PlayWorker:
-    def __init__(self, assembly: Assembly, player: Player, line: Line, sink: Parent | Part) -> None:
-        self._systems = {system.name: system for system in assembly.systems}
-        self._policies = assembly.policies
-        self._player = player
-        self._line = line
-        self._sink = sink
+class _PlayReporter:
+    """Tells the parent of plays; their records it reads in the database."""
 
-    async def play(self, system: str, conversation: str, rest: Mapping[str, Any]) -> None:
-        """Play what ``packed`` made of a play; return when all of it has arrived."""
-        await self._line.in_touch()
-        play = Play(
-            system=self._systems[system],
-            policy=self._policies[rest["policy_name"]],
-            conversation=from_json(conversation, Conversation),
-            **rest,
-        )
-        await self._player.play(play)
-        await self._sink.arrived((play.conversation.id, system, play.policy_name))
+    def __init__(self, parent: Parent) -> None:
+        self._parent = parent
+
+    def recorded(self, record: TurnRecord) -> None:
+        """Nothing: see above."""
+
+    def played(self, play: Play) -> None:
+        conversation = play.source or play.conversation.id
+        self._parent.send(FinishedPlay(conversation, play.repeat, play.system.name, play.policy_name))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from replay.core.cancelling import stoppable
+from replay.core.uncancellable import stoppable
 from replay.play.engine import Observer
-from replay.runs.ending import ending
+from replay.results.rerun_plan import Rerun
+from replay.results.run_data import DATA_IS_READ, read_data
+from replay.results.telemetry import export_status
+from replay.runs.finalize import finalizing
 from replay.runs.players import play_left
-from replay.runs.plays_left import turns_left
-from replay.runs.rerun_plan import Rerun
-from replay.runs.run_data import DATA_IS_READ, read_data
-from replay.runs.telemetry import exported
+from replay.runs.remaining_plays import turns_left
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 
@@ -24,8 +24,8 @@ async def play_and_score(assembly: Assembly, store: RunStore, observer: Observer
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
     resume = f"once that is mended, go on with: replay resume {store.folder}"
-    telemetry = exported(store.folder, assembly.file, observer)
-    async with telemetry, ending(assembly, store, observer, next_step=resume):
+    telemetry = export_status(store.folder, assembly.file, observer)
+    async with telemetry, finalizing(assembly, store, observer, next_step=resume):
         if not store.fact(DATA_IS_READ):
             await stoppable(partial(read_data, assembly, store))
         if expects := getattr(observer, "expects", None):

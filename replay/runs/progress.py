@@ -1,8 +1,11 @@
-"""Live progress: one changing line on a terminal or in a notebook, plain lines now and then when piped."""
+"""Live progress: a changing line on a terminal or in a notebook, elsewhere a plain one every ten seconds."""
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Mapping, Sequence
+from threading import Event, Thread
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -11,23 +14,45 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from replay.core.drift_evidence import Drift
 from replay.core.record import TurnRecord
-from replay.core.terminal import guard_streams, on_one_line, visible
+from replay.core.terminal import escape_unprintable, guard_streams, on_one_line
+from replay.load.counting import Count
 from replay.play.load.level import Level
 from replay.play.play import Play
-from replay.report.printing import put_lines
-from replay.runs.processes.who_plays import Player, in_one_line
-from replay.runs.showing import NotebookCell
-from replay.runs.stress.counting import Count
+from replay.report.printing import print_lines
+from replay.workers.status import WorkerProgress, in_one_line
 
-PLAIN_EVERY_S = 5.0
+PLAIN_EVERY_S = 10.0
 LINE_EVERY_S = 0.1
 CELL_EVERY_S = 0.25
 """Each change is a message from a notebook's kernel to its page."""
+ESTIMATE_AFTER_S = 5.0
+"""Before that the pace is that of starting up."""
 SPINNER_WIDTH = 2
 
 
-class Progress:
+class NotebookCell:
+    """A bar and a line below a notebook's cell, changed in place; needs no widgets."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._handle = display(_bundle("starting", None), raw=True, display_id=True)
+
+    def show(self, line: str, share: float | None) -> None:
+        """*share* is how much is done, in [0, 1]; None where that can't be known."""
+        self._handle.update(_bundle(line, share), raw=True)
+
+
+def _bundle(line: str, share: float | None) -> dict[str, str]:
+    value = "" if share is None else f' value="{share:.4f}"'
+    bar = f'<progress max="1"{value} aria-label="turns asked" style="width: 16em"></progress>'
+    shown = f'<div class="tex2jax_ignore mathjax_ignore">{bar} {html.escape(escape_unprintable(line))}</div>'
+    return {"text/plain": escape_unprintable(line), "text/html": shown}
+
+
+class RunProgress:
     """Counts what the engine tells it."""
 
     def __init__(self, console: Console, cell: NotebookCell | None = None) -> None:
@@ -43,26 +68,31 @@ class Progress:
         self._plays = 0
         self._last_error = ""
         self._judging = ""
+        self._detecting = ""
         self._players = ""
         self._level = ""
         self._level_began = monotonic()
         self._level_turns = 0
+        self._over = Event()
 
     def __enter__(self) -> Self:
         if self._status:
             self._status.start()
             guard_streams()  # it took their place, and would obey what others print meanwhile
+        elif not self._cell:
+            Thread(target=self._tell_while_nothing_happens, name="progress", daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over.set()
         if self._status:
             self._status.stop()
         if self._cell:
             self._cell.show(self._line(), self._share)
         elif self._turns or self._judging:
-            put_lines(self._console, [self._line()])
+            print_lines(self._console, [self._line()])
 
     def expects(self, turns: int) -> None:
         """That *turns* are to be asked, if no conversation ends early; 0 where that isn't known."""
@@ -71,6 +101,14 @@ class Progress:
     @property
     def _share(self) -> float | None:
         return min(1.0, self._turns / self._expected) if self._expected else None
+
+    @property
+    def _left_s(self) -> float | None:
+        """Until all expected turns are asked, at the pace so far; None where that can't be told."""
+        elapsed_s, left = monotonic() - self._begun, self._expected - self._turns
+        if self._level or not self._turns or left <= 0 or elapsed_s < ESTIMATE_AFTER_S:
+            return None
+        return elapsed_s * left / self._turns
 
     def recorded(self, record: TurnRecord) -> None:
         self._turns += 1
@@ -84,7 +122,13 @@ class Progress:
         self._plays += 1
         self._tell()
 
-    def players(self, players: Sequence[Player]) -> None:
+    def drift_detected(self, drifts: Sequence[Drift], left: int | None) -> None:
+        """That there are verdicts on turns that were asked before; *left* plays wait for theirs."""
+        self._invalid += sum(drift.invalid for drift in drifts)
+        self._detecting = f"drift: {_some(left, 'conversation')} left to look at" if left else ""
+        self._tell()
+
+    def players(self, players: Sequence[WorkerProgress]) -> None:
         """Who plays, where it isn't this process."""
         self._players = in_one_line(players)
         self._tell()
@@ -111,7 +155,7 @@ class Progress:
         turns = self._turns - self._level_turns
         rate = turns / max(monotonic() - self._level_began, 1e-9)
         self._level = ""
-        put_lines(self._console, [f"{level.name}: {turns} turns ({rate:.0f}/s){met}"])
+        print_lines(self._console, [f"{level.name}: {turns} turns ({rate:.0f}/s){met}"])
 
     def noticed(self, sentence: str) -> None:
         """What is to be known before anything is asked."""
@@ -132,11 +176,16 @@ class Progress:
                     self._cell.show(self._line(), self._share)
         elif now - self._said >= PLAIN_EVERY_S:
             self._said = now
-            put_lines(self._console, [self._line()])
+            print_lines(self._console, [self._line()])
+
+    def _tell_while_nothing_happens(self) -> None:
+        """A slow system would otherwise look like a program that hangs."""
+        while not self._over.wait(PLAIN_EVERY_S):
+            self._tell()
 
     def _shown_line(self) -> Text:
         """As much as one line of the terminal takes, or it would jump."""
-        line = Text(visible(self._line()))
+        line = Text(escape_unprintable(self._line()))
         line.truncate(self._console.width - SPINNER_WIDTH, overflow="ellipsis")
         return line
 
@@ -149,19 +198,28 @@ class Progress:
             parts = [self._level, f"{self._turns - turns} turns ({rate:.0f}/s)"]
         elif self._plays == 0 and self._turns:
             parts = [f"{count} turns"]
-        elif self._turns or not self._judging:
+        elif self._turns or not (self._judging or self._detecting):
             parts = [f"{_some(self._plays, 'conversation')} played", f"{count} turns ({rate:.0f}/s)"]
+        if (left_s := self._left_s) is not None:
+            parts.append(f"about {_roughly(left_s)} left")
         if self._players and not self._judging:
             parts.append(self._players)
         if self._invalid:
             parts.append(_some(self._invalid, "invalid question"))
         if self._failed:
             parts.append(f"{self._failed} failed, last: {on_one_line(self._last_error)}")
-        return ", ".join([*parts, self._judging] if self._judging else parts)
+        return ", ".join([*parts, *filter(None, (self._detecting, self._judging))])
 
 
 def _some(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _roughly(duration_s: float) -> str:
+    """``40 s``, ``12 min``, ``3 h``: as exact as an estimate is."""
+    if duration_s < 100:
+        return f"{10 * math.ceil(duration_s / 10)} s"
+    return f"{math.ceil(duration_s / 60)} min" if duration_s < 6000 else f"{duration_s / 3600:.1f} h"
 
 
 def _shown(value: float | None) -> str:

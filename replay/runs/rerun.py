@@ -2,7 +2,7 @@
 Asks chosen turns of a finished run again, into the same run: those that failed, or those of one depth.
 
 The turns as they were before stay in the run's table ``superseded``. What a turn's answer was the
-history of is asked again as well; see ``replay.runs.rerun_plan``.
+history of is asked again as well; see ``replay.results.rerun_plan``.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from replay.core.cancelling import in_thread
-from replay.core.logs import run_logged
+from replay.core.logs import logging_run
 from replay.core.settings.code_gate import code_may_run
+from replay.core.uncancellable import in_thread
 from replay.play.engine import Observer
-from replay.play.event_loop import run_in_between
-from replay.runs.consent import check_consent, foreign_doings
+from replay.results.consent import actions_of_untrusted_run, check_consent
+from replay.results.rerun_plan import begin, plan_for
+from replay.results.run import Run
+from replay.results.turn_conditions import read_conditions
+from replay.runs.launch import without_loop
 from replay.runs.playing import play_and_score
-from replay.runs.rerun_plan import begin, plan_for
-from replay.runs.run import Run
-from replay.runs.turn_conditions import read_conditions
 from replay.scenario.assembly import assemble
-from replay.scenario.reading import played_on, with_workers
+from replay.scenario.reading import with_cluster, with_workers
 from replay.scenario.sections import Workers
 from replay.store.store import RunStore
 
@@ -63,7 +63,7 @@ async def rerun_async(
             user's and *allow_code* is missing.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
-    check_consent(Path(folder), foreign_doings(Path(folder)), allow_code=allow_code)
+    check_consent(Path(folder), actions_of_untrusted_run(Path(folder)), allow_code=allow_code)
     with code_may_run():
         return await _rerun(Path(folder), only, observer, workers, on)
 
@@ -72,29 +72,20 @@ async def _rerun(
     folder: Path, only: Sequence[str], observer: Observer | None, workers: Workers | None, on: str | None
 ) -> Run:
     conditions = read_conditions(only)
-    file = played_on(with_workers(Run(folder).scenario(), workers), on)
+    run = Run(folder)
+    file = with_cluster(with_workers(run.scenario(), workers), on)
     assembly = assemble(file, data_is_read=True)
     store = RunStore(folder, write=True, durability=assembly.file.scenario.play.durability)
     try:
         if await in_thread(begin, store, conditions):
             await store.flush()
-            with run_logged(store.folder.name, scenario=assembly.file.source, rerun=list(only)):
+            with logging_run(store.folder.name, scenario=assembly.file.source, rerun=list(only)):
                 await play_and_score(assembly, store, observer)
     finally:
         await in_thread(store.close)
-    return Run(folder)
+    return run
 
 
-def rerun(
-    folder: str | Path,
-    only: Sequence[str] = ("failed",),
-    *,
-    observer: Observer | None = None,
-    allow_code: bool = False,
-    workers: Workers | None = None,
-    on: str | None = None,
-) -> Run:
-    """``rerun_async`` for a program without an event loop."""
-    return run_in_between(
-        rerun_async(folder, only, observer=observer, allow_code=allow_code, workers=workers, on=on)
-    )
+@without_loop(rerun_async)
+def rerun() -> None:
+    """Do what ``rerun_async`` does, in a program without an event loop."""

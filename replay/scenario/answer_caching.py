@@ -14,7 +14,7 @@ from replay.play.play import System
 from replay.scenario.sections import Scenario, SystemSection
 
 
-def kept_in(cache: Path | None, folder: Path) -> DiskCache | None:
+def open_disk_cache(cache: Path | None, folder: Path) -> DiskCache | None:
     """What keeps answers in the folder *cache*, relative to the scenario's *folder*; None for nothing."""
     return None if cache is None else DiskCache(folder / cache.expanduser() / FILE)
 
@@ -72,4 +72,5 @@ def _unusable(disk: DiskCache) -> str | None:
     if folder.exists() and not folder.is_dir():
         return f'"{folder}" is no folder; name one, which is made where there is none'
     disk.get(())
-    return disk.problem and f"{disk.problem}; delete that file, or name another folder"
+    remedy = "end the program that writes it, or wait for it" if disk.is_locked else "delete that file"
+    return disk.problem and f"{disk.problem}; {remedy}, or name another folder"

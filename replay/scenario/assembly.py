@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
 from replay.core.adapter import Adapter
-from replay.core.asking.patience import Patience
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, ScenarioError
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service import CoreferenceService
-from replay.datasets.loading import given_conversations, read_conversations
+from replay.datasets.loading import playable_conversations, read_conversations
 from replay.datasets.reader import Reader
 from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
 from replay.play.play import System
-from replay.policies.policy import Policy
+from replay.policies.policy import Policy, asking
 from replay.scenario.answer_caching import check_answer_cache
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.combinations import (
@@ -37,14 +37,15 @@ from replay.scenario.combinations import (
     check_repeats,
     check_workers,
 )
-from replay.scenario.judge_section import build_panels
 from replay.scenario.part_builder import PartBuilder, Unread
-from replay.scenario.reading import ScenarioFile, located
+from replay.scenario.reading import ScenarioFile, add_lines
 from replay.scenario.sections import DriftSection, Scenario
 from replay.scenario.telemetry_section import check_telemetry
 from replay.scenario.tools_building import with_tools
-from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    from replay.scorers.judges.panel import Panel
 
 T = TypeVar("T")
 
@@ -85,6 +86,11 @@ class Assembly:
         return self.file.scenario.load
 
     @property
+    def asking(self) -> dict[str, Policy]:
+        """The policies as they ask, by label: without verdicts on which nothing asked depends."""
+        return {label: asking(policy) for label, policy in self.policies.items()}
+
+    @property
     def detector(self) -> DriftDetector | None:
         """What the policies compare histories with; None where none of them does."""
         for policy in self.policies.values():
@@ -99,7 +105,7 @@ class Assembly:
         return parse_objectives(self.load.slo, scorers=self.scorers) if self.load else ()
 
     @property
-    def limits(self) -> dict[str, PolitenessLimit]:
+    def limits(self) -> dict[str, RateLimit]:
         """All politeness limits of what is asked while it is played, by who has them."""
         rewriters = {label: getattr(policy, "rewriter", None) for label, policy in self.policies.items()}
         found = {
@@ -107,12 +113,12 @@ class Assembly:
             **{f"policy {label}": getattr(rewriter, "limit", None) for label, rewriter in rewriters.items()},
             "resolver": self.service.asked.model.limit if self.service.asked else None,
         }
-        return {who: limit for who, limit in found.items() if isinstance(limit, PolitenessLimit)}
+        return {who: limit for who, limit in found.items() if isinstance(limit, RateLimit)}
 
     @property
-    def patience(self) -> Patience:
+    def patience(self) -> RetryPolicy:
         play = self.file.scenario.play
-        return Patience(
+        return RetryPolicy(
             timeout_s=play.timeout_s,
             # Under load a retry would hide a failure and add to the load that made it.
             attempts=1 if self.load and "attempts" not in play.model_fields_set else play.attempts,
@@ -131,10 +137,10 @@ class Assembly:
             ScenarioError: there are ``data_faults``.
         """
         if self.data_faults:
-            raise ScenarioError(self.file.source, located(self.data_faults, self.file.lines))
+            raise ScenarioError(self.file.source, add_lines(self.data_faults, self.file.lines))
         data = self.file.scenario.data
         if self.given is not None:
-            found = given_conversations(self.given, on_bad=on_bad, limit=data.limit)
+            found = playable_conversations(self.given, on_bad=on_bad, limit=data.limit)
         else:
             found = read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=data.limit)
         if data.ask == "last":
@@ -150,7 +156,7 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
         ScenarioError: something can't be built, or two parts don't go together; all faults at once.
         CodeNotRunError: something is code, which may not run here (``core.settings.code_gate``).
     """
-    assembly, faults = look_at(file, data_is_read=data_is_read)
+    assembly, faults = try_assemble(file, data_is_read=data_is_read)
     if faults:
         raise ScenarioError(file.source, faults)
     for _, target in assembly.unread:
@@ -158,7 +164,7 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
     return assembly
 
 
-def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly, list[Fault]]:
+def try_assemble(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly, list[Fault]]:
     """What of *file* can be built without code that may not run here; and all faults, in file order."""
     scenario = file.scenario
     builder = PartBuilder(file.folder)
@@ -171,7 +177,11 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
     service = builder.service(scenario.drift)
     policies = builder.policies(scenario.policies, detector=detector_of(builder, service, scenario.drift))
     scorers = builder.scorers(scenario.scorers)
-    judges = build_panels(builder, scenario.judges)
+    judges: list[Panel | None] = []
+    if scenario.judges:
+        from replay.scenario.judge_section import build_panels
+
+        judges = build_panels(builder, scenario.judges)
     check_judge_names(builder, judges, scorers)
     builder.faults += assertion_faults(
         scenario.assertions,
@@ -183,7 +193,7 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
     )
     before_data = len(builder.faults)
     reader, paths = builder.reader(scenario.data), builder.paths(scenario.data)
-    given = builder.given(scenario.data)
+    given = builder.in_memory_conversations(scenario.data)
     data_faults = tuple(builder.faults[before_data:]) if data_is_read else ()
     if data_faults:
         del builder.faults[before_data:]
@@ -209,14 +219,14 @@ def look_at(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly
         policies=_all(policies),
         scorers=_all(scorers),
         judges=tuple(panel for panel in judges if panel),
-        adapters={**builder.adapters, **dict(_asked_in_plugins(scenario, service, policies))},
+        adapters={**builder.adapters, **dict(_plugin_endpoints(scenario, service, policies))},
         unread=tuple(builder.unread),
         data_faults=data_faults,
     )
-    return assembly, located(builder.faults, file.lines)
+    return assembly, add_lines(builder.faults, file.lines)
 
 
-def _asked_in_plugins(
+def _plugin_endpoints(
     scenario: Scenario, service: CoreferenceService | None, policies: Mapping[str, Policy | None]
 ) -> Iterator[tuple[str, Adapter]]:
     """What the resolver and the policies' rewriters ask, by the key path of their entry."""

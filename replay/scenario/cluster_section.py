@@ -41,9 +41,9 @@ class ClusterSection(Section):
     files: tuple[str, ...] = ()
     """More files and folders (patterns too), relative to the scenario's folder, that code on the nodes reads
     and that no setting names."""
-    lost_sessions: Literal["restart", "set-aside"] = "restart"
+    lost_sessions: Literal["restart", "abandon"] = "restart"
     """What becomes of a conversation that a lost node was playing with a system that keeps the history:
-    ``restart``: it begins anew elsewhere, its earlier turns are put aside; ``set-aside``: it ends there with
+    ``restart``: it begins anew elsewhere, its earlier turns are put aside; ``abandon``: it ends there with
     the outcome ``lost``, so that nothing is asked twice."""
     folder: str | None = None
     """Where on its disk each node keeps what it played until that has arrived, from the root or ``~`` on;

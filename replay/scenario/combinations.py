@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from replay.core.expectation import ALL_CHECKS
 from replay.core.settings.in_memory import PLACE, is_in_memory
@@ -11,7 +12,9 @@ from replay.policies.policy import Policy
 from replay.policies.viewed import ViewedPolicy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
-from replay.scorers.judges.panel import Panel
+
+if TYPE_CHECKING:
+    from replay.scorers.judges.panel import Panel
 
 
 def check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:

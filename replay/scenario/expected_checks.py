@@ -13,10 +13,9 @@ from replay.core.errors import Fault, PluginError, ScenarioError
 from replay.core.expectation import Expectation
 from replay.core.settings.faults import nearest
 from replay.scenario.assembly import Assembly
-from replay.scenario.reading import located
+from replay.scenario.reading import add_lines
 from replay.scorers.checks.judged import JudgedValue, Rubric
 from replay.scorers.checks.kinds import check_of, columns_of, is_column
-from replay.scorers.judges.rubric import RubricJudge
 from replay.scorers.scorer import CheckedScorer
 
 
@@ -26,7 +25,7 @@ class ExpectedChecks:
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self._columns = [column for panel in assembly.judges for column in panel.columns]
-        self._of_rubrics = [panel.name for panel in assembly.judges if isinstance(panel.judge, RubricJudge)]
+        self._of_rubrics = _rubric_judges(assembly) if assembly.judges else []
         self._judges_known = not any(at.startswith("judges") for at, _ in assembly.unread)
         self._kinds: Counter[str] = Counter()
         self._of_ends = 0
@@ -46,11 +45,11 @@ class ExpectedChecks:
         self._kinds[one.kind] += 1
         self._of_ends += at_end
         self._found.update(dict.fromkeys(columns_of(one, at_end=at_end)))
-        for fault in self._unlooked(one):
+        for fault in self._problem(one):
             first, count = self._faults.get(fault, (place, 0))
             self._faults[fault] = first, count + 1
 
-    def _unlooked(self, one: Expectation) -> Iterator[tuple[str, str]]:
+    def _problem(self, one: Expectation) -> Iterator[tuple[str, str]]:
         """Key path and message of what keeps *one* from being looked at."""
         check = check_of(one)
         if isinstance(check, CheckedScorer):
@@ -83,7 +82,7 @@ class ExpectedChecks:
             ends = f"; {self._of_ends} of them about conversations' ends" if self._of_ends else ""
             yield f"{total} check{'s' * (total != 1)}: {listed}{ends}"
 
-    def refuse_unlooked(self) -> None:
+    def validate(self) -> None:
         """
         Make sure that every check can be looked at, and that assertions name columns that there are.
 
@@ -102,4 +101,10 @@ class ExpectedChecks:
                 message = f'the data has no checks for "{one.score}"{hint} (known: {known})'
                 faults.append(Fault(path=f"assert[{index}].metric", message=message))
         if faults:
-            raise ScenarioError(file.source, located(faults, file.lines))
+            raise ScenarioError(file.source, add_lines(faults, file.lines))
+
+
+def _rubric_judges(assembly: Assembly) -> list[str]:
+    from replay.scorers.judges.rubric import RubricJudge
+
+    return [panel.name for panel in assembly.judges if isinstance(panel.judge, RubricJudge)]

@@ -37,7 +37,7 @@ class ImportedFiles:
             tree = ast.parse(path.read_bytes())
         except (SyntaxError, ValueError):  # whoever imports it will say so
             return
-        for level, name in _imported(tree):
+        for level, name in _module_names(tree):
             if level:
                 self._find(name, path.parents[level - 1])
             else:
@@ -70,7 +70,7 @@ class ImportedFiles:
         return found
 
 
-def _imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _module_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Each module that *tree* may import: how many dots are before its name, and that."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.errors import Fault, ScenarioError
-from replay.core.settings.in_memory import called
+from replay.core.settings.in_memory import object_name
 
 ASKED_BY = frozenset({"question", "request"})
 """A function with such a parameter answers questions; one without makes an adapter."""
@@ -71,14 +71,14 @@ def _what_is_wrong(given: Any) -> str | None:
     if not isinstance(given, Conversation):
         return f"is a {type(given).__name__}, not a replay.Conversation"
     try:
-        converted(msgspec.to_builtins(given), Conversation)
+        convert_to(msgspec.to_builtins(given), Conversation)
     except (msgspec.ValidationError, TypeError) as error:
         return f'conversation "{given.id}": {error}'
     return None
 
 
 def _choice(one: Any) -> Any:
-    return one if isinstance(one, str | Mapping) else {called(one): one}
+    return one if isinstance(one, str | Mapping) else {object_name(one): one}
 
 
 def _system(one: Any) -> Any:

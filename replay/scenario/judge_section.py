@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from replay.core.asking.cached import Model
-from replay.core.asking.patience import Patience
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryPolicy
 from replay.core.disk_cache import cache_path
 from replay.core.errors import PluginError
 from replay.core.settings.bounds import Attempts, PositiveSeconds, Seconds, Together, at_most
@@ -91,7 +91,7 @@ def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | N
         voters=tuple(voters),
         repeats=section.repeats,
         concurrency=section.concurrency,
-        patience=Patience(
+        patience=RetryPolicy(
             timeout_s=section.timeout_s,
             attempts=section.attempts,
             backoff_s=section.backoff_s,
@@ -111,7 +111,7 @@ def _judge(builder: PartBuilder, choice: Choice, name: str, name_at: str, at: st
         builder.fault(name_at, f'"{choice.name}": {error}')
         return None
     places = {"name_at": name_at, "settings_at": at, "provided": {_PROVIDED: name}}
-    return builder.built(factory, choice.name, settings, Judge, **places)  # type: ignore[type-abstract,arg-type]
+    return builder.build(factory, choice.name, settings, Judge, **places)  # type: ignore[type-abstract,arg-type]
 
 
 def _own_settings(builder: PartBuilder, choice: Choice, factory: Factory, at: str) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _voters(builder: PartBuilder, section: JudgeSection, at: str) -> list[Model]
 def _voter(
     builder: PartBuilder,
     section: VoterSection,
-    limit: PolitenessLimit | None,
+    limit: RateLimit | None,
     prices: Prices | None,
     at: str,
 ) -> Model | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from replay.core.errors import Fault, ScenarioError
 from replay.scenario.imported_files import ImportedFiles
-from replay.scenario.reading import ScenarioFile, located
+from replay.scenario.reading import ScenarioFile, add_lines
 
 _CODE = re.compile(r"([\w./\\-]*\w)\.py:[A-Za-z_][\w.]*")
 _MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):[A-Za-z_][\w.]*")
@@ -47,8 +47,8 @@ def named_files(file: ScenarioFile) -> NamedFiles:
     Raises:
         ScenarioError: ``cluster.files`` names what isn't there.
     """
-    named, imported = dict.fromkeys(_asked_for(file)), ImportedFiles()
-    for key, text in _texts(_played(file), ""):
+    named, imported = dict.fromkeys(_cluster_files(file)), ImportedFiles()
+    for key, text in _texts(_files_to_play(file), ""):
         if len(text) > _LONGEST or "\n" in text or "\0" in text:
             continue
         if module := _MODULE.fullmatch(text):
@@ -68,7 +68,7 @@ def named_files(file: ScenarioFile) -> NamedFiles:
     return NamedFiles(files=tuple(sorted(files)), search=tuple(imported.search))
 
 
-def _played(file: ScenarioFile) -> dict[str, Any]:
+def _files_to_play(file: ScenarioFile) -> dict[str, Any]:
     """What of *file* it takes to play."""
     content = file.scenario.model_dump(exclude=_ELSEWHERE)
     content["data"].pop("path")
@@ -88,7 +88,7 @@ def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
         yield key, str(value)
 
 
-def _asked_for(file: ScenarioFile) -> Iterator[Path]:
+def _cluster_files(file: ScenarioFile) -> Iterator[Path]:
     """
     What ``cluster.files`` names.
 
@@ -104,7 +104,7 @@ def _asked_for(file: ScenarioFile) -> Iterator[Path]:
             message = f'"{pattern}" names no file in {file.folder}; leave it out, or mend it'
             faults.append(Fault(path=f"cluster.files[{index}]", message=message))
     if faults:
-        raise ScenarioError(file.source, located(faults, file.lines))
+        raise ScenarioError(file.source, add_lines(faults, file.lines))
 
 
 def _inside(folder: Path) -> Iterator[Path]:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from replay.core.adapter import Adapter
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.rate_limit import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, PluginError, ReplayError, ScenarioError
 from replay.core.settings.choice import Choice, LimitSection
-from replay.core.settings.in_memory import is_in_memory, recalled
+from replay.core.settings.in_memory import is_in_memory, lookup_object
 from replay.core.settings.plugins import Factory, Kind, build, load, misfit
 from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
@@ -28,11 +28,10 @@ from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
 from replay.play.play import System
 from replay.policies.policy import Policy
-from replay.scenario.answer_caching import answer_cache, kept_in
+from replay.scenario.answer_caching import answer_cache, open_disk_cache
 from replay.scenario.history_section import HISTORY, with_views
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
-from replay.scorers.judges.judge import Judge
-from replay.scorers.observing import try_out
+from replay.scorers.observing import smoke_test
 from replay.scorers.scorer import CheckedScorer, Scorer
 
 T = TypeVar("T")
@@ -74,7 +73,7 @@ class PartBuilder:
             self.fault(at, str(error))
         return None
 
-    def built(
+    def build(
         self,
         factory: Factory,
         name: str,
@@ -107,7 +106,7 @@ class PartBuilder:
     ) -> T | None:
         """The plug-in called *name* with *settings*; the rest is what ``built`` takes."""
         factory = self.factory(kind, name, where["name_at"])
-        return None if factory is None else self.built(factory, name, settings, protocol, **where)
+        return None if factory is None else self.build(factory, name, settings, protocol, **where)
 
     def choices(
         self,
@@ -123,7 +122,7 @@ class PartBuilder:
 
         The setting *not_theirs* is every plug-in's, and none gets to see it.
         """
-        self.unlike([choice.label if choice else None for choice in choices], kind)
+        self.check_unique([choice.label if choice else None for choice in choices], kind)
         return {
             choice.label: self.plugin(
                 kind,
@@ -161,7 +160,7 @@ class PartBuilder:
                     continue
             if choice and scorer:
                 try:
-                    try_out(choice.label, scorer)
+                    smoke_test(choice.label, scorer)
                 except PluginError as error:
                     self.fault(f"scorers[{index}]", str(error))
         return scorers
@@ -183,8 +182,8 @@ class PartBuilder:
         self, sections: Sequence[SystemSection | None], *, keep_raw: bool = False, cache: Path | None = None
     ) -> list[System | None]:
         """*keep_raw* is what holds where a section says nothing of it, *cache* the folder for answers."""
-        self.unlike([section.name if section else None for section in sections], "systems")
-        answers = kept_in(cache, self.folder)
+        self.check_unique([section.name if section else None for section in sections], "systems")
+        answers = open_disk_cache(cache, self.folder)
         return [
             None if section is None else self._system(section, f"systems[{index}]", keep_raw, answers)
             for index, section in enumerate(sections)
@@ -243,7 +242,7 @@ class PartBuilder:
         places = {"name_at": "data.format", "settings_at": "data.settings"}
         return self.plugin("readers", data.format, data.settings, Reader, **places)  # type: ignore[type-abstract]
 
-    def given(self, data: DataSection) -> Sequence[Conversation] | None:
+    def in_memory_conversations(self, data: DataSection) -> Sequence[Conversation] | None:
         """The conversations, where they come from memory."""
         if not is_in_memory(data.path):
             return None
@@ -251,7 +250,7 @@ class PartBuilder:
             if getattr(data, key):
                 self.fault(f"data.{key}", "conversations from memory are in no format; leave it out")
         try:
-            conversations = tuple(recalled(str(data.path)))
+            conversations = tuple(lookup_object(str(data.path)))
         except PluginError as error:
             self.fault("data.path", str(error))
             return None
@@ -271,28 +270,28 @@ class PartBuilder:
             self.fault("data.path", str(error))
             return ()
 
-    def unlike(self, names: Sequence[str | None], at: str) -> None:
+    def check_unique(self, names: Sequence[str | None], at: str) -> None:
         for index, name in enumerate(names):
             if name is not None and name in names[:index]:
                 self.fault(f"{at}[{index}]", f'"{name}" is there twice; results are kept by name')
 
 
-def politeness(section: LimitSection | None) -> PolitenessLimit | None:
+def politeness(section: LimitSection | None) -> RateLimit | None:
     """The limit that *section* describes."""
-    return PolitenessLimit(section.asks, section.per_s) if section else None
-
-
-_KINDS: Mapping[str, type] = {
-    "an adapter, for systems": Adapter,
-    "a judge, for judges": Judge,
-    "a reader, for data.format": Reader,
-    "a policy, for policies": Policy,
-    "a resolver, for drift.resolver": Resolver,
-    "a scorer, for scorers": Scorer,
-}
+    return RateLimit(section.asks, section.per_s) if section else None
 
 
 def _another_kind(made: object) -> str:
     """What *made* is instead, and where to learn how it is made."""
-    kinds = [kind for kind, protocol in _KINDS.items() if not misfit(made, protocol)]
+    from replay.scorers.judges.judge import Judge
+
+    known: Mapping[str, type] = {
+        "an adapter, for systems": Adapter,
+        "a judge, for judges": Judge,
+        "a reader, for data.format": Reader,
+        "a policy, for policies": Policy,
+        "a resolver, for drift.resolver": Resolver,
+        "a scorer, for scorers": Scorer,
+    }
+    kinds = [kind for kind, protocol in known.items() if not misfit(made, protocol)]
     return f"; it is {kinds[0]}" if kinds else "; docs/plugins.md shows a whole one"

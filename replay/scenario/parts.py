@@ -15,7 +15,7 @@ from replay.core.settings.plugins import load
 from replay.scenario.sections import Scenario
 
 
-class Part(NamedTuple):
+class ScenarioPart(NamedTuple):
     """One entry of a scenario that names a plug-in."""
 
     label: str
@@ -26,20 +26,20 @@ class Part(NamedTuple):
     settings: Mapping[str, Any]
 
 
-def parts_of(scenario: Scenario) -> Iterator[Part]:
+def parts_of(scenario: Scenario) -> Iterator[ScenarioPart]:
     """All entries of *scenario* that name plug-ins, in the order in which they play their parts."""
     data, drift = scenario.data, scenario.drift
     if data.format is not None:
-        yield Part("reader", "data.format", "data.settings", data.format, data.settings)
+        yield ScenarioPart("reader", "data.format", "data.settings", data.format, data.settings)
     for index, system in enumerate(scenario.systems):
         at = f"systems[{index}]"
         # As judges write it: the adapter with its settings among the entry's own.
         settings = {"adapter": system.adapter, "settings": system.settings}
-        yield Part(f"system {system.name}", at, at, system.adapter, settings)
-    yield Part("resolver", "drift.resolver", "drift.settings", drift.resolver, drift.settings)
+        yield ScenarioPart(f"system {system.name}", at, at, system.adapter, settings)
+    yield ScenarioPart("resolver", "drift.resolver", "drift.settings", drift.resolver, drift.settings)
     if drift.semantic:
         semantic = drift.semantic.model_dump()
-        yield Part("semantic similarity", "drift.semantic", "drift.semantic", "semantic", semantic)
+        yield ScenarioPart("semantic similarity", "drift.semantic", "drift.semantic", "semantic", semantic)
     chosen: tuple[tuple[str, str, Sequence[Choice]], ...] = (
         ("policy", "policies", scenario.policies),
         ("scorer", "scorers", scenario.scorers),
@@ -49,11 +49,13 @@ def parts_of(scenario: Scenario) -> Iterator[Part]:
         for index, choice in enumerate(choices):
             at = f"{key}[{index}]"
             called = choice.called or choice.settings.get("name") or choice.name
-            yield Part(f"{label} {called}", at, f"{at}.{choice.settings_key}", choice.name, choice.settings)
+            yield ScenarioPart(
+                f"{label} {called}", at, f"{at}.{choice.settings_key}", choice.name, choice.settings
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class EndpointSettings:
     """Settings that may say whom a part asks."""
 
     at: str
@@ -67,11 +69,13 @@ class Asked:
         return list(getattr(self.adapter, "hosts", ()))
 
 
-def asked_in(part: Part, folder: Path, adapters: Mapping[str, Adapter]) -> Iterator[Asked]:
+def endpoint_settings(
+    part: ScenarioPart, folder: Path, adapters: Mapping[str, Adapter]
+) -> Iterator[EndpointSettings]:
     """The settings of *part* apart from those of the adapters that it names, and each of theirs."""
-    yield Asked(at=part.settings_at, settings=_without_adapters(part.settings))
+    yield EndpointSettings(at=part.settings_at, settings=_without_adapters(part.settings))
     for at, name, settings in _adapters_in(part.settings, part.settings_at):
-        yield Asked(
+        yield EndpointSettings(
             at=at,
             settings={**_defaults(name, folder), **settings},
             adapter=adapters.get(at) or adapters.get(part.at),

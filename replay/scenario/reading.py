@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,6 @@ from replay.core.settings.faults import faults_of
 from replay.core.settings.yaml_lines import Lines, parse
 from replay.scenario.secret_detection import secret_faults
 from replay.scenario.sections import Scenario, Workers
-from replay.scenario.settings_check import settings_faults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +25,16 @@ class ScenarioFile:
     """A scenario with where it came from."""
 
     scenario: Scenario
+    content: Mapping[str, Any]
+    """The same, not yet checked: what YAML gives."""
     text: str
-    """As written; kept in the run."""
+    """As written, with what a command line changed; kept in the run."""
     source: str
     """The file's path, for messages."""
     folder: Path
     """What relative paths start from."""
     lines: Lines
+    """Those of the text before anything in it was changed."""
 
 
 def read_scenario(path: Path) -> ScenarioFile:
@@ -67,80 +72,120 @@ def parse_scenario(text: str, *, source: str, folder: Path, only_read: bool = Fa
         ScenarioError: it has faults; all of them at once.
     """
     value, lines, faults = parse(text)
-    if not faults and not isinstance(value, Mapping):
-        faults.append(Fault(path="", message="a scenario is a mapping with name, data, systems and policies"))
-    if not isinstance(value, Mapping):
-        raise ScenarioError(source, faults)
-    not_secret = value.get("not_secret")
-    secrets, value = secret_faults(value, text, not_secret if isinstance(not_secret, list) else ())
-    faults += secrets
+    if not isinstance(value, Mapping) or (value and not value.keys() & Scenario.model_fields.keys()):
+        message = (
+            "a scenario is a mapping with name, data, systems and policies; where this is data, "
+            f"`replay init --data {shlex.quote(source)}` writes a scenario for it"
+        )
+        raise ScenarioError(source, faults or [Fault(path="", message=message)])
+    file = {"content": value, "text": text, "source": source, "folder": folder, "lines": lines}
+    return _checked(file, faults, only_read=only_read)
+
+
+def _checked(file: dict[str, Any], faults: list[Fault], *, only_read: bool = False) -> ScenarioFile:
+    """
+    Return the scenario of *file*, all of a ``ScenarioFile`` but that.
+
+    Raises:
+        ScenarioError: there are *faults*, or its content has some; all of them at once.
+    """
+    content, source = file["content"], file["source"]
+    not_secret = content.get("not_secret")
+    allowed = not_secret if isinstance(not_secret, list) else ()
+    secrets, value = secret_faults(content, file["text"], allowed)
+    faults = faults + secrets
     try:
         scenario = Scenario.model_validate(value)
     except ValidationError as error:
         faults += faults_of(error, Scenario, value, "")
-        faults += [] if only_read else settings_faults(value, folder)
-        raise ScenarioError(source, located(faults, lines)) from error
+        if not only_read:
+            from replay.scenario.settings_check import settings_faults
+
+            faults += settings_faults(value, file["folder"])
+        raise ScenarioError(source, add_lines(faults, file["lines"])) from error
     if faults:
-        raise ScenarioError(source, located(faults, lines))
-    return ScenarioFile(scenario=scenario, text=text, source=source, folder=folder, lines=lines)
+        raise ScenarioError(source, add_lines(faults, file["lines"]))
+    return ScenarioFile(scenario=scenario, **file)
 
 
-def located(faults: Sequence[Fault], lines: Lines) -> list[Fault]:
+def add_lines(faults: Sequence[Fault], lines: Lines) -> list[Fault]:
     """*faults* with their lines, in file order."""
     with_lines = [replace(fault, line=fault.line or lines.of(fault.path)) for fault in faults]
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
 
-def with_section(file: ScenarioFile, section: str, changes: Mapping[str, Any]) -> ScenarioFile:
+def with_changes(file: ScenarioFile, changes: Mapping[str, Mapping[str, Any] | None]) -> ScenarioFile:
     """
-    *file* with *changes* to one of its sections, in the text as well, so that a run keeps what it was.
+    Return *file* with *changes* to its sections, in the text as well, so that a run keeps what it was.
+
+    Args:
+        file: The scenario; its comments stay where they are, and faults are told by its own lines.
+        changes: By section, the keys that get another value; None takes the section out.
 
     Raises:
         ScenarioError: the changes don't fit.
     """
-    content = _content(file)
-    return _with_content(file, {**content, section: {**(content.get(section) or {}), **changes}})
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = len(file.text) + 1000  # or long lines would be broken
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    document, content = yaml.load(file.text), dict(file.content)
+    for section, keys in changes.items():
+        if keys is None:
+            content.pop(section, None)
+            document.pop(section, None)
+            continue
+        content[section] = {**(content.get(section) or {}), **keys}
+        # As JSON, which quotes each text, and in front: behind a section's last key may stand the next
+        # one's comment.
+        written = {key: yaml.load(json.dumps(value)) for key, value in keys.items()}
+        if not document.get(section):
+            document[section] = written
+            continue
+        for index, (key, value) in enumerate(written.items()):
+            if key in document[section]:
+                document[section][key] = value
+            else:
+                document[section].insert(index, key, value)
+    yaml.dump(document, text := StringIO())
+    return with_content(file, content, text.getvalue())
 
 
-def _content(file: ScenarioFile) -> dict[str, Any]:
-    import yaml
+def with_content(file: ScenarioFile, content: Mapping[str, Any], text: str) -> ScenarioFile:
+    """
+    Return *file* with another *content*, of which *text* is what is kept.
 
-    content: dict[str, Any] = yaml.safe_load(file.text)
-    return content
-
-
-def _with_content(file: ScenarioFile, content: Mapping[str, Any]) -> ScenarioFile:
-    import yaml
-
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    return parse_scenario(text, source=file.source, folder=file.folder)
+    Raises:
+        ScenarioError: the content has faults, told by the lines of *file*.
+    """
+    place = {"source": file.source, "folder": file.folder, "lines": file.lines}
+    return _checked({"content": content, "text": text, **place}, [])
 
 
 def with_workers(file: ScenarioFile, workers: Workers | None) -> ScenarioFile:
     """
-    *file* to be played by so many *workers*, where that is said.
+    Return *file* to be played by so many *workers*, where that is said.
 
     Raises:
-        ScenarioError: as for ``with_section``.
+        ScenarioError: as for ``with_changes``.
     """
-    return file if workers is None else with_section(file, "play", {"workers": workers})
+    return file if workers is None else with_changes(file, {"play": {"workers": workers}})
 
 
-def played_on(file: ScenarioFile, on: str | None) -> ScenarioFile:
+def with_cluster(file: ScenarioFile, on: str | None) -> ScenarioFile:
     """
-    *file* to be played *on* the cluster at an address, where that is said; ``ray`` is the scenario's own
-    cluster or else this machine's, ``here`` is no cluster.
+    Return *file* to be played *on* the cluster at an address, where that is said; ``ray`` is the scenario's
+    own cluster or else this machine's, ``here`` is no cluster.
 
     Raises:
-        ScenarioError: as for ``with_section``.
+        ScenarioError: as for ``with_changes``.
     """
-    if on is None:
+    if on is None or (on == "here" and file.scenario.cluster is None):
         return file
-    if on == "here" and file.scenario.cluster is None:
-        return file
-    if on == "here":
-        return _with_content(file, {key: value for key, value in _content(file).items() if key != "cluster"})
-    return with_section(file, "cluster", {} if on == "ray" else {"address": on})
+    own = None if on == "here" else {} if on == "ray" else {"address": on}
+    return with_changes(file, {"cluster": own})
 
 
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:

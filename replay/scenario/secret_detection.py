@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from replay.core.errors import Fault
-from replay.core.secret_hiding import HIDDEN
-from replay.core.secret_signs import is_key, issued_key, secret_in
+from replay.core.redaction import HIDDEN
+from replay.core.secret_patterns import is_key, issuer_of_key, secret_in
 
 NEXT_STEP = "a scenario is kept in every run of it, so put the key into an environment variable"
 NO_SECRET = "list the key path under not_secret if it is none"
 
 
-class _Found(NamedTuple):
+class _SecretFinding(NamedTuple):
     path: str
     what: str
     advice: str
@@ -27,25 +27,27 @@ def secret_faults(value: Any, text: str, not_secret: Collection[str] = ()) -> tu
     *value* is what its *text* holds; of the text itself only what an issuer's beginning gives away is
     found, as in a comment. Key paths in *not_secret* are taken at their word.
     """
-    found = list(_looked_at(value, "", (), not_secret))
+    found = list(_scan(value, "", (), not_secret))
     faults = [Fault(path=one.path, message=f"looks like {one.what}; {one.advice}") for one in found]
     faults += _in_comments(text)
     return faults, _without(value, {one.secret for one in found}) if found else value
 
 
-def _looked_at(value: Any, path: str, names: Sequence[str], not_secret: Collection[str]) -> Iterator[_Found]:
+def _scan(
+    value: Any, path: str, names: Sequence[str], not_secret: Collection[str]
+) -> Iterator[_SecretFinding]:
     if path in not_secret and path:
         return
     if isinstance(value, Mapping):
         for key, item in value.items():
             below = f"{path}.{key}" if path else str(key)
             named = () if below == "not_secret" else (*names, str(key))
-            yield from _looked_at(item, below, named, not_secret)
+            yield from _scan(item, below, named, not_secret)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _looked_at(item, f"{path}[{index}]", names, not_secret)
+            yield from _scan(item, f"{path}[{index}]", names, not_secret)
     elif isinstance(value, str) and (what := secret_in(value) or _by_its_name(value, names)):
-        yield _Found(path, what, _advice(names, value), value)
+        yield _SecretFinding(path, what, _advice(names, value), value)
 
 
 def _by_its_name(text: str, names: Sequence[str]) -> str | None:
@@ -71,7 +73,7 @@ def _advice(names: Sequence[str], text: str) -> str:
 
 def _in_comments(text: str) -> Iterator[Fault]:
     for number, line in enumerate(text.splitlines(), 1):
-        if what := issued_key(line.partition("#")[2]):
+        if what := issuer_of_key(line.partition("#")[2]):
             message = f"what looks like {what} stands in a comment; comments are kept in runs too: remove it"
             yield Fault(path="", message=message, line=number)
 

@@ -70,6 +70,12 @@ class SemanticSection(Section):
     """Below which likeness of the previous answers a question is invalid, whatever its mentions."""
 
 
+def _window(*, resolver: str = "", mode: str = "", **_: Any) -> int | None:
+    if resolver == "llm":
+        return None
+    return 2 if mode == "evalconvqa" else 6
+
+
 class DriftSection(Section):
     """How drift is detected."""
 
@@ -78,8 +84,9 @@ class DriftSection(Section):
     background: Literal[True, False, "alone"] = True
     """Whether the resolver reads title, section and background text, or the text ``alone``."""
     mode: Literal["strict", "hard", "evalconvqa"] = "strict"
-    window: int = Field(default_factory=lambda known: 2 if known.get("mode") == "evalconvqa" else 6, ge=0)
-    """Exchanges before a question that are read; the published program reads two."""
+    window: int | None = Field(default_factory=lambda known: _window(**known), ge=0)
+    """Exchanges before a question that are read; None is all, of which a model is shown what fits its budget.
+    The published program reads two."""
     threshold: float | None = Field(default=None, ge=0, le=1)
     """From which probability on ``strict`` calls a question drifted; the rule's own when left out."""
     match: Literal["f1", "em"] = "f1"
@@ -88,7 +95,10 @@ class DriftSection(Section):
     """Whether ``evalconvqa`` passes over mentions that are capitalised entities, as the published runs do."""
     semantic: SemanticSection | None = None
     nlp_workers: Annotated[int, Field(ge=0), Processes] = 1
-    """Worker processes; 0 resolves in the main process, which disturbs the latencies."""
+    """Worker processes, each with a core; 0 resolves in the main process, which disturbs the latencies."""
+    load_sample: Annotated[int, Field(ge=1)] | None = 10_000
+    """Of a load run, how many turns under policies that ask the same whatever the verdict get one, drawn by
+    the seed; null for all."""
     timeout_s: float = Field(default=300.0, gt=0)
     """For a batch of questions; a worker process that takes longer is replaced."""
 

@@ -24,20 +24,20 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
     Only sections that are sound but for unknown keys are looked at; the others are reported already.
     """
     builder = PartBuilder(folder)
-    systems = _sound_ones(SystemSection, raw.get("systems"))
+    systems = _valid_entries(SystemSection, raw.get("systems"))
     builder.systems(systems)
-    if (data := _sound(DataSection, raw.get("data"))) is not None:
+    if (data := _valid(DataSection, raw.get("data"))) is not None:
         builder.reader(data)
         builder.paths(data)
-    if "drift" in raw and (drift := _sound(DriftSection, raw["drift"])):
+    if "drift" in raw and (drift := _valid(DriftSection, raw["drift"])):
         builder.service(drift)
-    policies = _sound_ones(PluginChoice, raw.get("policies"))
+    policies = _valid_entries(PluginChoice, raw.get("policies"))
     builder.policies(policies, detector=None)
-    chosen = _sound_ones(PluginChoice, raw.get("scorers", Scenario.model_fields["scorers"].default))
+    chosen = _valid_entries(PluginChoice, raw.get("scorers", Scenario.model_fields["scorers"].default))
     scorers = builder.scorers(chosen)
-    judges = build_panels(builder, _sound_ones(PluginChoice, raw.get("judges")))
+    judges = build_panels(builder, _valid_entries(PluginChoice, raw.get("judges")))
     builder.faults += assertion_faults(
-        _sound_ones(Assertion, raw.get("assert")),
+        _valid_entries(Assertion, raw.get("assert")),
         systems=[system.name for system in systems] if all(systems) else None,
         policies=[choice.label for choice in policies] if all(policies) else None,
         metrics=score_units(scorers, judges) if all(chosen) else None,
@@ -46,11 +46,11 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
     return builder.faults
 
 
-def _sound_ones(kind: Any, values: Any) -> list[Any]:
-    return [_sound(kind, value) for value in values] if isinstance(values, list | tuple) else []
+def _valid_entries(kind: Any, values: Any) -> list[Any]:
+    return [_valid(kind, value) for value in values] if isinstance(values, list | tuple) else []
 
 
-def _sound(kind: Any, value: Any) -> Any:
+def _valid(kind: Any, value: Any) -> Any:
     """*value* as *kind*, unknown keys aside; None where it is not sound in itself."""
     if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, Mapping):
         value = {key: value[key] for key in kind.model_fields if key in value}

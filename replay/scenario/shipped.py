@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
 from pathlib import Path
 
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
+
+_DATA_SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".xlsx")
+"""Names of files that hold no scenario. ``.json`` may: JSON is YAML."""
 
 
 def shipped_folder() -> Path:
@@ -15,7 +21,7 @@ def shipped_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "scenarios"
 
 
-def _shipped() -> dict[str, Path]:
+def _shipped_scenarios() -> dict[str, Path]:
     """The shipped scenarios by name: one file each, or a folder with all that it needs."""
     folder = shipped_folder()
     files = {path.stem: path for path in folder.glob("*.yaml")}
@@ -24,7 +30,7 @@ def _shipped() -> dict[str, Path]:
 
 def shipped_names() -> list[str]:
     """Names of the shipped scenarios, sorted."""
-    return sorted(_shipped())
+    return sorted(_shipped_scenarios())
 
 
 def find_scenario(name: str) -> Path:
@@ -32,13 +38,18 @@ def find_scenario(name: str) -> Path:
     The scenario file that *name* means: a path, its folder (``scenario.yaml``), or a shipped scenario's name.
 
     Raises:
-        InputError: there is none of them.
+        InputError: there is none of them, or it is a file of data.
     """
     path = Path(name)
     for found in (path, path / "scenario.yaml"):
+        if found.is_file() and found.suffix.lower() in _DATA_SUFFIXES:
+            raise InputError(
+                f'"{name}" is data, and a scenario is expected, which says what to do with it; '
+                f"`replay init --data {shlex.quote(name)}` writes one"
+            )
         if found.is_file():
             return found
-    shipped = _shipped()
+    shipped = _shipped_scenarios()
     if name in shipped:
         return shipped[name]
     if path.is_dir():
@@ -60,7 +71,11 @@ def example_scenario(name: str, folder: Path) -> list[Path]:
         InputError: no shipped scenario of that name has a folder of its own.
         OSError: a file can't be written.
     """
-    folders = {path.parent.name: path.parent for path in _shipped().values() if path.name == "scenario.yaml"}
+    folders = {
+        path.parent.name: path.parent
+        for path in _shipped_scenarios().values()
+        if path.name == "scenario.yaml"
+    }
     if name not in folders:
         raise InputError(
             f'there is no example "{name}"{nearest(name, folders)} (examples: {", ".join(sorted(folders))})'
@@ -73,9 +88,10 @@ def example_scenario(name: str, folder: Path) -> list[Path]:
     return [folder / file.name for file in files]
 
 
-def starter_scenario(path: Path) -> list[Path]:
+def starter_scenario(path: Path, data: Path | None = None) -> list[Path]:
     """
-    Write a commented scenario to *path*, and conversations beside it unless some are there already.
+    Write a commented scenario to *path* that plays *data*, or else conversations put beside it unless
+    some are there already.
 
     Returns the files written.
 
@@ -84,6 +100,12 @@ def starter_scenario(path: Path) -> list[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     template = Path(__file__).resolve().parent / "starter" / "scenario.yaml"
+    if data is not None:
+        # From the scenario's folder, from which its paths start.
+        named = json.dumps(os.path.relpath(data, path.parent), ensure_ascii=False)
+        text = template.read_text("utf-8").replace("path: conversations.jsonl", f"path: {named}", 1)
+        path.write_text(text, "utf-8")
+        return [path]
     path.write_bytes(template.read_bytes())
     data = path.parent / "conversations.jsonl"
     if data.exists():

@@ -6,15 +6,12 @@ import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pydantic import Field, field_validator
 
 from replay.core.settings.choice import Section
 from replay.core.trace_ids import RunTraces
-
-if TYPE_CHECKING:
-    from replay.scenario.sections import Scenario
 
 SAMPLE_UNDER_LOAD = 0.01
 NEEDED = 'sending spans takes OpenTelemetry\'s SDK: pip install "convreplay[otel]"'
@@ -44,7 +41,17 @@ class TelemetrySection(Section):
         return endpoint
 
 
-def sample_of(scenario: Scenario) -> float:
+class Traced(Protocol):
+    """What of a scenario decides on its traces."""
+
+    @property
+    def telemetry(self) -> TelemetrySection | None: ...
+
+    @property
+    def load(self) -> object | None: ...
+
+
+def sample_of(scenario: Traced) -> float:
     """The share of *scenario*'s conversations that are traced, in [0, 1]."""
     section = scenario.telemetry
     if section is not None and section.sample is not None:
@@ -52,13 +59,13 @@ def sample_of(scenario: Scenario) -> float:
     return SAMPLE_UNDER_LOAD if scenario.load else 1.0
 
 
-def traces_of(scenario: Scenario, run: str) -> RunTraces | None:
+def traces_of(scenario: Traced, run: str) -> RunTraces | None:
     """What the asks of the *run* of *scenario* say of their traces; None for nothing."""
     section = scenario.telemetry
     return None if section is None or not section.traceparent else RunTraces(run, sample_of(scenario))
 
 
-def telemetry_addresses(scenario: Scenario) -> list[str]:
+def telemetry_addresses(scenario: Traced) -> list[str]:
     """Where *scenario*'s spans are sent, if they are."""
     section = scenario.telemetry
     if section is None:
@@ -70,8 +77,8 @@ def telemetry_addresses(scenario: Scenario) -> list[str]:
     return [address for address in found if address]
 
 
-def check_telemetry(scenario: Scenario, folder: Path, fault: Callable[[str, str], None]) -> None:
-    """Whether what *scenario* says of telemetry can be done here."""
+def check_telemetry(scenario: Traced, folder: Path, fault: Callable[[str, str], None]) -> None:
+    """Return whether what *scenario* says of telemetry can be done here."""
     section = scenario.telemetry
     if section is None or not (section.file or telemetry_addresses(scenario)):
         return

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from replay.core.errors import CodeNotRunError, DatasetError, PluginError
-from replay.core.settings.code_gate import closed_unless_opened
+from replay.core.settings.code_gate import code_forbidden
 from replay.core.settings.plugins import load_object
 from replay.datasets.json_rows import rows_of_lines
 from replay.play.play import System
@@ -31,7 +31,7 @@ from replay.scenario.tools_section import ListedResultSection, ToolsSection, too
 _FAULTS_SHOWN = 20
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True):
+class _ResultRow(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     result: Any
     arguments: Any = "any"
@@ -53,7 +53,7 @@ def with_tools(
 def _tools(builder: PartBuilder, section: ToolsSection, at: str) -> Tools:
     sources: list[ToolSource] = []
     if section.results:
-        listed = tuple(_listed(builder, section.results, at))
+        listed = tuple(_listed_results(builder, section.results, at))
         sources.append(ListedResults(results=listed, match=section.match))
     if section.function is not None and (function := _function(builder, section.function, f"{at}.function")):
         sources.append(FunctionResults(function=function, target=section.function))
@@ -68,10 +68,10 @@ def _tools(builder: PartBuilder, section: ToolsSection, at: str) -> Tools:
     )
 
 
-def _listed(
+def _listed_results(
     builder: PartBuilder, results: Sequence[ListedResultSection] | str, at: str
 ) -> Iterator[ListedResult]:
-    rows: Iterator[tuple[str, ListedResultSection | _Row]]
+    rows: Iterator[tuple[str, ListedResultSection | _ResultRow]]
     if isinstance(results, str):
         rows = _rows(builder, results, f"{at}.results")
     else:
@@ -84,10 +84,10 @@ def _listed(
         )
 
 
-def _rows(builder: PartBuilder, path: str, at: str) -> Iterator[tuple[str, _Row]]:
+def _rows(builder: PartBuilder, path: str, at: str) -> Iterator[tuple[str, _ResultRow]]:
     faults = 0
     try:
-        for _, row in rows_of_lines(builder.folder / path, _Row):
+        for _, row in rows_of_lines(builder.folder / path, _ResultRow):
             if not isinstance(row, DatasetError):
                 yield at, row
                 continue
@@ -112,7 +112,7 @@ def _function(builder: PartBuilder, target: str, at: str) -> Callable[..., Any] 
         builder.fault(at, f'"{target}" is not "file.py:function" or "module:function"')
         return None
     try:
-        with closed_unless_opened():
+        with code_forbidden():
             function = load_object(target, builder.folder)
     except CodeNotRunError as error:
         builder.unread.append(Unread(at, error.target))

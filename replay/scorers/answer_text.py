@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
-from replay.scorers.linear_pattern import compiled, found_in
+from replay.scorers.linear_pattern import compile_pattern, found_in
 
 Tokens = Literal["plain", "squad"]
 """``plain``: lower-case runs of letters and digits, for ASCII text those of the rouge-score package
@@ -110,8 +110,8 @@ def check_patterns(patterns: Sequence[str]) -> None:
     """
     for pattern in patterns:
         try:
-            compiled(pattern)  # alone, or a bracket in it could close ours
-            compiled(_whole((pattern,)))
+            compile_pattern(pattern)  # alone, or a bracket in it could close ours
+            compile_pattern(_whole((pattern,)))
         except ValueError as error:
             raise ValueError(f"declining: {error}") from error
 
@@ -141,7 +141,7 @@ def _stemming_tokenizer() -> Any:
 
 
 def _matches(patterns: tuple[str, ...], text: str) -> bool:
-    """Whether the whole of *text* matches one of *patterns*."""
+    """Return whether the whole of *text* matches one of *patterns*."""
     return found_in(_whole(patterns), text)
 
 

@@ -126,7 +126,7 @@ _UNITS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _FigureToken:
     text: str
     kind: str
     start: int
@@ -135,7 +135,7 @@ class _Token:
 
 def figures(text: str) -> list[Figure]:
     """The figures of *text* in their order."""
-    tokens = [_Token(m[0], m.lastgroup or "", m.start(), m.end()) for m in _TOKEN.finditer(text)]
+    tokens = [_FigureToken(m[0], m.lastgroup or "", m.start(), m.end()) for m in _TOKEN.finditer(text)]
     found: list[Figure] = []
     place = 0
     while place < len(tokens):
@@ -144,7 +144,7 @@ def figures(text: str) -> list[Figure]:
     return found
 
 
-def _figure_at(text: str, tokens: Sequence[_Token], place: int) -> tuple[list[Figure], int]:
+def _figure_at(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[list[Figure], int]:
     """The figure that begins at *place*, if there is one, and where the next could begin."""
     token = tokens[place]
     before = tokens[place - 1] if place else None
@@ -186,7 +186,7 @@ def _named(word: str) -> Figure | None:
     return None
 
 
-def _spelled(tokens: Sequence[_Token], place: int) -> tuple[Decimal, int] | None:
+def _spelled(tokens: Sequence[_FigureToken], place: int) -> tuple[Decimal, int] | None:
     """The number in words that begins at *place* and the place after it; None where there is none."""
     total, current, last = 0, -1, -1
     while place < len(tokens) and max(total, current) < _LARGEST:
@@ -216,7 +216,7 @@ def _spelled(tokens: Sequence[_Token], place: int) -> tuple[Decimal, int] | None
     return None if last < 0 else (Decimal(total + max(current, 0)), place)
 
 
-def _goes_on(tokens: Sequence[_Token], place: int) -> bool:
+def _goes_on(tokens: Sequence[_FigureToken], place: int) -> bool:
     word = tokens[place].text.lower() if place < len(tokens) else ""
     return word in _ONES or word in _TENS
 
@@ -232,7 +232,9 @@ def _digits(text: str) -> Iterator[Decimal]:
         yield from map(Decimal, re.findall(r"\d+", text))
 
 
-def _scaled(tokens: Sequence[_Token], value: Decimal, place: int, *, money: bool) -> tuple[Decimal, int]:
+def _scaled(
+    tokens: Sequence[_FigureToken], value: Decimal, place: int, *, money: bool
+) -> tuple[Decimal, int]:
     """*value* times the scales at *place*, and the place after them: "5.2 million", "5k", "$5m"."""
     while place < len(tokens) and value < _LARGEST:
         word, joined = tokens[place].text.lower(), tokens[place].start == tokens[place - 1].end
@@ -246,7 +248,7 @@ def _scaled(tokens: Sequence[_Token], value: Decimal, place: int, *, money: bool
     return value, place
 
 
-def _unit(text: str, tokens: Sequence[_Token], place: int) -> tuple[str | None, int]:
+def _unit(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[str | None, int]:
     """The unit at *place*, ``th`` for an ordinal's ending, and the place after it."""
     if place >= len(tokens):
         return None, place
@@ -272,7 +274,7 @@ def _unit(text: str, tokens: Sequence[_Token], place: int) -> tuple[str | None, 
     return unit, place + (unit is not None)
 
 
-def _negates(text: str, tokens: Sequence[_Token], place: int) -> bool:
+def _negates(text: str, tokens: Sequence[_FigureToken], place: int) -> bool:
     if place < 0:
         return False
     token = tokens[place]

@@ -6,6 +6,10 @@ The ratio is rapidfuzz's ``partial_ratio``: the shorter text against the best pl
 reads both ways, so an answer that is a mere piece of the gold answer ("Curie" of "Marie Curie") matches too.
 What it can't see is looked at where they match: figures, names and directions in the sentences that the
 match touches, negation in its clauses.
+
+The best place of a long text in another takes its length cubed. So of the shorter text, where it is longer
+than ``LONGEST_SHORTER``, the beginning and the end are each looked for, unless all of it stands in the longer
+one; and of the longer, beyond ``LONGEST_LONGER``, its beginning and its end are searched.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
+from typing import NamedTuple
 
 from replay.scorers.answer_text import DECLINING_PATTERNS, normalize
 from replay.scorers.reference_score import ReferenceScore, each
@@ -21,6 +27,10 @@ from replay.scorers.same_facts import Difference, denials, difference
 
 THRESHOLD = 0.8
 """Where `benchmarks/fuzzy_matching.py` tells right answers from wrong ones best."""
+
+LONGEST_SHORTER = 1_000
+LONGEST_LONGER = 20_000
+"""In characters of the normalized texts; of each half from its beginning and half from its end."""
 
 _WORD = re.compile(r"\S+\s*")
 # Bounded, since an answer may be one "word" of a million full stops.
@@ -40,9 +50,11 @@ class FuzzyMatch:
     """How much of the shorter text the longer one holds in one place, in [0, 1]."""
     differs: Difference | None = None
     """What the two state otherwise there, so that they don't match however alike they are."""
+    shortened: bool = False
+    """Whether a text was so long that only its beginning and its end were compared."""
 
     def reaches(self, threshold: float) -> bool:
-        """Whether it is a match."""
+        """Return whether it is a match."""
         return self.differs is None and self.ratio >= threshold
 
 
@@ -53,32 +65,84 @@ def fuzzy_match(answer: str, gold: str, *, compare_from: float = 0.0) -> FuzzyMa
 
     Case, ASCII punctuation, articles and extra spaces don't count (SQuAD normalization). The ratio is 1 if
     one stands in the other word for word, or neither says anything; 0 if only one says nothing. A text of
-    one word is held against whole words: "no" is no part of "know".
+    one word is held against whole words: "no" is no part of "know". Of long texts it is the mean of the
+    beginning's and the end's.
 
     ``fuzzy_match("It was built in 1889, I believe.", "1889")`` has ratio 1; so has
     ``fuzzy_match("Sales fell to 52", "Sales fell to 5.2")``, where the figures differ.
     """
-    # Here, because `replay --help` and `replay plugins` import scorers without scoring anything.
-    from rapidfuzz.fuzz import partial_ratio_alignment, ratio
+    from rapidfuzz.fuzz import ratio
 
-    ours, golds = Words(answer), Words(gold)
+    ours, golds = WordIndex(answer), WordIndex(gold)
     if not (ours.text and golds.text):
         return FuzzyMatch(ratio=float(ours.text == golds.text))
-    found = partial_ratio_alignment(ours.text, golds.text)
-    assert found is not None  # only a cut-off leaves it out
-    our_place, gold_place = (found.src_start, found.src_end), (found.dest_start, found.dest_end)
-    share = found.score
-    if " " not in min(ours.text, golds.text, key=len):
-        share = min(share, ratio(ours.whole(our_place), golds.whole(gold_place)))
-    if share / 100 < compare_from:
-        return FuzzyMatch(ratio=share / 100)
+    share, our_place, gold_place, shortened = _best_place(ours.text, golds.text)
+    shorter = min(ours.text, golds.text, key=len)
+    if " " not in shorter and len(shorter) <= LONGEST_SHORTER:
+        share = min(share, ratio(ours.whole(our_place), golds.whole(gold_place)) / 100)
+    if share < compare_from:
+        return FuzzyMatch(ratio=share, shortened=shortened)
     differs = difference(golds.sentences(gold_place), ours.sentences(our_place))
     if differs is None and denials(golds.clauses(gold_place)) != denials(ours.clauses(our_place)):
         differs = "negation"
-    return FuzzyMatch(ratio=share / 100, differs=differs)
+    return FuzzyMatch(ratio=share, differs=differs, shortened=shortened)
 
 
-class Words:
+Span = tuple[int, int]
+
+
+class _Place(NamedTuple):
+    """Where two texts match best, and how well."""
+
+    ratio: float
+    ours: Span
+    golds: Span
+    shortened: bool
+
+
+def _best_place(ours: str, golds: str) -> _Place:
+    """Return the best place of the shorter of the two in the longer, or that of its beginning and its end."""
+    is_ours = len(ours) <= len(golds)
+    shorter, longer = (ours, golds) if is_ours else (golds, ours)
+    shortened = len(shorter) > LONGEST_SHORTER or len(longer) > LONGEST_LONGER
+    if shortened and (start := longer.find(shorter)) >= 0:
+        whole, there = (0, len(shorter)), (start, start + len(shorter))
+        return _Place(1.0, *((whole, there) if is_ours else (there, whole)), shortened=False)
+    found = []
+    for piece in _ends(shorter, LONGEST_SHORTER):
+        parts = _ends(longer, LONGEST_LONGER)
+        pairs = [(piece, part) if is_ours else (part, piece) for part in parts]
+        found.append(max((_aligned(ours, golds, *pair) for pair in pairs), key=lambda place: place.ratio))
+    return _Place(
+        fmean(place.ratio for place in found),
+        (min(place.ours[0] for place in found), max(place.ours[1] for place in found)),
+        (min(place.golds[0] for place in found), max(place.golds[1] for place in found)),
+        shortened,
+    )
+
+
+def _ends(text: str, longest: int) -> list[Span]:
+    """Return the whole of *text*, or its beginning and its end where it is longer than *longest*."""
+    size, half = len(text), longest // 2
+    return [(0, size)] if size <= longest else [(0, half), (size - half, size)]
+
+
+def _aligned(ours: str, golds: str, our_span: Span, gold_span: Span) -> _Place:
+    # Here, because `replay --help` and `replay plugins` import scorers without scoring anything.
+    from rapidfuzz.fuzz import partial_ratio_alignment
+
+    found = partial_ratio_alignment(ours[slice(*our_span)], golds[slice(*gold_span)])
+    assert found is not None  # only a cut-off leaves it out
+    our_start, gold_start = our_span[0], gold_span[0]
+    return _Place(
+        found.score / 100,
+        (our_start + found.src_start, our_start + found.src_end),
+        (gold_start + found.dest_start, gold_start + found.dest_end),
+        shortened=False,
+    )
+
+
+class WordIndex:
     """A text word by word, as it was and normalized."""
 
     def __init__(self, text: str) -> None:
@@ -138,9 +202,10 @@ def fuzzy(
     """
     if threshold is not None and not 0 <= threshold <= 1:
         raise ValueError(f"threshold: {threshold} is not between 0 and 1")
+    shown = "none" if threshold is None else f"{threshold:g}"
     return ReferenceScore(
         name="fuzzy",
-        settings=f"partial+squad+facts+max|threshold:{'none' if threshold is None else f'{threshold:g}'}",
+        settings=f"partial+ends+squad+facts+max|threshold:{shown}",
         score=each(partial(_best, threshold=threshold)),
         answerable_only=answerable_only,
         declining=declining,

@@ -12,7 +12,7 @@ from typing import Any
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
     """
     *pattern*, for ``found_in``.
 
@@ -32,5 +32,5 @@ def compiled(pattern: str) -> Any:
 
 
 def found_in(pattern: str, text: str) -> bool:
-    """Whether *pattern* matches anywhere in *text*; half a surrogate pair counts as "?"."""
-    return bool(compiled(pattern).isinstance_python(text.encode("utf-8", "replace").decode()))
+    """Return whether *pattern* matches anywhere in *text*; half a surrogate pair counts as "?"."""
+    return bool(compile_pattern(pattern).isinstance_python(text.encode("utf-8", "replace").decode()))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.core.errors import PluginError, ReplayError
 from replay.core.record import Timing, TurnRecord
-from replay.core.settings.plugin_bugs import raised
+from replay.core.settings.plugin_bugs import describe_error
 from replay.scorers.scorer import CheckedScorer, ResampledScorer, Scorer, Unscored
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def try_out(name: str, scorer: Scorer[Any]) -> None:
+def smoke_test(name: str, scorer: Scorer[Any]) -> None:
     """
     Have *scorer* score four turns that are made up here, so that a mistake is found before a run is played.
 
@@ -78,7 +78,9 @@ def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> li
     except ReplayError:
         raise
     except Exception as error:
-        raise PluginError(f'scorer "{name}" fails{_at_turn(scorer, records)}: {raised(error)}') from error
+        raise PluginError(
+            f'scorer "{name}" fails{_at_turn(scorer, records)}: {describe_error(error)}'
+        ) from error
     if len(observed) != len(records):
         raise PluginError(
             f'scorer "{name}" gives {len(observed)} observations for {len(records)} turns; observe gives '
@@ -104,7 +106,7 @@ def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
         raise
     except Exception as error:
         raise PluginError(
-            f'scorer "{scorer.signature}" fails to combine {_shown(list(observed))}: {raised(error)}'
+            f'scorer "{scorer.signature}" fails to combine {_shown(list(observed))}: {describe_error(error)}'
         ) from error
     if math.isinf(number):
         raise PluginError(
@@ -133,7 +135,7 @@ def combine_resampled(
     except Exception as error:
         raise PluginError(
             f"scorer {type(scorer).__name__} fails to combine resamples of {_shown(list(observed))}: "
-            f"{raised(error)}"
+            f"{describe_error(error)}"
         ) from error
 
 

@@ -22,8 +22,8 @@ def runs_f1(
     """
     F1 of the runs of *n* words of the answer and of the best reference, in [0, 1].
 
-    A run counts as often as both have it. Equal texts of fewer than *n* words score 1, where the
-    package gives 0.
+    A run counts as often as both have it. Texts with words and no run of *n* score 0, equal ones too, as in
+    the package; two texts without a word score 1, as in the other word scores.
 
     ``runs_f1("the cat sat", ["the cat ran"], n=2)``: one pair of two in common, 1/2.
     """
@@ -32,7 +32,7 @@ def runs_f1(
 
 
 def _f1(predicted: Sequence[str], gold: Sequence[str], n: int) -> float:
-    if predicted == gold:
+    if not predicted and not gold:
         return 1.0
     found, wanted = _runs(predicted, n), _runs(gold, n)
     total = found.total() + wanted.total()

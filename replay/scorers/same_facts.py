@@ -77,7 +77,7 @@ def difference(gold: str, answer: str) -> Difference | None:
 
 
 def denials(text: str) -> int:
-    """How often *text* says not, no, never, ...; "not only" and "No. 1" deny nothing."""
+    """Return how often *text* says not, no, never, ...; "not only" and "No. 1" deny nothing."""
     return len(_DENIES.findall(text))
 
 
@@ -98,7 +98,7 @@ def _names_agree(gold: str, answer: str) -> bool:
 
 
 def _unknown(names: Sequence[str], text: str) -> bool:
-    """Whether one of *names* is like no word of *text*."""
+    """Return whether one of *names* is like no word of *text*."""
     from rapidfuzz.fuzz import ratio
 
     words = set(_words(text))
@@ -111,7 +111,7 @@ def _names(text: str) -> list[str]:
 
 
 def _same(one: Figure, other: Figure, gold: str, answer: str) -> bool:
-    """Whether both are the same, with their signs: "-5%" is a fall of 5 %."""
+    """Return whether both are the same, with their signs: "-5%" is a fall of 5 %."""
     if not one.same(other):
         return False
     if (one.value < 0) == (other.value < 0):
@@ -131,7 +131,7 @@ def _ways(words: Sequence[str], axis: int) -> list[bool]:
 
 
 def _one_in_other(some: Sequence[object], others: Sequence[object]) -> bool:
-    """Whether one of the two holds the other in its order."""
+    """Return whether one of the two holds the other in its order."""
     short, long = sorted((some, others), key=len)
     rest = iter(long)
     return all(one in rest for one in short)

@@ -82,7 +82,7 @@ class ResampledScorer(Protocol[S_contra]):
 
 
 @runtime_checkable
-class SurveyingScorer(Protocol):
+class CorpusScorer(Protocol):
     """Marks a scorer whose observation of one record depends on other records of the run."""
 
     def surveyed(self, records: Sequence[TurnRecord]) -> Scorer[Any]:
@@ -153,10 +153,10 @@ def unit_of(scorer: object) -> str:
 
 
 def is_neural(scorer: object) -> bool:
-    """Whether *scorer* has a model observe."""
+    """Return whether *scorer* has a model observe."""
     return isinstance(scorer, NeuralScorer) and scorer.is_neural
 
 
 def lower_is_better(scorer: object) -> bool:
-    """Whether less of *scorer* is better: as it says, or else by its unit."""
+    """Return whether less of *scorer* is better: as it says, or else by its unit."""
     return scorer.lower_is_better if isinstance(scorer, DirectedScorer) else unit_of(scorer) in COSTS

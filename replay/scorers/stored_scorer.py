@@ -81,7 +81,7 @@ class StoredScorer:
         return ratios
 
 
-def checked(scorer: Scorer[Any], value: Any) -> Any:
+def check_observation(scorer: Scorer[Any], value: Any) -> Any:
     """
     *value*, which was stored as an observation of *scorer*.
 
@@ -98,7 +98,7 @@ def checked(scorer: Scorer[Any], value: Any) -> Any:
 
 
 def is_kept(scorer: object) -> bool:
-    """Whether there are only the numbers that *scorer* made when the run was scored."""
+    """Return whether there are only the numbers that *scorer* made when the run was scored."""
     return isinstance(scorer, StoredScorer) and scorer.combined == "kept"
 
 

@@ -14,6 +14,9 @@ about that cell and is left out of its interval.
 With few conversations a percentile interval is too narrow (two conversations give three different
 resamples), and where all observations are equal it has no width at all; see ``t_interval.py`` for one that
 is made for few. None says anything about what the system would answer if it were asked again.
+
+``scipy.stats.bootstrap`` draws for each cell by itself, so that nothing is paired, and took 104 ms for 40
+cells of 200 conversations where this takes 23.
 """
 
 from __future__ import annotations

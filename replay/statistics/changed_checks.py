@@ -48,7 +48,7 @@ class ChangedChecks:
         return {name: found for name, found in lists.items() if found}
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """What changed, in a line."""
         counts = [f"{len(found):,} {name}" for name, found in self.changes.items()]
         counts.append(f"{self.alike:,} as before")

@@ -31,7 +31,7 @@ from replay.statistics.turn_means import Turn, scored_turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparisonSide:
     """What one system did under one policy in one run."""
 
     records: Sequence[TurnRecord]
@@ -120,11 +120,11 @@ class Comparison:
 
     @property
     def percent(self) -> bool:
-        """Whether people read the score in per cent; it is kept as a share in any case."""
+        """Return whether people read the score in per cent; it is kept as a share in any case."""
         return self.unit == SHARE
 
     def won(self, flip: Flip) -> bool:
-        """Whether the second side got the turn right."""
+        """Return whether the second side got the turn right."""
         return (flip.second > flip.first) != self.lower_is_better
 
     @property
@@ -146,7 +146,7 @@ class Comparison:
 
 
 def compare_sides(
-    first: Side, second: Side, scores: Sequence[str], settings: ComparisonSettings
+    first: ComparisonSide, second: ComparisonSide, scores: Sequence[str], settings: ComparisonSettings
 ) -> list[Comparison]:
     """
     *second* minus *first* in each of *scores*, without Holm's correction; see ``replay.statistics.holm``.

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.interval import IntervalMethod, interval
-from replay.statistics.number import Number, no_number
-from replay.statistics.undefined import Undefined
+from replay.statistics.number import NumberWithInterval, no_number
+from replay.statistics.undefined import UndefinedNumber
 
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 Vector = NDArray[np.float64]
@@ -35,7 +35,7 @@ def correlations(
     seed: int = 0,
     confidence: float = 0.95,
     method: IntervalMethod = "t",
-) -> dict[CorrelationName, Number]:
+) -> dict[CorrelationName, NumberWithInterval]:
     """
     The three coefficients of *x* and *y*, item by item; all three see the same resamples.
 
@@ -71,9 +71,9 @@ def correlations(
             scale="signed share",
             jackknifed=_values(coefficient, first, second, left_out),
         )
-        if isinstance(ends, Undefined) and len(members) < 2:
-            ends = Undefined(reason="fewer than two independent items")
-        found[name] = Number(value=value, interval=ends, items=len(first), clusters=len(members))
+        if isinstance(ends, UndefinedNumber) and len(members) < 2:
+            ends = UndefinedNumber(reason="fewer than two independent items")
+        found[name] = NumberWithInterval(value=value, interval=ends, items=len(first), clusters=len(members))
     return found
 
 
@@ -101,12 +101,12 @@ COEFFICIENTS: Mapping[CorrelationName, Callable[[Vector, Vector], float]] = {
 }
 
 
-def _why_undefined(x: Vector, y: Vector) -> Undefined | None:
+def _why_undefined(x: Vector, y: Vector) -> UndefinedNumber | None:
     if len(x) < 2:
-        return Undefined(reason="fewer than two items")
+        return UndefinedNumber(reason="fewer than two items")
     for values, name in ((x, "scores"), (y, "ratings")):
         if (values == values[0]).all():
-            return Undefined(reason=f"all {name} are equal")
+            return UndefinedNumber(reason=f"all {name} are equal")
     return None
 
 

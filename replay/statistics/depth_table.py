@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from replay.core.errors import RunError
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_row import COUNTS, DepthRow, depth_row
@@ -37,7 +38,7 @@ class GroupTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class DepthColumn:
     """A score of the table."""
 
     signature: str
@@ -46,7 +47,7 @@ class Column:
 
     @property
     def percent(self) -> bool:
-        """Whether people read the score in per cent; it is kept as a share in any case."""
+        """Return whether people read the score in per cent; it is kept as a share in any case."""
         return self.unit == SHARE
 
 
@@ -55,7 +56,7 @@ class DepthTable:
     """Numbers by system, policy and depth, and how they came about."""
 
     groups: tuple[GroupTable, ...]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, DepthColumn]
     """The scores by name, in the order in which they are shown."""
     conversations: int
     """Conversations with a record, the ones that are resampled."""
@@ -151,8 +152,8 @@ def depth_table(
     *method* is the kind of interval; with ``resamples=0`` there are none.
 
     Raises:
-        ValueError: a column doesn't fit the records, a turn is recorded twice for a system and policy,
-            or a record's conversation or depth is not among *conversations*.
+        ValueError: a column doesn't fit the records, or a turn is recorded twice for a system and policy.
+        RunError: a record's conversation or depth is not among *conversations*.
     """
     check_columns(records, scores)
     _check_depths(records, conversations)
@@ -196,7 +197,7 @@ def depth_table(
             )
             for group in groups
         ),
-        columns={name: Column(signature=c.scorer.signature, unit=c.unit) for name, c in scores.items()},
+        columns={name: DepthColumn(signature=c.scorer.signature, unit=c.unit) for name, c in scores.items()},
         conversations=drawn.weights.clusters,
         resamples=resamples,
         seed=seed,
@@ -210,13 +211,14 @@ def _check_depths(records: Sequence[TurnRecord], conversations: Mapping[str, int
         length = conversations.get(record.conversation)
         if length is None or not 1 <= record.depth <= length:
             known = "is not among the conversations" if length is None else f"has {length} turns"
-            raise ValueError(
-                f'turn {record.depth} of conversation "{record.conversation}" is recorded, but it {known}'
+            raise RunError(
+                f'turn {record.depth} of conversation "{record.conversation}" is recorded, but it {known}; '
+                "the run's database is damaged, or somebody has changed it"
             )
 
 
 def _turns_by_depth(conversations: Mapping[str, int], only_last: bool) -> dict[int | None, int]:
-    """How many turns are to be asked at each depth, and in all."""
+    """Return how many turns are to be asked at each depth, and in all."""
     turns: dict[int | None, int] = Counter(
         depth for length in conversations.values() for depth in range(length if only_last else 1, length + 1)
     )

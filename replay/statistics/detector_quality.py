@@ -27,17 +27,17 @@ import numpy as np
 
 from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.interval import IntervalMethod
-from replay.statistics.number import Number, by_depth, no_number, number, resampled
-from replay.statistics.undefined import Undefined, defined
+from replay.statistics.number import NumberWithInterval, by_depth, no_number, number, resample
+from replay.statistics.undefined import UndefinedNumber, value_or_none
 
 Binning = Literal["equal-width", "equal-count"]
 
-NO_VERDICTS = Undefined(reason="no case with a verdict of both")
-NONE_DETECTED = Undefined(reason="the detector finds none")
-NONE_FOUND = Undefined(reason="people find none")
-NEITHER_FINDS = Undefined(reason="neither the detector nor people find any")
-NO_PROBABILITY = Undefined(reason="no case with a probability and a verdict of people")
-NO_REWRITE = Undefined(reason="people judged no rewrite")
+NO_VERDICTS = UndefinedNumber(reason="no case with a verdict of both")
+NONE_DETECTED = UndefinedNumber(reason="the detector finds none")
+NONE_FOUND = UndefinedNumber(reason="people find none")
+NEITHER_FINDS = UndefinedNumber(reason="neither the detector nor people find any")
+NO_PROBABILITY = UndefinedNumber(reason="no case with a probability and a verdict of people")
+NO_REWRITE = UndefinedNumber(reason="people judged no rewrite")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +72,20 @@ class DetectorRow:
     """Cases without a verdict of people."""
     undetected: int
     """Cases with a verdict of people and none of the detector."""
-    precision: Number
+    precision: NumberWithInterval
     """Of what the detector finds, the share that is there; all five shares are in [0, 1]."""
-    recall: Number
+    recall: NumberWithInterval
     """Of what is there, the share that the detector finds."""
-    f1: Number
-    accuracy: Number
-    brier: Number
+    f1: NumberWithInterval
+    accuracy: NumberWithInterval
+    brier: NumberWithInterval
     """In [0, 1], less is better; always saying 1/2 has 1/4."""
-    rewrites_right: Number
+    rewrites_right: NumberWithInterval
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; of all cases together, depth is null."""
         return {
-            name: value.to_json() if isinstance(value := getattr(self, name), Number) else value
+            name: value.to_json() if isinstance(value := getattr(self, name), NumberWithInterval) else value
             for name in self.__dataclass_fields__
         }
 
@@ -98,7 +98,7 @@ class CalibrationBin:
     """The lowest and the highest probability among them."""
     highest: float
     mean_probability: float
-    observed: Number
+    observed: NumberWithInterval
     """The share of them in which people say that there is something."""
     weight: float
     """How many cases they stand for."""
@@ -123,7 +123,7 @@ class DetectorQuality:
     total: DetectorRow
     calibration: tuple[CalibrationBin, ...]
     """Those that have a case, the lowest probabilities first."""
-    calibration_error: float | Undefined
+    calibration_error: float | UndefinedNumber
     """Expected, in [0, 1]."""
 
     def to_json(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class DetectorQuality:
         return {
             "rows": [row.to_json() for row in (*self.depths, self.total)],
             "calibration": [one.to_json() for one in self.calibration],
-            "calibration_error": defined(self.calibration_error),
+            "calibration_error": value_or_none(self.calibration_error),
         }
 
 
@@ -183,7 +183,7 @@ def detector_quality_of(
     gaps = [
         abs(one.mean_probability - found) * one.weight
         for one in calibration
-        if (found := defined(one.observed.value)) is not None
+        if (found := value_or_none(one.observed.value)) is not None
     ]
     weighed = sum(one.weight for one in calibration)
     return DetectorQuality(
@@ -212,7 +212,7 @@ def _row(
     rewritten = [place for place in cell if cases[place].rewrite_right is not None]
     forecasts = _forecasts(cases, cell)
 
-    def mean(values: Mapping[int, float], of: Sequence[int], why: Undefined) -> Number:
+    def mean(values: Mapping[int, float], of: Sequence[int], why: UndefinedNumber) -> NumberWithInterval:
         return _ratio([(values[place], 1) for place in of], _weights(cases, of), of, drawn, why)
 
     return DetectorRow(
@@ -298,11 +298,11 @@ def _ratio(
     weights: Sequence[float],
     cell: Sequence[int],
     drawn: Resampling,
-    why: Undefined,
-) -> Number:
+    why: UndefinedNumber,
+) -> NumberWithInterval:
     """The sum of the first *parts* over the sum of the second, each times its weight; a share."""
     if not cell:
         return no_number(why)
     features = np.array(parts, float) * np.array(weights)[:, None]
-    values = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
+    values = resample(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
     return number(values, cell, drawn, scale="share", undefined=why)

@@ -1,21 +1,23 @@
 """
 Fills the cells of ``replay.statistics.attribution`` from what a run's policies observed.
 
-GR is ``gold``, OR ``pred``, OM ``rewrite`` or ``replace``. GM is put together turn by turn, which a gold
-history allows, since there no turn depends on what was asked before: ``gold`` where OM asked the recorded
-question, and otherwise the policy that asked OM's very words after the gold history, ``gold`` with
-``question: standalone`` or ``augment``. A turn whose words nobody asked there is left out and counted.
+GR is ``gold``, OR ``pred``, OM ``rewrite`` or ``replace``. The bounds on drift and wrong answers are from
+people's words alone: those of ``replace: {always: true}`` where a run has it (OP in the row of another
+policy), else those of ``replace``. GM is put together turn by turn, which a gold history allows, since there
+no turn depends on what was asked before: ``gold`` where that policy asked the recorded question, and
+otherwise ``gold`` with ``question: standalone``, if it asked the very same words. A turn whose words nobody
+asked there is left out and counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from replay.statistics.attribution import Attribution, GapByVerdict, Part
+from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
 from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.comparison import bootstrap_p
 from replay.statistics.estimate import Resampling
@@ -26,19 +28,12 @@ from replay.statistics.sign_flip import PERMUTATIONS, sign_flip_means
 from replay.statistics.t_interval import Scale, scale_of
 from replay.statistics.turn_means import Turn
 
-CONTROLS = {"replace": "gold+standalone", "rewrite": "augment"}
-"""Of each policy that mends questions, the one that asks the same words after the gold history."""
-
-# The weights of GR, OR, GM and OM in each part.
-_FOUR = {
-    "gap": (1, -1, 0, 0),
-    "drift": (1, -1, -1, 1),
-    "history": (0, 0, 1, -1),
-    "wording": (-1, 0, 1, 0),
-}
-# Without GM: what mending gives back, drift and wording together. Without OM: the control alone.
-_UNCONTROLLED = {"gap": (1, -1, 0), "mending": (0, -1, 1)}
-_CONTROL_ALONE = {"gap": (1, -1, 0), "wording": (-1, 0, 1)}
+CONTROL = "gold+standalone"
+"""Asks people's words after the gold history. No other policy's words are harmless enough for a control."""
+BEST_MEND = "replace+always"
+"""Asks them after the system's own history, always."""
+MENDING = (BEST_MEND, "replace", "rewrite+always", "rewrite")
+"""The policies that mend questions after the system's own history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,69 +57,87 @@ class Cells:
     resamples: int = 1000
 
     def attributions(self) -> list[Attribution]:
-        """For each system under ``gold`` and ``pred``: a row for each mending policy, or control, or both."""
-        found = []
+        """
+        Return rows for each system under ``gold`` and ``pred``.
+
+        For each policy that mends questions; for the control alone where no other policy asks its words.
+        """
+        rows: list[Attribution] = []
         for system in dict.fromkeys(group.system for group in self.observed):
-            gold, own = (self._called(system, kind) for kind in ("gold", "pred"))
+            gold, own, controls = (self._called(system, kind) for kind in ("gold", "pred", CONTROL))
             if not gold or not own:
                 continue
-            free = {kind: self._called(system, kind) for kind in CONTROLS.values()}
-            for mending, control_kind in CONTROLS.items():
-                controls = self._called(system, control_kind)
-                for mended in self._called(system, mending) + self._called(system, f"{mending}+always"):
-                    free[control_kind] = []
-                    found += self._rows(gold[0], own[0], mended, controls)
-            for control in (group for groups in free.values() for group in groups):
-                found += self._rows(gold[0], own[0], None, [control])
-        return found
+            mends = {kind: self._called(system, kind) for kind in MENDING}
+            best = next(iter(mends[BEST_MEND]), None)
+            for kind, groups in mends.items():
+                for mended in groups:
+                    has_own_bounds = kind == BEST_MEND or (kind == "replace" and best is None)
+                    standalone = mended if has_own_bounds else best
+                    rows += self._rows(gold[0], own[0], mended, standalone, controls)
+            if best is None and not mends["replace"]:
+                for control in controls:
+                    rows += self._rows(gold[0], own[0], None, None, [control])
+        return rows
 
     def _called(self, system: str, kind: str) -> list[Group]:
         """The groups of *system* whose policy is of this kind."""
         return [g for g in self.observed if g.system == system and self.policies.get(g.policy) == kind]
 
     def _rows(
-        self, gold: Group, own: Group, mended: Group | None, controls: Sequence[Group]
+        self,
+        gold: Group,
+        own: Group,
+        mended: Group | None,
+        standalone: Group | None,
+        controls: Sequence[Group],
     ) -> list[Attribution]:
-        """Over all turns and, where that is not the same, over the drifted ones."""
-        turns = set(self.observed[gold]) & set(self.observed[own])
-        if mended is not None:
-            turns &= set(self.observed[mended])
-        words = self.asked.get(mended or controls[0], {})
+        """
+        Return a row over all turns and, where that is not the same, one over the drifted ones.
+
+        *standalone* asked people's words after the own history: *mended* itself, or a policy beside it.
+        """
+        shown = [group for group in (gold, own, mended, standalone) if group is not None]
+        turns = set.intersection(*(set(self.observed[group]) for group in shown))
+        # No bounds without words of people's that were asked under gold.
+        words = self.asked.get(standalone or controls[0], {}) if standalone or not mended else {}
         under_gold = self._under_gold(gold, controls, turns, words)
         if not any(turn in under_gold for turn in turns if turn in words):
-            controls = ()  # none of the words was asked under gold: that says nothing about wording
-        found = []
+            controls, standalone = (), None
+        cells = {"GR": self.observed[gold], "OR": self.observed[own]}
+        if controls:
+            cells["GM"] = under_gold
+        if mended is not None:
+            cells["OM"] = self.observed[mended]
+        if standalone not in (None, mended):
+            cells["OP"] = self.observed[standalone]
+        if len(cells) < 3:
+            return []
+        edited = self.asked.get(mended or controls[0], {})
+        beside = () if standalone in (None, mended) else (standalone,)
+        rows = []
         for drifted_only in (False, True):
             chosen = turns & self.drifted.get(gold.system, set()) if drifted_only else turns
             kept = sorted(turn for turn in chosen if turn in under_gold or not controls)
             if not kept or (drifted_only and len(chosen) == len(turns)):
                 continue
-            cells = {"GR": self.observed[gold], "OR": self.observed[own]}
-            if controls:
-                cells["GM"] = under_gold
-            if mended is not None:
-                cells["OM"] = self.observed[mended]
-            contrasts = _FOUR if len(cells) == 4 else _CONTROL_ALONE if controls else _UNCONTROLLED
-            if len(cells) < 3:
-                continue
-            means, parts, conversations = self._parts(kept, cells, contrasts)
-            found.append(
+            means, parts, conversations = self._parts(kept, cells, _contrasts(cells))
+            rows.append(
                 Attribution(
                     system=gold.system,
                     score=self.score,
                     unit=self.column.unit,
                     mended=None if mended is None else mended.policy,
-                    controls=tuple(control.policy for control in controls),
+                    controls=tuple(group.policy for group in (*beside, *controls)),
                     drifted_only=drifted_only,
                     turns=len(kept),
                     conversations=conversations,
-                    edited=sum(turn in words for turn in kept),
+                    edited=sum(turn in edited for turn in kept),
                     left_out=len(chosen) - len(kept),
                     means=means,
                     parts=parts,
                 )
             )
-        return found
+        return rows
 
     def _under_gold(
         self, gold: Group, controls: Sequence[Group], turns: Iterable[Turn], words: Mapping[Turn, str]
@@ -178,7 +191,7 @@ class Cells:
         turns: Sequence[Turn],
         cells: Mapping[str, Mapping[Turn, Any]],
         contrasts: Mapping[str, Sequence[int]],
-    ) -> tuple[dict[str, float], dict[str, Part], int]:
+    ) -> tuple[dict[str, float], dict[str, AttributionPart], int]:
         """The mean of each cell, the parts, and over how many recorded conversations."""
         names = [self.sources.get(conversation, conversation) for conversation, _ in turns]
         places = {name: position for position, name in enumerate(sorted(set(names)))}
@@ -200,13 +213,34 @@ class Cells:
             p_values = [bootstrap_p(samples[:, n]) for n in range(len(contrasts))]
         parts = {}
         for n, (name, value) in enumerate(zip(contrasts, values @ turned, strict=True)):
-            # Drift, a difference of differences, can be 2 of a share.
-            scale: Scale = "difference" if name == "drift" else scale_of(column.unit, difference=True)
+            scale: Scale = scale_of(column.unit, difference=True)
+            if name == "drift_at_least":
+                scale = "difference"  # of differences: it can be 2 of a share
             ends = drawn.ends(
                 (samples, None), n, conversations=len(places), estimate=float(value), scale=scale
             )
             testable = len(places) > 1 and name not in ("wording", "on_valid")
-            parts[name] = Part(
+            parts[name] = AttributionPart(
                 value=float(value), low=ends["low"], high=ends["high"], p=p_values[n] if testable else None
             )
         return dict(zip(cells, values.tolist(), strict=True)), parts, len(places)
+
+
+def _contrasts(cells: Collection[str]) -> dict[str, list[int]]:
+    """Return the weight of each of *cells* in each part that they allow."""
+    people = "OP" if "OP" in cells else "OM"
+    parts = {
+        "gap": {"GR": 1, "OR": -1},
+        "drift_at_least": {"GR": 1, "OR": -1, "GM": -1, people: 1},
+        "wrong_answers_at_most": {"GM": 1, people: -1},
+        "wording": {"GM": 1, "GR": -1},
+        "mending": {"OM": 1, "OR": -1},
+        "missed": {"OP": 1, "OM": -1},
+    }
+    if "GM" in cells and "OP" not in cells:
+        del parts["mending"]  # the bounds say more of the same words
+    return {
+        name: [weights.get(cell, 0) for cell in cells]
+        for name, weights in parts.items()
+        if weights.keys() <= set(cells)
+    }

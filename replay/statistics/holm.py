@@ -10,6 +10,8 @@ Of a comparison, totals and depths are two families, each corrected for itself. 
 ask for, and its p-value does not depend on whether the depths are shown beside it; so a text without
 depths, one with them and a page say the same. The chance of even one false finding is below the level among
 the totals, and once more among the depths.
+
+scipy has no step-down procedure; statsmodels, which gives the same, takes 3 s to import.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return in_order
 
 
-def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """
     *comparisons* corrected over all their totals, and over all their depths.
 

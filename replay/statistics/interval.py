@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import percentile_interval
 from replay.statistics.t_interval import Scale, t_ends
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 IntervalMethod = Literal["t", "percentile", "bca"]
 Vector = NDArray[np.float64]
@@ -39,9 +39,9 @@ METHOD_NAMES: dict[IntervalMethod, str] = {
     "bca": "BCa bootstrap",
 }
 
-FEW = Undefined(reason="fewer than two conversations")
-NO_RESAMPLES = Undefined(reason="no resamples")
-NOT_DRAWN = Undefined(reason="no resample has a value")
+FEW = UndefinedNumber(reason="fewer than two conversations")
+NO_RESAMPLES = UndefinedNumber(reason="no resamples")
+NOT_DRAWN = UndefinedNumber(reason="no resample has a value")
 
 # Resampled values come from matrix products, the estimate from an exact sum: equal values differ in
 # their last digits, and a value counted as below that is equal moves z0.
@@ -56,9 +56,9 @@ class Interval:
     high: float
 
 
-def ends_of(found: Interval | Undefined) -> dict[str, Any]:
+def ends_of(found: Interval | UndefinedNumber) -> dict[str, Any]:
     """``low``, ``high`` and ``no_interval``, why there is none, for records that hold all three."""
-    if isinstance(found, Undefined):
+    if isinstance(found, UndefinedNumber):
         return {"low": None, "high": None, "no_interval": found.reason}
     return {"low": found.low, "high": found.high, "no_interval": None}
 
@@ -72,7 +72,7 @@ def interval(
     estimate: float | None,
     scale: Scale = "difference",
     jackknifed: Vector | None = None,
-) -> Interval | Undefined:
+) -> Interval | UndefinedNumber:
     """
     The interval of one number from its *resampled* values, NaN left out.
 
@@ -89,7 +89,7 @@ def interval(
     if conversations < 2:
         return FEW
     if estimate is None:
-        return Undefined(reason="the score has no value over these turns")
+        return UndefinedNumber(reason="the score has no value over these turns")
     if method == "bca":
         if jackknifed is None:
             raise ValueError("BCa needs the jackknifed values")
@@ -101,14 +101,14 @@ def interval(
     if not len(known):
         return NOT_DRAWN
     found = t_ends(known, estimate, conversations=conversations, confidence=confidence, scale=scale)
-    if isinstance(found, Undefined):
+    if isinstance(found, UndefinedNumber):
         return found
     return Interval(low=float(f"{found[0]:.12g}"), high=float(f"{found[1]:.12g}"))
 
 
 def bca_interval(
     resampled: Vector, estimate: float, jackknifed: Vector, confidence: float
-) -> Interval | Undefined:
+) -> Interval | UndefinedNumber:
     """
     The BCa interval, or why there is none; NaN among *resampled* and *jackknifed* is left out.
 
@@ -125,17 +125,17 @@ def bca_interval(
     left_out = jackknifed[~np.isnan(jackknifed)]
     pulls = left_out.mean() - left_out if len(left_out) else left_out
     if len(pulls) < 2 or np.abs(pulls).max() <= room / len(pulls):
-        return Undefined(reason="leaving out any one conversation changes nothing")
+        return UndefinedNumber(reason="leaving out any one conversation changes nothing")
     acceleration = float((pulls**3).sum() / (6 * (pulls**2).sum() ** 1.5))
     below = float((known < estimate - room).mean())
     share = below + float((np.abs(known - estimate) <= room).mean()) / 2
     if not 0 < share < 1:
-        return Undefined(reason="no resampled value lies on one side of the estimate")
+        return UndefinedNumber(reason="no resampled value lies on one side of the estimate")
     bias = float(ndtri(share))
     tail = (1 - confidence) / 2
     shifted = bias + ndtri(np.array([tail, 1 - tail]))
     stretch = 1 - acceleration * shifted
     if (stretch <= 0).any():
-        return Undefined(reason="the acceleration is too large")
+        return UndefinedNumber(reason="the acceleration is too large")
     low, high = np.quantile(known, ndtr(bias + shifted / stretch))
     return Interval(low=float(f"{low:.12g}"), high=float(f"{high:.12g}"))

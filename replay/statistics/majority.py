@@ -14,13 +14,13 @@ from math import comb
 
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Rating
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
-TIE = Undefined(reason="tie")
-NO_RATING = Undefined(reason="no rating")
+TIE = UndefinedNumber(reason="tie")
+NO_RATING = UndefinedNumber(reason="no rating")
 
 
-def majority(ratings: Iterable[Rating], tie_break: Rating = None) -> float | str | Undefined:
+def majority(ratings: Iterable[Rating], tie_break: Rating = None) -> float | str | UndefinedNumber:
     """
     The rating that is given more often than any other; None is no rating.
 

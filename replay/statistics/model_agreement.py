@@ -17,7 +17,7 @@ import msgspec
 
 from replay.statistics.correlation import correlations
 from replay.statistics.interval import Interval, ends_of
-from replay.statistics.undefined import Undefined, defined
+from replay.statistics.undefined import UndefinedNumber, value_or_none
 
 TIE = 1e-9
 """Means that differ by less are tied: they are the same up to the order of a sum."""
@@ -31,7 +31,7 @@ class RankingAgreement:
     """Best first; systems in one place are tied."""
     by_humans: tuple[tuple[str, ...], ...]
     same: bool
-    kendall: float | Undefined
+    kendall: float | UndefinedNumber
     """Kendall's tau-b of the systems' means."""
     pairs: int
     """Pairs of systems that people tell apart."""
@@ -41,7 +41,7 @@ class RankingAgreement:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
-        return {**plain, "kendall": defined(self.kendall)}
+        return {**plain, "kendall": value_or_none(self.kendall)}
 
 
 def ranking_agreement(metric: Mapping[str, float], humans: Mapping[str, float]) -> RankingAgreement:
@@ -78,9 +78,9 @@ class PairwiseAgreement:
     metric_ties: int
     """Of the others, those on which the metric names none; they count as not agreeing."""
     agreeing: int
-    share: float | Undefined
+    share: float | UndefinedNumber
     """*agreeing* among the passages without a human tie, in [0, 1]; guessing gives about a half."""
-    interval: Interval | Undefined
+    interval: Interval | UndefinedNumber
     """Wilson's (JASA 22, 1927), with passages as independent cases."""
 
     def to_json(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class PairwiseAgreement:
             "human_ties": self.human_ties,
             "metric_ties": self.metric_ties,
             "agreeing": self.agreeing,
-            "share": defined(self.share),
+            "share": value_or_none(self.share),
             "low": ends["low"],
             "high": ends["high"],
         }
@@ -126,18 +126,18 @@ def _pair(
     verdicts = [
         tuple(_better(a, b) for a, b in zip(means[first, p], means[second, p], strict=True)) for p in passages
     ]
-    told_apart = [(metric, human) for metric, human in verdicts if human]
-    agreeing = sum(metric == human for metric, human in told_apart)
-    none = Undefined(reason="people tell the two apart on no passage")
+    discriminated = [(metric, human) for metric, human in verdicts if human]
+    agreeing = sum(metric == human for metric, human in discriminated)
+    none = UndefinedNumber(reason="people tell the two apart on no passage")
     return PairwiseAgreement(
         first=first,
         second=second,
         passages=len(passages),
-        human_ties=len(passages) - len(told_apart),
-        metric_ties=sum(metric == 0 for metric, _ in told_apart),
+        human_ties=len(passages) - len(discriminated),
+        metric_ties=sum(metric == 0 for metric, _ in discriminated),
         agreeing=agreeing,
-        share=agreeing / len(told_apart) if told_apart else none,
-        interval=_wilson(agreeing, len(told_apart), confidence) if told_apart else none,
+        share=agreeing / len(discriminated) if discriminated else none,
+        interval=_wilson(agreeing, len(discriminated), confidence) if discriminated else none,
     )
 
 

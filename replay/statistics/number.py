@@ -19,7 +19,7 @@ from replay.statistics.bootstrap import BLOCK
 from replay.statistics.estimate import Resampling
 from replay.statistics.interval import Interval, ends_of, interval
 from replay.statistics.t_interval import Scale
-from replay.statistics.undefined import Undefined, defined
+from replay.statistics.undefined import UndefinedNumber, value_or_none
 
 Matrix = NDArray[np.float64]
 Formula = Callable[[Matrix], Matrix]
@@ -27,11 +27,11 @@ Formula = Callable[[Matrix], Matrix]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberWithInterval:
     """One number, or why there is none."""
 
-    value: float | Undefined
-    interval: Interval | Undefined
+    value: float | UndefinedNumber
+    interval: Interval | UndefinedNumber
     items: int
     """What the number is about: ratings, answers, comparisons."""
     clusters: int
@@ -41,22 +41,22 @@ class Number:
         """Plain values for JSON."""
         ends = ends_of(self.interval)
         return {
-            "value": defined(self.value),
+            "value": value_or_none(self.value),
             "low": ends["low"],
             "high": ends["high"],
             "items": self.items,
             "clusters": self.clusters,
-            "undefined": self.value.reason if isinstance(self.value, Undefined) else None,
+            "undefined": self.value.reason if isinstance(self.value, UndefinedNumber) else None,
             "no_interval": ends["no_interval"],
         }
 
 
-def no_number(why: Undefined, items: int = 0, clusters: int = 0) -> Number:
+def no_number(why: UndefinedNumber, items: int = 0, clusters: int = 0) -> NumberWithInterval:
     """In place of a number that can't be had; *why* stands for the interval, too."""
-    return Number(value=why, interval=why, items=items, clusters=clusters)
+    return NumberWithInterval(value=why, interval=why, items=items, clusters=clusters)
 
 
-def resampled(features: Matrix, cell: Sequence[int], drawn: Resampling, formula: Formula) -> Matrix:
+def resample(features: Matrix, cell: Sequence[int], drawn: Resampling, formula: Formula) -> Matrix:
     """
     *formula* of the *features* of the items of *cell*, summed up.
 
@@ -82,8 +82,8 @@ def resampled(features: Matrix, cell: Sequence[int], drawn: Resampling, formula:
 
 
 def number(
-    values: Matrix, cell: Sequence[int], drawn: Resampling, *, scale: Scale, undefined: Undefined
-) -> Number:
+    values: Matrix, cell: Sequence[int], drawn: Resampling, *, scale: Scale, undefined: UndefinedNumber
+) -> NumberWithInterval:
     """
     The number whose ``resampled`` values are *values*, shape (rows,), of the items of *cell*.
 
@@ -102,7 +102,7 @@ def number(
         scale=scale,
         jackknifed=values[resamples + 1 :],
     )
-    return Number(value=estimate, interval=ends, items=len(cell), clusters=clusters)
+    return NumberWithInterval(value=estimate, interval=ends, items=len(cell), clusters=clusters)
 
 
 def by_depth(depths: Sequence[int | None]) -> dict[int | None, list[int]]:

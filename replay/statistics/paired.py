@@ -68,7 +68,7 @@ class PairedDifference:
 
     @property
     def percent(self) -> bool:
-        """Whether people read the difference in per cent; it is kept as one of shares in any case."""
+        """Return whether people read the difference in per cent; it is kept as one of shares in any case."""
         return self.unit == SHARE
 
     def to_json(self) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class PassCurve:
 
 
 def says_yes_or_no(column: ScoreColumn) -> bool:
-    """Whether *column* is the share of what passes: all it has observed is 0 or 1, and 1 is better."""
+    """Return whether *column* is the share of what passes: all it has observed is 0 or 1, and 1 is better."""
     known = [column.observed[index] for index in range(len(column.observed)) if column.is_scored(index)]
     share = column.is_mean and column.unit == SHARE and not column.lower_is_better
     return share and bool(known) and all(value in (0, 1) for value in known)

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from replay.core.decoding import converted
-from replay.statistics.number import Number as Estimated
+from replay.core.decoding import convert_to
+from replay.statistics.number import NumberWithInterval as Estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class HumanNumber:
     """A number with its interval, as far as there is one."""
 
     value: float | None
@@ -29,10 +29,10 @@ class Number:
     """``share`` for one that people read in per cent; it is kept as a share."""
 
 
-def shown_number(found: Estimated, unit: str = "") -> Number:
+def number_text(found: Estimated, unit: str = "") -> HumanNumber:
     """*found* as it is shown."""
     plain = found.to_json()
-    return Number(
+    return HumanNumber(
         value=plain["value"],
         low=plain["low"],
         high=plain["high"],
@@ -42,12 +42,12 @@ def shown_number(found: Estimated, unit: str = "") -> Number:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class HumanTable:
     """A table to show, on the owner's page, on the terminal and in reports."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | Number | None]]
+    rows: Sequence[Sequence[str | int | float | HumanNumber | None]]
     caption: str = ""
 
 
@@ -66,7 +66,7 @@ class PeopleRow:
 
     depth: int | None
     turns: int
-    scores: Mapping[str, Number]
+    scores: Mapping[str, HumanNumber]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class PeopleGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+class HumanScores:
     """The numbers of a study."""
 
     study: str
@@ -90,18 +90,18 @@ class People:
     """By name; the people's first."""
     groups: Sequence[PeopleGroup] = ()
     """All scores on the turns that people judged, and on no others."""
-    tables: Sequence[Table] = ()
+    tables: Sequence[HumanTable] = ()
     """Agreement among raters and with scores, rankings, and what the study's preset has."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the tables were made of, for programs."""
 
     @property
-    def shown(self) -> list[Table]:
+    def shown(self) -> list[HumanTable]:
         """All of it as tables."""
         return [*([self._by_depth()] if self.scores else []), *self.tables]
 
-    def _by_depth(self) -> Table:
-        return Table(
+    def _by_depth(self) -> HumanTable:
+        return HumanTable(
             title="Judged turns by depth",
             columns=("system", "policy", "depth", "turns", *self.scores),
             rows=[
@@ -119,11 +119,11 @@ class People:
         return plain
 
 
-def read_people(plain: Any) -> People:
+def read_people(plain: Any) -> HumanScores:
     """
-    What ``People.to_json`` gave.
+    What ``HumanScores.to_json`` gave.
 
     Raises:
         msgspec.ValidationError: it is of another shape.
     """
-    return converted(plain, People)
+    return convert_to(plain, HumanScores)

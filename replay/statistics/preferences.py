@@ -23,9 +23,9 @@ import numpy as np
 from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.holm import holm
 from replay.statistics.interval import IntervalMethod
-from replay.statistics.number import Matrix, Number, by_depth, number, resampled
+from replay.statistics.number import Matrix, NumberWithInterval, by_depth, number, resample
 from replay.statistics.sign_flip import PERMUTATIONS, SignFlipTest, sign_flip_means
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 Outcome = Literal["first", "second", "tie", "both-bad"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -67,9 +67,9 @@ class PreferenceRow:
     depth: int | None
     """None for all comparisons together."""
     counts: Mapping[Outcome, int]
-    shares: Mapping[Outcome, Number]
+    shares: Mapping[Outcome, NumberWithInterval]
     """The four add up to 1."""
-    win_rates: tuple[Number, Number]
+    win_rates: tuple[NumberWithInterval, NumberWithInterval]
     """Of the first and of the second system, in [0, 1]; they add up to 1."""
     raters: int
     """Those that are named."""
@@ -188,8 +188,8 @@ def _row(
         shares = sums / sums.sum(axis=1, keepdims=True)
         return np.column_stack([shares, shares @ points, shares @ (1 - points)])
 
-    values = resampled(np.eye(len(OUTCOMES))[outcomes], cell, drawn, formula)
-    none = Undefined(reason="no comparison")
+    values = resample(np.eye(len(OUTCOMES))[outcomes], cell, drawn, formula)
+    none = UndefinedNumber(reason="no comparison")
     *shares, first, second = (number(one, cell, drawn, scale="share", undefined=none) for one in values.T)
     return PreferenceRow(
         depth=depth,

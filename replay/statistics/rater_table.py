@@ -10,7 +10,7 @@ intervals speak of other conversations, not of other raters.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 
 from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.interval import IntervalMethod
-from replay.statistics.number import Matrix, Number, by_depth, no_number, number, resampled
+from replay.statistics.number import Matrix, NumberWithInterval, by_depth, no_number, number, resample
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
@@ -34,10 +34,11 @@ from replay.statistics.rater_agreement import (
     percent_agreement,
 )
 from replay.statistics.t_interval import Scale
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
-NO_NAMES = Undefined(reason="raters change from item to item")
-NO_PAIR = Undefined(reason="no pair of raters has a kappa")
+NO_NAMES = UndefinedNumber(reason="raters change from item to item")
+NOT_USUAL = UndefinedNumber(reason="no item here has as many ratings as most")
+NO_PAIR = UndefinedNumber(reason="no pair of raters has a kappa")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +52,14 @@ class AgreementRow:
     shared: int
     """Those of them with two ratings or more, which alone say something of agreement."""
     complete: int
-    """Those that Fleiss' kappa is about: with the usual number of ratings, if that is two or more."""
+    """Those that Fleiss' kappa is about: with as many ratings as most items of all depths, at least two."""
     raters: int
-    agreement: Number
+    agreement: NumberWithInterval
     """The mean share of pairs of ratings of one item that are equal, in [0, 1]."""
-    cohen: Number
+    cohen: NumberWithInterval
     """Cohen's kappa, of more than two raters the mean over all pairs that have one (Light, 1971)."""
-    fleiss: Number
-    alpha: Number
+    fleiss: NumberWithInterval
+    alpha: NumberWithInterval
     """Krippendorff's."""
 
     def to_json(self) -> dict[str, Any]:
@@ -82,9 +83,9 @@ class RaterPair:
 
     first: str
     second: str
-    agreement: Number
+    agreement: NumberWithInterval
     """The share of items that both gave the same rating."""
-    cohen: Number
+    cohen: NumberWithInterval
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -126,7 +127,7 @@ def rater_agreement_of(
     method: IntervalMethod = "t",
 ) -> RaterAgreement:
     """
-    How far the raters of *items* agree; the same for any order of items and of raters.
+    Return how far the raters of *items* agree; the same for any order of items and of raters.
 
     *level* is the scale that alpha takes the ratings for; the kappas and the share of equal ratings take
     them as names. Unless *same_raters*, a rater's name is no person's, as a crowd's columns are: then
@@ -145,7 +146,11 @@ def rater_agreement_of(
         method=method,
     )
     cells = by_depth([item.depth for item in items])
-    *depths, total = (_row(items, depth, cell, drawn, level, same_raters) for depth, cell in cells.items())
+    # One number for all rows: Fleiss' kappa of a depth is of some of the items that the total is of.
+    usual = {len(ratings) for ratings in complete_items([item.given for item in items])}
+    *depths, total = (
+        _row(items, depth, cell, drawn, level, same_raters, usual) for depth, cell in cells.items()
+    )
     return RaterAgreement(
         depths=tuple(depths),
         total=total,
@@ -160,10 +165,10 @@ def _row(
     drawn: Resampling,
     level: Level,
     same_raters: bool,
+    usual: Collection[int],
 ) -> AgreementRow:
     given = {place: items[place].given for place in cell}
     shared = [place for place in cell if len(given[place]) > 1]
-    usual = {len(ratings) for ratings in complete_items([given[place] for place in shared])}
     complete = [place for place in shared if len(given[place]) in usual]
     several = [given[place] for place in shared]
     return AgreementRow(
@@ -174,21 +179,23 @@ def _row(
         raters=len({rater for place in cell for rater in items[place].raters}),
         agreement=_number(percent_agreement(several), shared, drawn, "share"),
         cohen=_mean_cohen(items, shared, drawn) if same_raters else no_number(NO_NAMES),
-        fleiss=_number(fleiss([given[place] for place in complete]), complete, drawn),
+        fleiss=_number(fleiss([given[place] for place in complete]), complete, drawn)
+        if complete or not shared
+        else no_number(NOT_USUAL),
         alpha=_number(alpha(several, level), shared, drawn),
     )
 
 
 def _number(
     measure: Measure, cell: Sequence[int], drawn: Resampling, scale: Scale = "signed share"
-) -> Number:
+) -> NumberWithInterval:
     if not cell:
         return no_number(NOT_TWO)
-    values = resampled(measure.features, cell, drawn, measure.formula)
+    values = resample(measure.features, cell, drawn, measure.formula)
     return number(values, cell, drawn, scale=scale, undefined=ALL_EQUAL)
 
 
-def _mean_cohen(items: Sequence[RatedItem], shared: Sequence[int], drawn: Resampling) -> Number:
+def _mean_cohen(items: Sequence[RatedItem], shared: Sequence[int], drawn: Resampling) -> NumberWithInterval:
     """Of the pairs that have a kappa in a resample; which these are may change with it."""
     if not shared:
         return no_number(NOT_TWO)
@@ -197,7 +204,7 @@ def _mean_cohen(items: Sequence[RatedItem], shared: Sequence[int], drawn: Resamp
     pairs = _pairs(items, shared)
     for cell, ratings in pairs.values():
         measure = cohen(ratings)
-        values = resampled(measure.features, cell, drawn, measure.formula)
+        values = resample(measure.features, cell, drawn, measure.formula)
         has = ~np.isnan(values)
         sums, known = sums + np.where(has, values, 0), known + has
     with np.errstate(invalid="ignore"):

@@ -18,9 +18,9 @@ from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
 from replay.scorers.stored_scorer import is_kept
 from replay.statistics.changed_checks import ChangedChecks, changed_checks
-from replay.statistics.comparison import Comparison, ComparisonSettings, Side, compare_sides
+from replay.statistics.comparison import Comparison, ComparisonSettings, ComparisonSide, compare_sides
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.holm import corrected
+from replay.statistics.holm import correct_comparisons
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.score_column import ScoreColumn
 
@@ -47,10 +47,10 @@ class ScoredRun:
         """The groups that have a record."""
         return groups_in_order(map(group_of, self.records))
 
-    def side(self, group: Group) -> Side:
+    def side(self, group: Group) -> ComparisonSide:
         """The records of *group* and their scores."""
         places = [place for place, record in enumerate(self.records) if group_of(record) == group]
-        return Side(
+        return ComparisonSide(
             records=[self.records[place] for place in places],
             scores={name: column.at(places) for name, column in self.scores.items()},
         )
@@ -249,5 +249,5 @@ def _differing_parts(one: str, other: str) -> tuple[str, str]:
 
 
 def _corrected(pairs: Sequence[ComparedPair]) -> tuple[ComparedPair, ...]:
-    adjusted = iter(corrected([one for pair in pairs for one in pair.comparisons]))
+    adjusted = iter(correct_comparisons([one for pair in pairs for one in pair.comparisons]))
     return tuple(replace(pair, comparisons=tuple(next(adjusted) for _ in pair.comparisons)) for pair in pairs)

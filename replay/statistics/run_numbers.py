@@ -11,9 +11,11 @@ from typing import Any
 from replay.statistics.checks import Checks
 from replay.statistics.depth_table import DepthTable
 from replay.statistics.failure_reasons import FailureReason
+from replay.statistics.hidden_points import HiddenPoints
 from replay.statistics.paired import PairedDifference
-from replay.statistics.people import People
+from replay.statistics.people import HumanScores
 from replay.statistics.repeats import RepeatNumbers
+from replay.statistics.wording import WordingAgreement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,10 @@ class Report:
     table: DepthTable
     gaps: tuple[PairedDifference, ...] = ()
     """Differences on the same turns, as ``policy_gaps`` gives them."""
+    hidden: tuple[HiddenPoints, ...] = ()
+    """What testing with recorded answers hides of each system."""
+    wording: tuple[WordingAgreement, ...] = ()
+    """How often rewritten questions agree with the data's standalone ones."""
     failures: tuple[FailureReason, ...] = ()
     """Why turns failed, each reason once."""
     loop_lag_s: Mapping[str, float] = field(default_factory=dict)
@@ -35,7 +41,7 @@ class Report:
     """What is known of each judge, as plain values."""
     repeats: RepeatNumbers | None = None
     """What several plays of each conversation say; None where each was played once."""
-    people: People | None = None
+    people: HumanScores | None = None
     """What people said in the study that the run comes out of; None where there was none."""
     checks: Checks | None = None
     """What became of the checks that the data makes; None where it makes none."""

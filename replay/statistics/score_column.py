@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from replay.core.record import TurnRecord
 from replay.scorers.observing import combine, observe
-from replay.scorers.scorer import MeanScorer, Scorer, SurveyingScorer, Unscored, lower_is_better, unit_of
-from replay.scorers.stored_scorer import checked
+from replay.scorers.scorer import CorpusScorer, MeanScorer, Scorer, Unscored, lower_is_better, unit_of
+from replay.scorers.stored_scorer import check_observation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,16 +41,16 @@ class ScoreColumn:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether less is better, as of latencies."""
+        """Return whether less is better, as of latencies."""
         return lower_is_better(self.scorer)
 
     @property
     def is_mean(self) -> bool:
-        """Whether the score of many turns is the mean of theirs."""
+        """Return whether the score of many turns is the mean of theirs."""
         return isinstance(self.scorer, MeanScorer) and self.scorer.is_mean
 
     def is_scored(self, index: int) -> bool:
-        """Whether the record at *index* has a score."""
+        """Return whether the record at *index* has a score."""
         return not isinstance(self.observed[index], Unscored)
 
     def at(self, indices: Iterable[int]) -> Self:
@@ -96,19 +96,19 @@ def stored_column(
         if reason is not None:
             observed[position] = reasons.setdefault(reason, Unscored(reason=reason))
         else:
-            observed[position] = checked(scorer, value)
+            observed[position] = check_observation(scorer, value)
     return ScoreColumn(scorer=scorer, observed=observed)
 
 
-def surveyed(
+def survey_scorers(
     scorers: Mapping[str, Scorer[Any]], read: Callable[[], Iterator[TurnRecord]]
 ) -> dict[str, Scorer[Any]]:
     """*scorers*, those that have to see every record first having seen all that *read* gives."""
     found = dict(scorers)
-    if any(isinstance(scorer, SurveyingScorer) for scorer in found.values()):
+    if any(isinstance(scorer, CorpusScorer) for scorer in found.values()):
         for records in in_parts(read()):
             for label, scorer in found.items():
-                found[label] = scorer.surveyed(records) if isinstance(scorer, SurveyingScorer) else scorer
+                found[label] = scorer.surveyed(records) if isinstance(scorer, CorpusScorer) else scorer
     return found
 
 

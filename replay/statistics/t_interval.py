@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.scorers.scorer import SHARE
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 Scale = Literal["share", "signed share", "amount", "difference"]
 """What a number is, which decides about the form of its interval."""
 
-SAME = Undefined(reason="every conversation gives the same value")
+SAME = UndefinedNumber(reason="every conversation gives the same value")
 
 _TOLERANCE = 1e-9
 
@@ -53,7 +53,7 @@ def scale_of(unit: str, *, difference: bool = False) -> Scale:
 
 def t_ends(
     resampled: NDArray[np.float64], estimate: float, *, conversations: int, confidence: float, scale: Scale
-) -> tuple[float, float] | Undefined:
+) -> tuple[float, float] | UndefinedNumber:
     """
     Both ends around *estimate*, from its *resampled* values without NaN and the two or more *conversations*.
 

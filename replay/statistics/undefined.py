@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undefined:
+class UndefinedNumber:
     """In place of a number."""
 
     reason: str
 
 
-def defined(value: float | Undefined) -> float | None:
+def value_or_none(value: float | UndefinedNumber) -> float | None:
     """*value*, or None where there is none; for JSON and tables that give the reason elsewhere."""
-    return None if isinstance(value, Undefined) else value
+    return None if isinstance(value, UndefinedNumber) else value

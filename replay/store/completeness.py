@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 LOCK = "lock"
+_LINE = 42
+"""Bytes of a mark in that file."""
 OPEN = "open"
 """The fact of a run that is being written, or whose program was killed at it."""
 
@@ -47,27 +49,38 @@ class Missing(NamedTuple):
         )
 
 
-def committed(connection: sqlite3.Connection) -> Mark:
-    """How far the commits have come that *connection* sees."""
+def committed_rows(connection: sqlite3.Connection) -> Mark:
+    """Return how far the commits have come that *connection* sees."""
     highest = "coalesce((SELECT max(rowid) FROM {}), 0)"
     sql = f"SELECT {highest.format('superseded')}, {highest.format('turn')}"
     return Mark._make(connection.execute(sql).fetchone())
 
 
-def write_mark(lock: IO[bytes], mark: Mark) -> None:
-    """Keep *mark* in the *lock*'s file; of one length always, so that one write is all it takes."""
-    lock.seek(0)
+def write_mark(lock: IO[bytes], mark: Mark, writer: int = 0) -> None:
+    """
+    Keep *mark* in the *lock*'s file, in the line of the *writer* of that number.
+
+    Each line has one length, so that one write is all it takes and no writer touches another one's.
+    """
+    lock.seek(writer * _LINE)
     lock.write(b"%020d %020d\n" % mark)
 
 
+def keep_first_mark(lock: IO[bytes]) -> None:
+    """Forget what other writers than the first said, who knows what is there now."""
+    lock.truncate(_LINE)
+
+
 def read_mark(folder: Path) -> Mark | None:
-    """The mark in *folder*; None where nobody has written the run yet, not there."""
+    """The furthest mark in *folder*; None where nobody has written the run yet, not there."""
     try:
         text = (folder / LOCK).read_bytes()
     except OSError:
         return None
     try:
-        return Mark._make(map(int, text.split()))
+        # Lines that nobody has written yet, before one that somebody has, are zeros.
+        lines = text.replace(b"\0", b"").splitlines()
+        return max(Mark._make(map(int, line.split())) for line in lines)
     except (ValueError, TypeError):
         return Mark(0, 0)
 
@@ -80,7 +93,7 @@ def missing(mark: Mark | None, connection: sqlite3.Connection, path: Path) -> Mi
         sqlite3.Error: the database can't be read.
     """
     if mark is not None:
-        now = committed(connection)
+        now = committed_rows(connection)
         if now >= mark:
             return None
         return Missing(mark.superseded - now.superseded or mark.turns - now.turns)

@@ -33,10 +33,10 @@ def insert_conversation(position: int, conversation: Conversation) -> Statement:
 
 def content_hash(conversation: Conversation) -> str:
     """32 hexadecimal digits, of all but the conversation's id and the ids that begin with it."""
-    return blake2b(to_bytes(to_json(renamed(conversation, ""))), digest_size=16).hexdigest()
+    return blake2b(to_bytes(to_json(rename_conversation(conversation, ""))), digest_size=16).hexdigest()
 
 
-def renamed(conversation: Conversation, name: str) -> Conversation:
+def rename_conversation(conversation: Conversation, name: str) -> Conversation:
     """*conversation* called *name*; ids that begin with its own, as turns' mostly do, begin with *name*."""
     own = conversation.id
 

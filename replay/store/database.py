@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import msgspec
 from replay.core.errors import RunError
 from replay.store import schema, tables
 from replay.store.completeness import LOCK, OPEN
+
+_SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
 def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
@@ -92,6 +95,28 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f'"{path}" has version {version}, this program reads version {tables.VERSION}; '
             f"use the convreplay that wrote it{_written_by(connection)}, or a newer one"
         )
+    _check_schema(connection, path)
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """A sent file may have a view without end in a table's place; tables and indexes beside ours are idle."""
+    try:
+        found = set(connection.execute(_SCHEMA))
+    except sqlite3.DatabaseError as error:
+        raise RunError(f'"{path}" is not a run\'s database: {error}') from error
+    foreign = {entry for entry in found if entry[0] not in ("table", "index")}
+    for kind, name, _ in sorted(_own_schema() - found or foreign):
+        raise RunError(
+            f'"{path}" is not a run\'s database: its {kind} "{name}" is not what convreplay makes; it is '
+            "damaged, or somebody has changed it"
+        )
+
+
+@cache
+def _own_schema() -> frozenset[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.executescript(tables.TABLES)
+        return frozenset(memory.execute(_SCHEMA))
 
 
 def _written_by(connection: sqlite3.Connection) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
-from replay.core.secret_hiding import hidden_in_pieces
+from replay.core.redaction import redact_pieces
 from replay.store.schema import to_bytes
 from replay.store.writer import Statement
 
@@ -28,7 +28,7 @@ def insert_raw(reply: RawReply, *, at: str, most_bytes: int) -> Statement:
     """The statement that keeps *reply*, up to *most_bytes* of it."""
     # Hidden before it is cut, so that no half of a key is left at the end.
     text = reply.data.decode("utf-8", "surrogateescape")
-    data = hidden_in_pieces(text).encode("utf-8", "surrogateescape")
+    data = redact_pieces(text).encode("utf-8", "surrogateescape")
     kept = data[:most_bytes]
     where = (to_bytes(reply.conversation), reply.system, reply.policy, reply.depth, reply.attempt)
     return Statement(_INSERT, (at, *where, reply.outcome, len(reply.data), len(data) - len(kept), kept))

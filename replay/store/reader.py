@@ -19,12 +19,11 @@ from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
-from replay.core.step import BegunTurn, TurnPlace
+from replay.core.step import TurnPlace, UnfinishedTurn
 from replay.store import database, schema
-from replay.store.begun_turns import SELECT_STEPS, begun_turn, place_values
 from replay.store.checks import IN_ORDER, SELECT_CHECKS, check_result
 from replay.store.completeness import Mark, Missing, missing, read_mark
-from replay.store.outlines import SELECT_OUTLINES, outline_record
+from replay.store.light_records import SELECT_OUTLINES, outline_record
 from replay.store.raw_replies import SELECT_RAW, raw_reply
 from replay.store.stored import (
     StoredScore,
@@ -33,7 +32,8 @@ from replay.store.stored import (
     stored_score,
     stored_verdict,
 )
-from replay.store.superseding import SELECT_SUPERSEDED, Superseded, superseded
+from replay.store.superseding import SELECT_SUPERSEDED, SupersededTurn, superseded_turn
+from replay.store.unfinished_turns import SELECT_STEPS, place_values, unfinished_turn
 
 DATABASE = "run.db"
 LOST = "turns-lost"
@@ -142,6 +142,15 @@ class RunReader:
         """Turns of each conversation, in the order of the data."""
         return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
 
+    def rewritten(self) -> Iterator[tuple[str, str, str, str]]:
+        """System, policy, question as asked and standalone one of each rewritten turn whose data has one."""
+        standalone = "json_extract(c.data, '$.turns[' || (t.depth - 1) || '].standalone')"
+        return self.rows(
+            f"SELECT t.system, t.policy, t.asked, {standalone} FROM turn t"
+            " JOIN conversation c ON c.id = coalesce(t.source, t.conversation)"
+            f" WHERE t.edit = 'rewritten' AND {standalone} IS NOT NULL ORDER BY t.rowid"
+        )
+
     def contents(self) -> dict[str, str]:
         """The hash of each conversation's content by its id, in the order of the data."""
         return dict(self.rows("SELECT id, content FROM conversation ORDER BY position"))
@@ -191,18 +200,29 @@ class RunReader:
         """All records in the same order, without their texts: what a table counts."""
         return map(outline_record, self.rows(SELECT_OUTLINES + _IN_ORDER))
 
+    def rows_from(self, rowid: int) -> Iterator[tuple[int, schema.Row]]:
+        """Yield the rows of turns from *rowid* on, each after its own, in the order in which they came."""
+        columns = ", ".join(schema.RECORD_COLUMNS)
+        rows = self.rows(f"SELECT rowid, {columns} FROM turn WHERE rowid >= ? ORDER BY rowid", [rowid])
+        return ((row[0], row[1:]) for row in rows)
+
+    def last_row(self) -> int:
+        """Return the rowid of the turn that came last; 0 where there is none."""
+        (rowid,) = next(self.rows("SELECT coalesce(max(rowid), 0) FROM turn"))
+        return int(rowid)
+
     def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
         """One conversation as played by one system under one policy, by depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
         values = [schema.to_bytes(conversation), system, policy]
         return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
 
-    def begun_turn(self, place: TurnPlace) -> BegunTurn | None:
+    def begun_turn(self, place: TurnPlace) -> UnfinishedTurn | None:
         """What is known of the turn at *place*, whose loop of tool calls was interrupted; None of others."""
-        return begun_turn(list(self.rows(SELECT_STEPS, place_values(place))))
+        return unfinished_turn(list(self.rows(SELECT_STEPS, place_values(place))))
 
     def has_begun_turns(self) -> bool:
-        """Whether some turn's loop of tool calls was interrupted."""
+        """Return whether some turn's loop of tool calls was interrupted."""
         return any(True for _ in self.rows("SELECT 1 FROM step LIMIT 1"))
 
     def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
@@ -211,7 +231,7 @@ class RunReader:
         return map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
 
     def outcomes(self) -> dict[str, int]:
-        """How many turns came to which outcome, tallied ones included."""
+        """Return how many turns came to which outcome, tallied ones included."""
         counts = Counter(dict(self.rows("SELECT outcome, count(*) FROM turn GROUP BY outcome")))
         for tally in self.tallies():
             counts.update(tally.data["outcomes"])
@@ -246,12 +266,12 @@ class RunReader:
         (count,) = next(self.rows("SELECT count(*) FROM turn"))
         return int(count)
 
-    def superseded(self) -> Iterator[Superseded]:
+    def superseded(self) -> Iterator[SupersededTurn]:
         """Turns as they were before they were asked again, in the order in which they gave way."""
-        return map(superseded, self.rows(SELECT_SUPERSEDED))
+        return map(superseded_turn, self.rows(SELECT_SUPERSEDED))
 
     def count_superseded(self) -> tuple[int, int]:
-        """How many turns were asked again, and how many earlier answers and failures are kept."""
+        """Return how many turns were asked again, and how many earlier answers and failures are kept."""
         again = "SELECT 1 FROM superseded GROUP BY conversation, system, policy, depth"
         ((turns, attempts),) = self.rows(f"SELECT (SELECT count(*) FROM ({again})), count(*) FROM superseded")
         return turns, attempts

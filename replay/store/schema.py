@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypedDict, TypeVar
 import msgspec
 
 from replay.core.conversation import Passage
-from replay.core.decoding import converted, decoded
+from replay.core.decoding import convert_to, decode_as
 from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import Expectation
@@ -69,6 +69,8 @@ RECORD_COLUMNS = (
     *("history_cut", "source", "edit_note", "error", "partial"),
 )
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
+MOST_S = 5e9
+"""No moment of a run is as far as a century and a half from its start, or from 1970."""
 _PLACE = tuple(map(RECORD_COLUMNS.index, ("conversation", "system", "policy", "depth")))
 _NOTHING = "[]"
 _Times = tuple[tuple[float, float], ...]
@@ -101,9 +103,9 @@ def from_json(text: str, kind: type[T]) -> T:
     """
     try:
         try:
-            return decoded(to_bytes(text), kind)
+            return decode_as(to_bytes(text), kind)
         except msgspec.DecodeError:
-            return converted(json.loads(text, parse_constant=_refuse), kind)
+            return convert_to(json.loads(text, parse_constant=_refuse), kind)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise RunError(
             f"what the run's database holds can't be read: {text!r:.100}: {error}; it is damaged, or "
@@ -136,7 +138,7 @@ def insert_records(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 
 def _width(row: Row) -> int:
-    """How many of the row's values there are up to the last that is not None."""
+    """Return how many of the row's values there are up to the last that is not None."""
     width = len(row)
     while row[width - 1] is None:
         width -= 1
@@ -214,6 +216,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
     v = dict(zip(RECORD_COLUMNS, row, strict=True))
     tokens = {name: v.pop(name) for name in _TOKENS}
     times = {name: v.pop(name) for name in _TIMES}
+    check_moments(v["started_at"], *times.values())
     drift, gaps, _ = v.pop("drift"), v.pop("token_gaps_100us"), v.pop("valid")
     gold_answers, gold_passages, passages, steps, step_times_s, expect = (v.pop(name) for name in _LISTS)
     return TurnRecord(
@@ -230,6 +233,21 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         if times["done_s"] is None
         else Timing(**times, token_gaps_100us=() if gaps is None else from_json(gaps, tuple[int, ...])),
     )
+
+
+def check_moments(*moments_s: float | None) -> None:
+    """
+    Check that *moments_s* can be those of a run.
+
+    Raises:
+        RunError: one of them can't.
+    """
+    for moment_s in moments_s:
+        if moment_s is not None and not -MOST_S < moment_s < MOST_S:
+            raise RunError(
+                f"a turn in the run's database has {moment_s:g} s as one of its moments; it is damaged, or "
+                "somebody has changed it"
+            )
 
 
 def _texts(stored: str) -> tuple[str, ...]:

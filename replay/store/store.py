@@ -1,5 +1,5 @@
 """
-A run's database: created, or opened by the one process that writes it; ``reader`` reads it.
+A run's database: created, or opened by the process that writes it and by its workers; ``reader`` reads it.
 
 SQLite in WAL mode. A record is durable against a killed process once ``write`` returns; with
 ``durability="power"`` against a power cut too (the disk is synced at every commit).
@@ -15,24 +15,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from replay.core.cancelling import in_thread
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.step import Step, TurnPlace
-from replay.store import database, remaking, schema, tables
-from replay.store.begun_turns import drop_steps, insert_step
+from replay.core.uncancellable import in_thread
+from replay.store import database, schema, staging, tables
 from replay.store.checks import insert_check
 from replay.store.completeness import OPEN, Missing, read_mark
 from replay.store.conversations import insert_conversation
-from replay.store.lock import hold, let_go
+from replay.store.late_drift import with_drift
+from replay.store.lock import acquire, release
 from replay.store.raw_replies import insert_raw
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
 from replay.store.stored import StoredScore, StoredTally, StoredVerdict
-from replay.store.superseding import Span, supersede
-from replay.store.unreached import Unreached, taken_over
+from replay.store.superseding import RowRange, supersede
+from replay.store.undelivered import UndeliveredPart, taken_over
+from replay.store.unfinished_turns import drop_steps, insert_step
 from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
@@ -43,20 +45,27 @@ class RunStore(RunReader):
     """Reads a run's database; a writable one also writes it. Close it when done."""
 
     def __init__(
-        self, folder: Path, *, write: bool = False, durability: Durability = "process", keyed: bool = True
+        self,
+        folder: Path,
+        *,
+        write: bool = False,
+        durability: Durability = "process",
+        keyed: bool = True,
+        worker: int | None = None,
     ) -> None:
         """
         Open the run in *folder*.
 
         To write it, turns are made quick to find if they aren't yet (a load run that was killed), unless
-        *keyed* says not to.
+        *keyed* says not to. The *worker* of that number, from 0, writes it beside the process that holds it.
 
         Raises:
             RunError: there is no run, another process writes it, or its version is not ours.
         """
         database_in(folder)  # or the lock's file would be made beside none
         mark = read_mark(folder)
-        self._lock = hold(folder) if write else None
+        self._is_worker = worker is not None
+        self._lock = acquire(folder, is_alone=not self._is_worker) if write else None
         self._judged_by: tuple[list[str], ...] | None = None
         self._writer: Writer | None = None
         self._has_steps = False
@@ -65,22 +74,24 @@ class RunStore(RunReader):
         try:
             super().__init__(folder)
         except BaseException:
-            let_go(self._lock)
+            release(self._lock)
             raise
         if self._lock:
             try:
-                self.missing = self._lacks(mark)
-                self._begin_writing()
+                if not self._is_worker:
+                    self.missing = self._lacks(mark)
+                    self._begin_writing()
                 self._has_steps = self.has_begun_turns()
             except BaseException:
                 self._connection.close()
-                let_go(self._lock)
+                release(self._lock)
                 raise
             synchronous = "FULL" if durability == "power" else "NORMAL"
-            self._writer = Writer(self.path, synchronous=synchronous, lock=self._lock)
+            number = 0 if worker is None else worker + 1
+            self._writer = Writer(self.path, synchronous=synchronous, lock=self._lock, number=number)
             if self.missing:
                 self.add_event(LOST, self.missing)
-            if keyed:
+            if keyed and not self._is_worker:
                 self.add_turn_key()
 
     @classmethod
@@ -113,12 +124,13 @@ class RunStore(RunReader):
         """
         try:
             if self._writer:
-                with suppress(RunError):  # which closing the writer raises again
-                    self.set_fact(OPEN, False)
+                if not self._is_worker:
+                    with suppress(RunError):  # which closing the writer raises again
+                        self.set_fact(OPEN, False)
                 self._writer.close()
         finally:
             super().close()
-            let_go(self._lock)
+            release(self._lock)
 
     def _begin_writing(self) -> None:
         """Mark a closed run as open, in the database's own file: a copy of that alone has to tell."""
@@ -129,6 +141,12 @@ class RunStore(RunReader):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error as error:
             raise RunError(f'"{self.path}" can\'t be written: {error}') from error
+
+    @property
+    def lock(self) -> int:
+        """The descriptor of the run's lock; a worker that has it as well holds the run for as long."""
+        assert self._lock is not None, "the run was opened for reading"
+        return self._lock.fileno()
 
     @property
     def _writing(self) -> Writer:
@@ -186,6 +204,10 @@ class RunStore(RunReader):
         sql = "INSERT OR REPLACE INTO tally (level, system, policy, depth, data) VALUES (?, ?, ?, ?, ?)"
         self._writing.post(sql, [*tally[:4], schema.to_json(tally.data)])
 
+    def add_drift(self, found: Iterable[tuple[TurnPlace, Drift]]) -> None:
+        """Keep verdicts that came after their turns, all in one transaction."""
+        self._writing.post_all(with_drift(found))
+
     def add_conversations(self, conversations: Sequence[Conversation], first: int = 0) -> None:
         """
         Keep *conversations*, all in one transaction, in positions from *first* on; neither another one's id
@@ -199,7 +221,7 @@ class RunStore(RunReader):
 
     def forget(self, conversation: str, system: str, policy: str) -> None:
         """Put a half-played conversation aside that has to start again, since the system kept its history."""
-        span = Span(conversation, system, policy)
+        span = RowRange(conversation, system, policy)
         self._writing.post_all(self._supersede(span, "the system's session was gone"))
 
     def replace(self, record: TurnRecord, reason: str, *, and_later: bool) -> asyncio.Future[None]:
@@ -213,10 +235,10 @@ class RunStore(RunReader):
             RunError: the database can't be written.
         """
         last = None if and_later else record.depth
-        span = Span(record.conversation, record.system, record.policy, record.depth, last)
+        span = RowRange(record.conversation, record.system, record.policy, record.depth, last)
         return self._writing.write_all([schema.record_row(record)], self._supersede(span, reason))
 
-    def _supersede(self, span: Span, reason: str) -> list[Statement]:
+    def _supersede(self, span: RowRange, reason: str) -> list[Statement]:
         if self._judged_by is None:  # nothing is scored while turns are asked
             names = (self.rows(f"SELECT DISTINCT {c} FROM {t}") for c, t in _JUDGED_IN)
             self._judged_by = tuple([name for (name,) in rows] for rows in names)
@@ -236,7 +258,7 @@ class RunStore(RunReader):
         """The same as ``flush``, for a caller that may block."""
         self._writing.flush()
 
-    def take_over(self, unreached: Unreached) -> None:
+    def import_part(self, unreached: UndeliveredPart) -> None:
         """Keep steps, replies and events of *unreached* that aren't here yet; its rows are the caller's."""
         self._has_steps = self._has_steps or bool(unreached.steps)
         self._writing.post_all(taken_over(unreached))
@@ -245,7 +267,7 @@ class RunStore(RunReader):
         self._writing.post(*_fact(key, value))
 
     def add_scores(self, scorer: str, scores: Iterable[StoredScore], *, anew: bool = False) -> None:
-        """Keep *scores* beside those that *scorer* has; *anew* they wait for ``switch``."""
+        """Keep *scores* beside those that *scorer* has; *anew* they wait to be published."""
         columns = "scorer, conversation, system, policy, depth, value, unscored"
         into = "temp.new_score" if anew else "score"
         sql = f"INSERT INTO {into} ({columns}) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
@@ -255,13 +277,13 @@ class RunStore(RunReader):
             self._writing.post(sql, (scorer, *where, value, s.unscored))
 
     def add_checks(self, checks: Iterable[CheckResult], *, anew: bool = False) -> None:
-        """Keep *checks*, each in the place of an earlier one; *anew* they wait for ``switch``."""
+        """Keep *checks*, each in the place of an earlier one; *anew* they wait to be published."""
         table = "temp.new_checked" if anew else "checked"
         for one in checks:
             self._writing.post(*insert_check(one, table))
 
     def add_verdict(self, verdict: StoredVerdict, *, anew: bool = False) -> None:
-        """Keep *verdict*, in the place of an earlier one on the same turn; *anew* it waits for ``switch``."""
+        """Keep *verdict* in place of an earlier one on the same turn; *anew* it waits to be published."""
         values = verdict._asdict()
         values["conversation"] = schema.to_bytes(verdict.conversation)
         values["data"] = schema.to_json(verdict.data)
@@ -270,11 +292,11 @@ class RunStore(RunReader):
         sql = f"INSERT OR REPLACE INTO {into} ({', '.join(values)}) VALUES ({places})"
         self._writing.post(sql, tuple(values.values()))
 
-    def begin_anew(self) -> None:
+    def begin_staging(self) -> None:
         """Take scores, verdicts and checks *anew*; what waited from before is dropped."""
-        self._writing.post_all(remaking.BEGIN)
+        self._writing.post_all(staging.BEGIN)
 
-    def switch(
+    def publish_staged(
         self,
         scorers: Iterable[str],
         *,
@@ -289,7 +311,7 @@ class RunStore(RunReader):
         With the *facts* and the *event* that say so, in one transaction: all of it holds, or nothing.
         """
         said = [*(_fact(key, value) for key, value in facts.items()), _event(*event)]
-        self._writing.post_all([*remaking.switch(scorers, judge, checks=checks), *said])
+        self._writing.post_all([*staging.publish_staged(scorers, judge, checks=checks), *said])
 
     def add_event(self, kind: str, data: Any) -> None:
         self._writing.post(*_event(kind, data))

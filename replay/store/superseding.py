@@ -21,7 +21,7 @@ _LAST_DEPTH = 2**62
 SELECT_SUPERSEDED = f"SELECT superseded_at, reason, {_COLUMNS} FROM superseded ORDER BY rowid"
 
 
-class Span(NamedTuple):
+class RowRange(NamedTuple):
     """Some turns of one conversation as played by one system under one policy."""
 
     conversation: str
@@ -37,7 +37,7 @@ class Span(NamedTuple):
         return schema.to_bytes(self.conversation), self.system, self.policy, self.first, last
 
 
-class Superseded(NamedTuple):
+class SupersededTurn(NamedTuple):
     """A turn as it was before it was asked again."""
 
     at: str
@@ -47,7 +47,7 @@ class Superseded(NamedTuple):
 
 
 def supersede(
-    span: Span, *, at: str, reason: str, scorers: Iterable[str], judges: Iterable[str]
+    span: RowRange, *, at: str, reason: str, scorers: Iterable[str], judges: Iterable[str]
 ) -> list[Statement]:
     """
     Statements that put aside the turns in *span*; it may hold none.
@@ -67,7 +67,7 @@ def supersede(
     ]
 
 
-def superseded(row: tuple[Any, ...]) -> Superseded:
+def superseded_turn(row: tuple[Any, ...]) -> SupersededTurn:
     """What a row of ``SELECT_SUPERSEDED`` holds."""
     at, reason, *record = row
-    return Superseded(at, reason, schema.row_record(record))
+    return SupersededTurn(at, reason, schema.row_record(record))

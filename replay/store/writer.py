@@ -1,5 +1,5 @@
 """
-The one thread that writes to a run's database, with group commit.
+The one thread of a process that writes to a run's database, with group commit.
 
 Everything that queued up while the last commit ran goes into the next one, so that under load one
 commit carries many records, and at rest one record waits for nothing but its own. Records that are
@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import IO, Any, NamedTuple
 
 from replay.core.errors import RunError
-from replay.store.completeness import committed, write_mark
+from replay.store.completeness import committed_rows, keep_first_mark, write_mark
 from replay.store.database import connect
 from replay.store.schema import Row, insert_records
 
@@ -47,22 +47,25 @@ class _Records:
 
 
 @dataclass(frozen=True, slots=True)
-class _Together:
+class _Transaction:
     """Statements of one transaction."""
 
     statements: Sequence[Statement]
 
 
-_Item = _Together | _Records
+_Item = _Transaction | _Records
 
 
 class Writer:
     """Takes statements from the event loop's thread, and from others, in order."""
 
-    def __init__(self, path: Path, *, synchronous: str, lock: IO[bytes]) -> None:
-        """*lock* is the open file that holds how far commits have come."""
+    def __init__(self, path: Path, *, synchronous: str, lock: IO[bytes], number: int = 0) -> None:
+        """*lock* is the open file that holds how far commits have come, *number* which writer this is."""
         self._path = path
+        self._inode: int = path.stat().st_ino
         self._lock = lock
+        self._number = number
+        self._is_first_commit = True
         self._synchronous = synchronous
         self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()
         self._gathering: _Records | None = None
@@ -89,7 +92,7 @@ class Writer:
         """
         if self._failure:
             raise self._failure
-        self._queue.put(_Together(statements))
+        self._queue.put(_Transaction(statements))
 
     def write(self, row: Row) -> asyncio.Future[None]:
         """
@@ -182,6 +185,24 @@ class Writer:
             "mend the cause (is the disk full?) and go on with `replay resume`"
         )
 
+    def _check_is_there(self) -> None:
+        """
+        Look whether the database's name still leads to it; SQLite would go on writing what nobody can open.
+
+        Raises:
+            RunError: it doesn't.
+        """
+        try:
+            is_there = self._path.stat().st_ino == self._inode
+        except (FileNotFoundError, NotADirectoryError):
+            is_there = False
+        if not is_there:
+            raise RunError(
+                f'the run in "{self._path.parent}" was deleted or moved while it was written, so nothing can '
+                "be kept there any more. Begin a new run; of one that was moved, go on with what it has: "
+                "`replay resume`, where it is now"
+            )
+
     def _next_batch(self) -> tuple[list[_Item], threading.Event | None]:
         """All that waits, up to a mark that somebody waits for."""
         batch: list[_Item] = []
@@ -196,14 +217,20 @@ class Writer:
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
         if self._failure is None:
             try:
-                connection.execute("BEGIN")
+                self._check_is_there()
+                connection.execute(
+                    "BEGIN IMMEDIATE"
+                )  # or two processes that read first would be in a deadlock
                 _execute(connection, batch)
                 connection.execute("COMMIT")
-                write_mark(self._lock, committed(connection))
+                write_mark(self._lock, committed_rows(connection), self._number)
+                if self._is_first_commit and self._number == 0:
+                    keep_first_mark(self._lock)  # of workers of an earlier session, which are gone
+                self._is_first_commit = False
             # Not SQLite's errors alone: of a number too large for a column Python itself complains, and
             # a thread that died of it would leave everyone waiting.
             except Exception as error:  # noqa: BLE001 - whoever waits for the records gets it
-                self._failure = self._unwritable(error)
+                self._failure = error if isinstance(error, RunError) else self._unwritable(error)
                 with suppress(sqlite3.Error):  # SQLite may have rolled back already
                     connection.execute("ROLLBACK")
         for loop, of_loop in groupby((i for i in batch if isinstance(i, _Records)), lambda i: i.loop):
@@ -219,7 +246,7 @@ def _execute(connection: sqlite3.Connection, batch: list[_Item]) -> None:
             insert_records(connection, [row for i in items if isinstance(i, _Records) for row in i.rows])
             continue
         for item in items:
-            for statement in item.statements if isinstance(item, _Together) else item.before:
+            for statement in item.statements if isinstance(item, _Transaction) else item.before:
                 connection.execute(statement.sql, statement.values)
             if isinstance(item, _Records):
                 insert_records(connection, item.rows)

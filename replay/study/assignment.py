@@ -65,14 +65,14 @@ def next_task(
             own_systems[task.system],
             systems[task.system],
             seen[task.conversation],
-            drawn(seed, rater if task.raters is None else 0, task.id),
+            draw_number(seed, rater if task.raters is None else 0, task.id),
         )
 
     return min((task for task in waiting if task.round == first), key=rank)
 
 
 def is_for(task: Task, rater: int, given: int) -> bool:
-    """Whether *rater*, who hasn't got it yet, may be given *task*, which as many as *given* have."""
+    """Return whether *rater*, who hasn't got it yet, may be given *task*, which as many as *given* have."""
     return (
         task.practice is None
         and (task.raters is None or given < task.raters)
@@ -81,7 +81,7 @@ def is_for(task: Task, rater: int, given: int) -> bool:
     )
 
 
-def drawn(*parts: int) -> int:
+def draw_number(*parts: int) -> int:
     """A whole number in [0, 2**62) drawn for *parts*, the same on every machine."""
     digest = blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest) >> 2

@@ -13,12 +13,18 @@ from typing import IO, Any
 
 from replay.core.errors import InputError
 from replay.study import schema
-from replay.study.known import Known
+from replay.study.cache import StudyCache
 from replay.study.schema import connect
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def seconds_between(earlier: str, later: str) -> float | None:
+    """Return the seconds from one moment of a database to another; None if the clock was set back between."""
+    seconds = (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    return seconds if seconds >= 0 else None
 
 
 class StudyDatabase:
@@ -36,7 +42,7 @@ class StudyDatabase:
         self.path = path
         self._clock = clock
         self._lock = threading.RLock()
-        self._known: Known | None = None
+        self._known: StudyCache | None = None
         self._held = _hold(path) if write else None
         self._connection = connect(path)
         try:

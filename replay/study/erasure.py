@@ -17,7 +17,7 @@ from replay.store.schema import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
+class ErasureReport:
     """How much was taken out."""
 
     assignments: int
@@ -28,7 +28,7 @@ class Erased:
     """Assignments of other raters, of those tasks."""
 
 
-def erase(connection: sqlite3.Connection, rater: int, at: str) -> Erased:
+def erase(connection: sqlite3.Connection, rater: int, at: str) -> ErasureReport:
     """Erase what *rater* did, within a transaction; the row that stays has a number and no name."""
     own = {id for (id,) in connection.execute("SELECT id FROM assignment WHERE rater = ?", (rater,))}
     gone, tasks = set(own), set[int]()
@@ -59,14 +59,14 @@ def erase(connection: sqlite3.Connection, rater: int, at: str) -> Erased:
         "WHERE id = ?",
         (f"withdrawn-{rater}", at, rater),
     )
-    erased = Erased(assignments=len(own), tasks=len(tasks), of_others=len(gone - own))
+    erased = ErasureReport(assignments=len(own), tasks=len(tasks), of_others=len(gone - own))
     connection.execute(
         "INSERT INTO event (at, kind, data) VALUES (?, 'withdrawal', ?)", (at, to_json(erased))
     )
     return erased
 
 
-def write_anew(connection: sqlite3.Connection) -> bool:
+def rewrite_database(connection: sqlite3.Connection) -> bool:
     """
     Leave nothing of what was deleted in the database's files.
 

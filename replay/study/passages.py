@@ -46,7 +46,7 @@ _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]
 """Letters of scripts without spaces, each of which counts as a word: Thai, Lao, Japanese, Chinese."""
 
 
-def told_apart(conversations: Iterable[Conversation]) -> list[Conversation]:
+def with_unique_ids(conversations: Iterable[Conversation]) -> list[Conversation]:
     """
     *conversations* with passages that have one id each, and each id one passage.
 
@@ -102,7 +102,7 @@ def keep_passages(connection: sqlite3.Connection, conversations: Iterable[Conver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """A page of what a search found."""
 
     passages: Sequence[Passage]
@@ -116,7 +116,7 @@ class Found:
 
     @property
     def pages(self) -> int:
-        """How many there are, at least one."""
+        """Return how many there are, at least one."""
         return max(1, -(-self.total // PAGE))
 
 
@@ -135,10 +135,10 @@ class PassageIndex:
         return self._read[of]
 
     def has(self, name: str, of: str | None = None) -> bool:
-        """Whether there is a passage called *name*."""
+        """Return whether there is a passage called *name*."""
         return bool(self._rows(f"SELECT 1 FROM passage WHERE name = :name AND {_WITHIN}", name=name, of=of))
 
-    def search(self, words: str, *, of: str | None = None, page: int = 1) -> Found:
+    def search(self, words: str, *, of: str | None = None, page: int = 1) -> SearchResult:
         """
         The passages in which all *words* occur, or begin one that does; of conversation *of* or of all.
 
@@ -149,14 +149,14 @@ class PassageIndex:
             everything = self.passages(of)
             page = _within(page, len(everything))
             begin = (page - 1) * PAGE
-            return Found(passages=everything[begin : begin + PAGE], total=len(everything), page=page)
+            return SearchResult(passages=everything[begin : begin + PAGE], total=len(everything), page=page)
         for joined in (" AND ", " OR "):
             found = self._search(joined.join(terms), of, page, any_word=joined == " OR ")
             if found.total or len(terms) == 1:
                 break
         return found
 
-    def _search(self, query: str, of: str | None, page: int, *, any_word: bool) -> Found:
+    def _search(self, query: str, of: str | None, page: int, *, any_word: bool) -> SearchResult:
         matching = self._rows(
             f"SELECT rowid AS id FROM passage_words WHERE words MATCH :query AND {_WITHIN} ORDER BY rank, id",
             query=query,
@@ -165,7 +165,7 @@ class PassageIndex:
         page = _within(page, len(matching))
         everything = self.passages()
         shown = [everything[id - 1] for (id,) in matching[(page - 1) * PAGE : page * PAGE]]
-        return Found(passages=shown, total=len(matching), page=page, any_word=any_word)
+        return SearchResult(passages=shown, total=len(matching), page=page, any_word=any_word)
 
     def _rows(self, statement: str, **values: str | int | None) -> list[Any]:
         # A connection of its own: a click must not wait until a search is through.

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.study.results import Results
-from replay.study.steps import Answer, Step
+from replay.study.steps import Answer, StudyStep
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 
@@ -33,6 +33,8 @@ class Material:
     """The ids of those who take part from the beginning."""
     rater_names: Sequence[str] = ()
     """What they are called, in the same order."""
+    more_come: bool = False
+    """Further people come by a platform's link, so that nobody knows yet how many take part."""
     seed: int
 
 
@@ -86,7 +88,9 @@ class Preset(Protocol):
         """The talk that *task* begins with."""
         ...
 
-    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
         """
         The screens of *task*, after its talk, as far as the *answers* so far decide which they are.
 
@@ -104,6 +108,14 @@ class Preset(Protocol):
 
         None of them as long as they come of what others have yet to do. None in their place where nothing
         more will come.
+        """
+        ...
+
+    def to_come(self, state: StudyState, rater: int) -> float | None:
+        """
+        Return how many tasks that aren't made yet will probably come to *rater*: a second round, validations.
+
+        None where nobody can tell, 0 where there will be none.
         """
         ...
 

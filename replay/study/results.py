@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
-from replay.statistics.people import Number as Number, Table as Table
+from replay.statistics.people import HumanNumber as HumanNumber, HumanTable as HumanTable
 from replay.statistics.rated_item import RatedItem
 
 
-class TurnKey(NamedTuple):
+class JudgedTurnKey(NamedTuple):
     """Which turn."""
 
     system: str
@@ -36,7 +36,7 @@ class HumanScore:
 
     name: str
     """The column's: ``human_correct``."""
-    turn: TurnKey
+    turn: JudgedTurnKey
     rater: str
     value: float | None
     """None where the person said that it can't be judged."""
@@ -57,7 +57,7 @@ class Results:
     """Of scores by name, where it isn't plain from their values: nothing for points on a scale."""
     rated: Mapping[str, Sequence[RatedItem]] = field(default_factory=dict)
     """By score: what raters judged, where one judgement is not about one turn."""
-    tables: Sequence[Table] = ()
+    tables: Sequence[HumanTable] = ()
     """What this preset alone has."""
     data_set: Sequence[Conversation] = field(default_factory=tuple)
     """Live conversations that can be replayed against other systems, with gold answers from validation."""

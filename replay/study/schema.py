@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.store.schema import to_json
 from replay.study.tasks import Assignment, NewTask, TalkTurn, Task
 
@@ -23,12 +23,16 @@ CREATE TABLE study (
 CREATE TABLE rater (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
+    joined_at TEXT,                  -- by the platform's link, the name being their id there
+    declined_at TEXT,
     consent_version TEXT,
     consent_text TEXT,               -- as it was shown
     consented_at TEXT,               -- all times UTC, ISO 8601
     instructed_at TEXT,
     qualified_at TEXT,
     failed_at TEXT,                  -- practice failed for good
+    stopped_at TEXT,                 -- too many attention items were wrong
+    finished_at TEXT,                -- their code was shown
     left_at TEXT,
     withdrawn_at TEXT
 ) STRICT;
@@ -44,6 +48,7 @@ CREATE TABLE task (
     unseen INTEGER NOT NULL,
     round INTEGER NOT NULL,
     practice TEXT,                   -- JSON, the right answers; NULL: real work
+    attention INTEGER NOT NULL,      -- such an item among the work
     sources TEXT NOT NULL            -- JSON list of assignments, with which it is erased
 ) STRICT;
 CREATE TABLE assignment (
@@ -99,7 +104,7 @@ CREATE TABLE event (
 
 INSERT_TASK = (
     "INSERT INTO task (kind, content, conversation, system, raters, only, never, unseen, round, practice,"
-    " sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " attention, sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -133,6 +138,7 @@ def task_row(task: NewTask) -> tuple[Any, ...]:
         task.unseen,
         task.round,
         None if task.practice is None else to_json(task.practice),
+        task.attention,
         to_json(task.sources),
     )
 
@@ -141,7 +147,8 @@ def task_of(row: sqlite3.Row) -> Task:
     nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never", "sources")}
     for key in ("only", "practice"):
         nested[key] = None if row[key] is None else msgspec.json.decode(row[key])
-    return converted({**dict(row), **nested, "unseen": bool(row["unseen"])}, Task)
+    flags = {key: bool(row[key]) for key in ("unseen", "attention")}
+    return convert_to({**dict(row), **nested, **flags}, Task)
 
 
 def assignment_of(row: sqlite3.Row) -> Assignment:
@@ -149,4 +156,4 @@ def assignment_of(row: sqlite3.Row) -> Assignment:
 
 
 def talk_turn_of(row: sqlite3.Row) -> TalkTurn:
-    return converted({**dict(row), "passages": msgspec.json.decode(row["passages"])}, TalkTurn)
+    return convert_to({**dict(row), "passages": msgspec.json.decode(row["passages"])}, TalkTurn)

@@ -22,6 +22,9 @@ class Option:
 
     value: Value
     label: str
+    meaning: str | None = None
+    """What it stands for, where the label speaks of an order that each rater has of their own; never shown to
+    them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,10 @@ class Transcript:
     exchanges: tuple[Exchange, ...]
     first: int = 1
     """The number of the first one."""
+    asker: str = "Person"
+    """Who asks, as the page calls them."""
+    other: tuple[Exchange, ...] = ()
+    """Of one that stands beside it: what isn't in that is marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,17 +85,17 @@ class Passages:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class SideBySide:
     """Texts or histories that are compared: beside each other where the screen is wide enough."""
 
     blocks: tuple[Text | Transcript, ...]
 
 
-Block = Text | Transcript | Passages | Index | Beside
+Block = Text | Transcript | Passages | Index | SideBySide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class StudyStep:
     """One screen: *blocks* to read, and then *fields* to fill in."""
 
     id: str
@@ -98,16 +105,23 @@ class Step:
     fields: tuple[Field, ...]
     final: bool = False
     """What was answered stands: the screens behind it show what it must not depend on."""
+    alone: bool = False
+    """Its task has no other screen, so that the study's own questions stand on it, too."""
 
 
-def read_answer(step: Step, form: Mapping[str, str]) -> tuple[dict[str, Value], dict[str, str]]:
+def written(form: Mapping[str, str], name: str) -> str:
+    """Return what *form* has under *name*, as it is kept."""
+    return form.get(name, "").replace("\r\n", "\n").strip()
+
+
+def read_answer(step: StudyStep, form: Mapping[str, str]) -> tuple[dict[str, Value], dict[str, str]]:
     """
     What *form*, as it was sent, answers to the fields of *step*; and by field what is wrong with it.
     """
     answer: dict[str, Value] = {}
     faults: dict[str, str] = {}
     for field in step.fields:
-        given = form.get(field.name, "").replace("\r\n", "\n").strip()
+        given = written(form, field.name)
         if not given:
             if field.required:
                 faults[field.name] = "choose one" if field.options else "write something"

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
-from replay.study.erasure import Erased, erase, write_anew
-from replay.study.known import Known
+from replay.study.cache import StudyCache
+from replay.study.erasure import ErasureReport, erase, rewrite_database
 from replay.study.passages import PassageIndex
-from replay.study.said import SaidStore
+from replay.study.responses import ResponseStore
 from replay.study.schema import sound, task_row
 from replay.study.tasks import (
     Assignment,
@@ -33,7 +33,7 @@ from replay.study.tasks import (
 DATABASE = "study.db"
 
 
-class StudyStore(SaidStore):
+class StudyStore(ResponseStore):
     """The database of one study; any thread may use it, one at a time."""
 
     @cached_property
@@ -41,10 +41,10 @@ class StudyStore(SaidStore):
         """All passages of the study's data."""
         return PassageIndex(self.path)
 
-    def _up_to_date(self) -> Known:
+    def _up_to_date(self) -> StudyCache:
         # Whoever doesn't hold the study can't know what is written meanwhile.
         if self._known is None or self._held is None:
-            self._known = Known(self._connection)
+            self._known = StudyCache(self._connection)
         return self._known
 
     def _raters_changed(self) -> None:
@@ -68,8 +68,14 @@ class StudyStore(SaidStore):
     @cached_property
     def conversations(self) -> Mapping[str, Conversation]:
         """Those that the study's first tasks are about, by id."""
-        found = converted(self.fact("conversations") or [], list[Conversation])
+        found = convert_to(self.fact("conversations") or [], list[Conversation])
         return {one.id: one for one in found}
+
+    def add_conversations(self, more: Sequence[Conversation]) -> None:
+        """Keep *more* conversations that tasks are about."""
+        kept = [*self.conversations.values(), *more]
+        self.keep_fact("conversations", msgspec.to_builtins(kept))
+        self.__dict__.pop("conversations", None)  # read anew
 
     def keep_fact(self, key: str, value: Any) -> None:
         self._write("INSERT OR REPLACE INTO study VALUES (?, ?)", key, to_json(value))
@@ -99,17 +105,19 @@ class StudyStore(SaidStore):
                 known = self._up_to_date()
         return known.raters.get(id)
 
-    def add_rater(self, name: str) -> Rater:
+    def add_rater(self, name: str, *, joined_at: str | None = None) -> Rater:
         """
+        Add somebody called *name*; *joined_at* is when they came by the platform's link, if they did.
+
         Raises:
             InputError: somebody is called so already.
         """
         try:
-            id = self._write("INSERT INTO rater (name) VALUES (?)", name)
+            id = self._write("INSERT INTO rater (name, joined_at) VALUES (?, ?)", name, joined_at)
         except sqlite3.IntegrityError as error:
             raise InputError(f'a rater is called "{name}" already; choose another name') from error
         self._raters_changed()
-        return Rater(id=id, name=name)
+        return Rater(id=id, name=name, joined_at=joined_at)
 
     def mark_rater(self, id: int, **changes: str | None) -> None:
         """Set columns of a rater: ``consented_at=store.now()``; of one who is erased, none."""
@@ -119,7 +127,7 @@ class StudyStore(SaidStore):
         )
         self._raters_changed()
 
-    def erase_rater(self, id: int) -> tuple[Erased, bool]:
+    def erase_rater(self, id: int) -> tuple[ErasureReport, bool]:
         """
         Erase what a rater did and who they are; returns how much, and whether the file's log is empty, too.
 
@@ -129,7 +137,7 @@ class StudyStore(SaidStore):
             with self.writing():
                 erased = erase(self._connection, id, self.now())
             self._known = None
-            return erased, write_anew(self._connection)
+            return erased, rewrite_database(self._connection)
 
     # Tasks -------------------------------------------------------------------------------------------
 
@@ -138,6 +146,12 @@ class StudyStore(SaidStore):
             self._connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
             if self._known is not None:
                 self._known.read_new_tasks()
+
+    def reserve(self, task: int, rater: int) -> None:
+        """Nobody but *rater* may be given the task."""
+        with self.writing():
+            self._write("UPDATE task SET only = ? WHERE id = ?", to_json([rater]), task)
+            self._known = None
 
     def tasks(self) -> Mapping[int, Task]:
         """By id, in the order in which they were made."""
@@ -224,6 +238,23 @@ class StudyStore(SaidStore):
         """Put what was given back into its rater's hands again."""
         self._write(
             "UPDATE assignment SET state = 'open', ended_at = NULL, reason = NULL WHERE id = ?", assignment
+        )
+        self._changed(assignment)
+
+    def discard(self, assignment: int, reason: str | None = None) -> None:
+        """What is done counts no more; somebody else may be given its task."""
+        self._write(
+            "UPDATE assignment SET state = 'discarded', reason = ? WHERE id = ? AND state = 'done'",
+            reason,
+            assignment,
+        )
+        self._changed(assignment)
+
+    def restore(self, assignment: int) -> None:
+        """What was discarded without a reason of its own counts again."""
+        self._write(
+            "UPDATE assignment SET state = 'done' WHERE id = ? AND state = 'discarded' AND reason IS NULL",
+            assignment,
         )
         self._changed(assignment)
 

@@ -39,7 +39,9 @@ class NewTask:
     round: int = 1
     """Nobody is given a task before what is open to them of earlier rounds."""
     practice: Mapping[str, Answer] | None = None
-    """Of a practice item: the right answers by step. None for real work."""
+    """Of an item with known answers, which counts in no result: those, by step. None for real work."""
+    attention: bool = False
+    """It stands among the work, in place of before it: nobody is told that its answers are known."""
     sources: tuple[int, ...] = ()
     """Ids of the assignments that it came of, or whose words it shows: it is erased with any of them. Of a
     follow-up, the assignment that has just ended is added by itself."""
@@ -54,9 +56,10 @@ class Task(NewTask):
     """That of the assignment whose screens are made; 0 elsewhere."""
 
 
-AssignmentState = Literal["open", "done", "set-aside", "given-back"]
+AssignmentState = Literal["open", "done", "set-aside", "given-back", "discarded"]
 """``set-aside``: its system failed, or keeps a history that was lost; counted, and not judged.
-``given-back``: whoever had it left, and somebody else gets it."""
+``given-back``: whoever had it left, and somebody else gets it.
+``discarded``: it was done, counts no more, and somebody else does it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,22 +82,24 @@ class Assignment:
 
     @property
     def counts(self) -> bool:
-        """Whether it is one of those that its task is given to."""
+        """Return whether it is one of those that its task is given to."""
         return self.state in ("open", "done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a rater answered on one screen; the last one of each counts."""
+    """What a rater answered on one screen; the last answer counts."""
 
     assignment: int
     step: str
     answer: Answer
     comment: str
     at: str
-    """UTC, ISO 8601."""
+    """When this was answered; UTC, ISO 8601."""
     seconds: float | None
-    """Since the screen was last shown; None where that isn't known."""
+    """How long the screen was looked at until it was saved, all looks together; None where it isn't known."""
+    first: Judgement | None = None
+    """Of an answer that was corrected: the one that was given first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +128,11 @@ class Rater:
 
     id: int
     name: str
-    """What the study's owner calls them."""
+    """What the study's owner calls them, or their id on the platform that they came from."""
+    joined_at: str | None = None
+    """When they came by the platform's link; None of those whom the owner has named."""
+    declined_at: str | None = None
+    """When they said that they don't agree to take part; they may still change their mind."""
     consent_version: str | None = None
     consented_at: str | None = None
     instructed_at: str | None = None
@@ -131,6 +140,10 @@ class Rater:
     """When practice was passed; None where the study has none."""
     failed_at: str | None = None
     """When practice was failed for good."""
+    finished_at: str | None = None
+    """When somebody from a platform was told that all is done; they are given nothing after that."""
+    stopped_at: str | None = None
+    """When too many items among the work, whose answers are known, were answered otherwise."""
     left_at: str | None = None
     """When they left the study, or were taken out of it; what they had open goes to others."""
     withdrawn_at: str | None = None
@@ -138,8 +151,9 @@ class Rater:
 
     @property
     def takes_part(self) -> bool:
-        """Whether work may still be given to them."""
-        return self.left_at is None and self.failed_at is None and self.withdrawn_at is None
+        """Return whether work may still be given to them."""
+        ends = (self.declined_at, self.failed_at, self.stopped_at, self.left_at, self.withdrawn_at)
+        return not any(ends)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +191,8 @@ class StudyState:
     """By assignment, in order of depth."""
     conversations: Mapping[str, Conversation] = field(default_factory=dict)
     """Those that the study's first tasks are about, by id."""
+    tasks_per_rater: int | None = None
+    """Nobody is given more; None where there is no such limit, or whoever asks doesn't care."""
 
     @property
     def done(self) -> list[Assignment]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replay.core.adapter import Adapter
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.play.play import Play, System
-from replay.play.player import Player
+from replay.play.player import Player, PlayOptions
 from replay.play.tool_results import Tools
 from replay.play.turn_record import OnFailure
 from replay.policies.policy import Policy
@@ -31,7 +31,7 @@ async def play(
     policy: Policy,
     conversation: Conversation,
     *,
-    patience: Patience | None = None,
+    patience: RetryPolicy | None = None,
     on_failure: OnFailure = "stop",
     records: Sequence[TurnRecord] = (),
     clock: FakeClock | None = None,
@@ -49,9 +49,10 @@ async def play(
         RunStoppedError: the system refuses our key, or failed too often in a row.
     """
     sink, clock = Recorded(), clock or FakeClock(step_s=1.0)
-    player = Player(
-        patience or Patience(), sink, clock=clock, start=0.0, on_failure=on_failure, sleep=clock.sleep
+    options = PlayOptions(
+        patience=patience or RetryPolicy(), on_failure=on_failure, clock=clock, start=0.0, sleep=clock.sleep
     )
+    player = Player(sink, options)
     await player.play(
         Play(
             system=System(name="fake", adapter=system, tools=tools),

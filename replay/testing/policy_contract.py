@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterError
-from replay.core.history import Exchange, Played, gold_history, own_history
+from replay.core.history import Exchange, PlayedTurn, gold_history, own_history
 from replay.core.record import Edit
 from replay.core.settings.plugins import misfit
 from replay.coreference.drift import DriftDetector
@@ -51,20 +51,20 @@ RIGHT = ("Alice Okafor sang it.", "In Port Ellis.", "Nothing.", "CANNOTANSWER", 
 AS_RECORDED = ("kept", "not-found", "rewrite-failed", "filtered")
 """Edits that leave the question's words alone."""
 
-Planned = list[tuple[tuple[Played, ...], PlannedTurn]]
+Planned = list[tuple[tuple[PlayedTurn, ...], PlannedTurn]]
 """For each turn what was behind it, and its plan."""
 
 
 async def plan_all(policy: Policy, conversation: Conversation, answers: Sequence[str | None]) -> Planned:
     """Every turn as *policy* plans it, after own *answers*; None for one that left no trace."""
-    played: list[Played] = []
+    played: list[PlayedTurn] = []
     found: Planned = []
     for depth, (turn, answer) in enumerate(zip(conversation.turns, answers, strict=True), 1):
         behind = tuple(played)
         planned = await policy.plan(conversation, depth, behind)
         found.append((behind, planned))
         left = None if planned.edit == "filtered" else answer
-        played.append(Played(turn=turn, asked=planned.question, answer=left))
+        played.append(PlayedTurn(turn=turn, asked=planned.question, answer=left))
     return found
 
 
@@ -177,7 +177,7 @@ class PolicyContract:
     @pytest.mark.asyncio
     async def test_turns_that_left_no_trace_are_not_shown(self, policy: Policy) -> None:
         """A question that the policy ``filter`` leaves out, say."""
-        behind = tuple(Played(turn=turn, asked=turn.question, answer=None) for turn in TALK.turns[:2])
+        behind = tuple(PlayedTurn(turn=turn, asked=turn.question, answer=None) for turn in TALK.turns[:2])
         planned = await policy.plan(TALK, 3, behind)
         assert policy.history != "own" or planned.history == (), (
             f"turns without an answer of the system are shown as {planned.history}: leave them out, as "
@@ -224,6 +224,6 @@ def _answerable() -> Conversation:
 
 
 def _within(shown: Sequence[Exchange], whole: Sequence[Exchange]) -> bool:
-    """Whether *shown* are exchanges of *whole*, in their order."""
+    """Return whether *shown* are exchanges of *whole*, in their order."""
     rest = iter(whole)
     return all(exchange in rest for exchange in shown)

@@ -15,7 +15,7 @@ from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 from replay.core.settings.plugins import misfit
 from replay.coreference.clusters import read_all
-from replay.coreference.resolver import Cluster, Document, MentionReader, Resolver, Span
+from replay.coreference.resolver import CharSpan, Cluster, Document, MentionReader, Resolver
 from replay.testing.signature import check_signature
 
 ODD = (
@@ -164,9 +164,9 @@ class ResolverContract:
 
 def _check_clusters(text: str, clusters: Sequence[Cluster]) -> None:
     for cluster in clusters:
-        assert isinstance(cluster, tuple), f"{cluster!r} is no cluster: give tuples of Span"
-        assert all(isinstance(span, Span) for span in cluster), (
-            f"{cluster!r} is no cluster: give tuples of Span"
+        assert isinstance(cluster, tuple), f"{cluster!r} is no cluster: give tuples of CharSpan"
+        assert all(isinstance(span, CharSpan) for span in cluster), (
+            f"{cluster!r} is no cluster: give tuples of CharSpan"
         )
         assert len(cluster) > 1, (
             f"the cluster {cluster} has one span: what refers to nothing else is left out"

@@ -53,12 +53,14 @@ class DirectLineService:
         welcome: str | None = None,
         expires_in: float = 1800,
         has_streams: bool = True,
+        at: str = "/v3/directline",
     ) -> None:
         self.bot = bot
         self.secret = secret
         self.welcome = welcome
         self.expires_in = expires_in
         self.has_streams = has_streams
+        self.at = at
         self.talks: dict[str, Talk] = {}
         self.tokens: dict[str, str] = {}
         """Conversation by token; refreshed ones are invalid."""
@@ -72,7 +74,7 @@ class DirectLineService:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[str]:
         app = web.Application(middlewares=[self._door])
-        at = "/v3/directline"
+        at = self.at
         app.router.add_post(f"{at}/tokens/generate", self._generate)
         app.router.add_post(f"{at}/tokens/refresh", self._refresh)
         app.router.add_post(f"{at}/conversations", self._start)
@@ -100,7 +102,7 @@ class DirectLineService:
 
     @web.middleware
     async def _door(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        self.requests.append(f"{request.method} {request.path.removeprefix('/v3/directline')}")
+        self.requests.append(f"{request.method} {request.path.removeprefix(self.at)}")
         given = _key(request)
         if request.path.endswith("/stream"):
             given = request.query["t"]  # preauthorized
@@ -118,7 +120,7 @@ class DirectLineService:
     def _conversation(self, request: web.Request, id: str, *, status: int = 200) -> web.Response:
         token = f"token-{len(self.tokens)}-of-{id}"
         self.tokens[token] = id
-        stream = f"ws://{request.host}/v3/directline/conversations/{id}/stream?t={token}"
+        stream = f"ws://{request.host}{self.at}/conversations/{id}/stream?t={token}"
         if "watermark" in request.query:
             stream += f"&watermark={request.query['watermark']}"
         body = {"conversationId": id, "token": token, "expires_in": self.expires_in}

@@ -48,6 +48,16 @@ FUNCTION = {"name": "stock", "arguments": '{"size": 42}'}
             [{"name": "stock", "result": "3"}, {"name": "stock", "result": 0}],
             (_called(), _returned("3"), _called(id="call_2"), _returned("0", "call_2")),
         ),
+        (  # AG-UI streams the arguments of calls, here of two at once
+            [
+                {"id": "a", "name": "stock"},
+                {"id": "b", "name": "stock"},
+                {"id": "a", "arguments": '{"size"'},
+                {"id": "b", "arguments": "{}"},
+                {"id": "a", "arguments": ": 42}"},
+            ],
+            (_called('{"size": 42}', "a"), _called(id="b")),
+        ),
         ([_called(), _returned("3")], (_called(), _returned("3"))),
         ([], ()),
     ],
@@ -58,7 +68,8 @@ def test_steps_are_messages_or_calls_with_their_results(items: Any, steps: tuple
 
 @pytest.mark.parametrize(
     "item",
-    ["stock", 5, None, {}, {"name": 5}, {"role": "user", "content": "Q"}, {"role": 5, "name": "stock"},
+    [{"id": "a", "arguments": "{}"},
+     "stock", 5, None, {}, {"name": 5}, {"role": "user", "content": "Q"}, {"role": 5, "name": "stock"},
      {"role": "assistant", "tool_calls": [{}]}, {"role": "assistant", "tool_calls": "stock"}],
 )  # fmt: skip
 def test_what_is_no_step_is_none(item: Any) -> None:
@@ -108,7 +119,7 @@ async def test_in_a_stream_they_come_event_by_event(tmp_path):
         events = (event({"made": CALL}), event({"piece": "Yes."}), event({"made": [CALL | {"result": "2"}]}))
         return web.Response(body=b"".join(events), content_type="text/event-stream")
 
-    streamed = {"stream": "sse", "piece": "piece", "answer": None}
+    streamed = {"stream": "sse", "piece": "piece", "answer": None, "steps": "!piece && made"}
     async with answering(handler) as address:
         records = await played(tmp_path, "http", {"url": address, **HTTP, **streamed})
 

@@ -95,7 +95,7 @@ async def test_a_resolver_agrees_with_itself(benchmark, tmp_path):
 
 async def test_where_they_differ_is_shown(benchmark, tmp_path):
     run = await played(tmp_path)
-    always = json.dumps({"references": [], "same_meaning": True})
+    always = json.dumps({"references": [], "meaning": "same"})
     async with judge_server(always) as server:
         choice = ResolverChoice(name="llm", settings={**server.settings(), "cache": False}, folder=tmp_path)
         text = benchmark.report(await benchmark.judged_again(run, choice), 1)

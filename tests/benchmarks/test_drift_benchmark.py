@@ -90,7 +90,7 @@ def test_mentions_are_counted_by_kind_and_all_that_are_classic_together(benchmar
 
 
 def test_drift_through_a_mention_is_told_from_drift_through_what_is_left_out(benchmark, data):
-    found = list(benchmark.corrupted(benchmark.read_examples([data])))
+    found = list(benchmark.corrupt(benchmark.read_examples([data])))
 
     def through(question):
         chosen = [one for one in found if one.lost and one.example.document.question == question]

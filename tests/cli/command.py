@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import typer.main
 
-from replay.cli import heed_command_line
+from replay.cli import run_cli
 from tests.waiting import PATIENCE_S
 
 # Which verbs and options there are is found out at every start, by reading annotations: 80 ms.
@@ -42,7 +42,7 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
         redirect_stderr(err),
     ):
         try:
-            heed_command_line()
+            run_cli()
         except SystemExit as ended:
             code = int(ended.code or 0)
     said = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]

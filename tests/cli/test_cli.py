@@ -66,6 +66,18 @@ def test_init_writes_a_scenario_that_runs_as_it_is(folder):
     connection.close()
 
 
+def test_init_writes_a_scenario_for_data_that_is_there(tmp_path):
+    talk = {"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Okafor."}]}
+    (tmp_path / "my logs.jsonl").write_text(json.dumps(talk))
+    (tmp_path / "tests").mkdir()
+
+    done = replay_cli("init", "tests/drift.yaml", "--data", "my logs.jsonl", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "tests").iterdir()] == ["drift.yaml"]
+    assert "1 conversations, 1 turns" in replay_cli("validate", "tests/drift.yaml", cwd=tmp_path).stdout
+
+
 def test_init_writes_over_nothing_unasked(folder):
     done = replay_cli("init", cwd=folder)
     assert done.returncode == 2
@@ -172,10 +184,18 @@ def test_validate_names_code_that_will_run_on_this_machine(folder):
         (["serve", "extractive", "--set", "threshold=high"], "threshold"),
         (["export", "--table", "turns", "--format", "xml"], "xml"),
         (["nonsense"], "nonsense"),
+        (["run", "conversations.jsonl"], "`replay init --data conversations.jsonl` writes one"),
+        (["run", "list.json"], "`replay init --data list.json` writes a scenario for it"),
+        (["run", "rows.json"], "`replay init --data rows.json` writes a scenario for it"),
+        (["init", "new.yaml", "--data", "conversation.jsonl"], 'did you mean "conversations.jsonl"?'),
+        (["score", "--metric", "f1"], "--scorer"),
+        (["plugins", "--runs", "x"], "--json"),
         (["run"], "SCENARIO"),
     ],
 )
 def test_bad_usage_and_input_end_with_2_and_a_message_and_no_traceback(folder, arguments, words):
+    (folder / "list.json").write_text('[{"messages": []}]')
+    (folder / "rows.json").write_text('{"version": 1, "rows": [{"title": "Mira"}]}')
     (folder / "broken.yaml").write_text("name: x\ndata: {path: conversations.jsonl}\npolicies: [golf]\n")
     done = replay_cli(*arguments, cwd=folder)
     assert done.returncode == 2

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import replay
-from replay.runs.run import newest_run
+from replay.results.run import newest_run
 from tests.cli.command import replay_cli
 from tests.cli.compared_runs import TALKS, TURNS, right_and_wrong
 
@@ -47,6 +47,22 @@ def test_the_text_says_what_was_paired_and_what_flipped(folder):
     assert "talk0, depth 2: lost f1" in done.stdout
     assert "... and 17 more" in done.stdout
     assert "6 conversations paired." in done.stdout
+
+
+@pytest.mark.parametrize("flags", [[], ["--markdown"]])
+def test_a_sentence_says_what_the_table_comes_to(folder, flags):
+    pair = ["--policy", "gold", "--metric", "em", *flags]
+    worse = replay_cli("compare", "right", "wrong", *pair, cwd=folder).stdout
+    better = replay_cli("compare", "wrong", "right", *pair, cwd=folder).stdout
+    alike = replay_cli("compare", "right", "right", *pair, cwd=folder).stdout
+
+    assert "B is worse in em (-75.0 points); any other difference could be chance." in squeezed(worse)
+    assert "B is better in em (+75.0 points)" in squeezed(better)
+    assert "No score is better or worse in B by more than could be chance." in squeezed(alike)
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.replace("\\", "").split())
 
 
 def test_two_policies_of_one_run_are_compared(folder):

@@ -12,10 +12,10 @@ import pytest
 import yaml
 from rich.console import Console
 
-from replay.report.markdown import escaped
-from replay.runs.progress import Progress
+from replay.report.markdown import escape_markdown
+from replay.runs.progress import RunProgress
 from tests.cli.command import replay_cli
-from tests.report.pages.runs import record
+from tests.viewer.runs import record
 
 REASON = (
     "the reply holds no field answer.text; it has: <b>result</b>, usage, [trace], id | @admin. "
@@ -80,7 +80,7 @@ def test_junit_tells_it_with_the_failure_and_for_the_suite(folder, done):
 
 def test_markdown_json_and_the_page_tell_it(folder, done):
     markdown = replay_cli("report", "--runs", "runs", "--markdown", cwd=folder).stdout
-    assert escaped(REASON) in markdown
+    assert escape_markdown(REASON) in markdown
     assert "<b>" not in markdown.replace("\\<b>", "")
 
     shown = replay_cli("report", "--runs", "runs", "--json", "--html", "page.html", cwd=folder)
@@ -107,7 +107,7 @@ def test_where_nothing_was_answered_the_reason_is_there_in_any_case(folder, flag
 
 
 def told(console: Console) -> str:
-    with Progress(console) as progress:
+    with RunProgress(console) as progress:
         progress.recorded(record("talk", 1, answer=None, error=REASON))
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -121,7 +121,7 @@ def test_a_pipe_gets_the_last_failure_uncut():
 @pytest.mark.parametrize(("width", "shown"), [(100, 60), (250, len(REASON))])
 def test_a_terminal_shows_as_much_of_it_as_its_line_takes(width, shown):
     """The line changes in place, so it must not wrap; square brackets are no markup in it."""
-    progress = Progress(Console(file=io.StringIO(), width=width, force_terminal=True))
+    progress = RunProgress(Console(file=io.StringIO(), width=width, force_terminal=True))
     progress.recorded(record("talk", 1, answer=None, error=REASON))
     line = progress._shown_line()
 

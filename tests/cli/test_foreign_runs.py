@@ -15,11 +15,12 @@ from urllib.request import urlopen
 import pytest
 
 from replay.core.errors import RunError, ScenarioError
+from replay.results.rescoring import score
+from replay.results.run import Run
 from replay.runs.launch import resume, run as play
 from replay.runs.rerun import rerun
-from replay.runs.run import Run, score
 from tests.cli.command import replay_cli
-from tests.report.pages.conftest import viewing
+from tests.viewer.conftest import viewing
 from tests.waiting import PATIENCE_S, until
 
 EVIL = """
@@ -129,12 +130,12 @@ def test_looking_at_a_run_runs_nothing_that_it_names(sent, tmp_path):
 
 ALL_LOOKS = """
 import json, sys
-from replay.cli import heed_command_line
+from replay.cli import run_cli
 
 for arguments in json.loads(sys.argv[1]):
     sys.argv = ["replay", *arguments]
     try:
-        heed_command_line()
+        run_cli()
         code = 0
     except SystemExit as ended:
         code = ended.code or 0
@@ -229,26 +230,29 @@ def test_a_run_of_ones_own_is_gone_on_with_unasked(tmp_path, sent):
             assert done.returncode == 0, done.stderr
 
 
+def own(folder: Path) -> Path:
+    """A run that this user began, with code among its scorers."""
+    (folder / "talks.jsonl").write_text('{"id": "t", "turns": [{"id": "1", "question": "Who?"}]}')
+    (folder / "own.py").write_text("from replay.scorers.exact_match import em as Own")
+    (folder / "s.yaml").write_text(SCENARIO.replace("[f1, latency]", "[f1, 'own.py:Own']"))
+    return play(folder / "s.yaml", runs=folder / "runs").folder
+
+
 CHANGES = {
     "its scenario": lambda facts: {
         "scenario": {**facts["scenario"], "text": facts["scenario"]["text"].replace("[f1", "['own.py:Own'")}
     },
     "its scenario's folder": lambda facts: {"scenario": {**facts["scenario"], "folder": "/tmp"}},
     "its scorers": lambda facts: {"scorers": [{**facts["scorers"][0], "name": "evil.py:Scorer"}]},
-    "its mark": lambda facts: {"mark": "0" * 64},
-    "its mark's kind": lambda facts: {"mark": ["é"]},
-    "a mark that is no ASCII": lambda facts: {"mark": "é"},
-    "no mark": lambda facts: {"mark": None},
+    "its id": lambda facts: {"id": "0" * 32},
+    "an id that leads elsewhere": lambda facts: {"id": f"../runs/{facts['id']}"},
 }
 
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES.keys())
 def test_a_run_that_was_changed_is_nobodys_own(tmp_path, changed):
-    (tmp_path / "talks.jsonl").write_text('{"id": "t", "turns": [{"id": "1", "question": "Who?"}]}')
-    (tmp_path / "own.py").write_text("from replay.scorers.exact_match import em as Own")
-    text = SCENARIO.replace("[f1, latency]", "[f1, 'own.py:Own']")
-    (tmp_path / "s.yaml").write_text(text)
-    folder = play(tmp_path / "s.yaml", runs=tmp_path / "runs").folder
+    folder = own(tmp_path)
+    assert resume(folder).folder == folder
     change(folder, **changed(facts(folder)))
 
     for going_on in (resume, rerun):
@@ -300,36 +304,22 @@ judges: [{correctness: {adapter: "my dir/evil.py:Judge", settings: {}}}]
         assert f"  {line}\n" in refused.stderr, refused.stderr
 
 
-class TestKey:
-    def test_it_is_readable_by_its_user_alone(self, sent, monkeypatch, tmp_path):
-        key = Path(os.environ["XDG_STATE_HOME"]) / "convreplay" / "run-key"
-        assert key.stat().st_mode & 0o777 == 0o600
-        assert key.parent.stat().st_mode & 0o777 == 0o700
-        assert len(key.read_bytes()) == 32
-        assert [one.name for one in key.parent.iterdir()] == ["run-key"]
+class TestRemembered:
+    def test_a_run_is_remembered_by_its_id_for_its_user_alone(self, sent):
+        known = Path(os.environ["XDG_STATE_HOME"]) / "convreplay" / "runs" / str(facts(sent)["id"])
+        assert known.stat().st_mode & 0o777 == 0o600
+        assert known.parent.stat().st_mode & 0o777 == 0o700
 
-    @pytest.mark.parametrize("how", ["others can read it", "a link", "too short"])
-    def test_one_that_others_may_have_made_is_none(self, how, tmp_path, monkeypatch):
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-        key = tmp_path / "state" / "convreplay" / "run-key"
-        key.parent.mkdir(parents=True)
-        key.write_bytes(b"k" * (8 if how == "too short" else 32))
-        key.chmod(0o644 if how == "others can read it" else 0o600)
-        if how == "a link":
-            key.rename(tmp_path / "theirs")
-            key.symlink_to(tmp_path / "theirs")
-        self.plays_and_is_asked(tmp_path)
+    def test_a_run_that_is_forgotten_is_asked_about(self, tmp_path):
+        folder = own(tmp_path)
+        (Path(os.environ["XDG_STATE_HOME"]) / "convreplay" / "runs" / str(facts(folder)["id"])).unlink()
+        with pytest.raises(RunError, match="allow_code=True"):
+            resume(folder)
 
-    def test_without_a_place_for_it_runs_are_played_and_asked_about(self, tmp_path, monkeypatch):
+    def test_without_a_place_for_that_runs_are_played_and_asked_about(self, tmp_path, monkeypatch):
         (tmp_path / "a file").write_text("")
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a file"))
-        self.plays_and_is_asked(tmp_path)
-
-    def plays_and_is_asked(self, tmp_path):
-        (tmp_path / "talks.jsonl").write_text('{"id": "t", "turns": [{"id": "1", "question": "Who?"}]}')
-        (tmp_path / "own.py").write_text("from replay.scorers.exact_match import em as Own")
-        (tmp_path / "s.yaml").write_text(SCENARIO.replace("[f1, latency]", "['own.py:Own']"))
-        folder = play(tmp_path / "s.yaml", runs=tmp_path / "runs").folder
+        folder = own(tmp_path)
         with pytest.raises(RunError, match="allow_code=True"):
             resume(folder)
         assert Run(folder).folder == resume(folder, allow_code=True).folder

@@ -14,15 +14,18 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 from tests.adapters.servers import answering
 from tests.cli.command import replay_cli
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="opens a pseudo-terminal")
 
 ERASING, COLOURING, LINK = "\x1b[2J", "\x1b[38;5;201m", "\x1b]8;;http://evil.test\x1b\\here"
+COMMANDS = "::add-mask::a ##[set-output name=x]y"
+"""What GitHub's runner obeys where it stands in a job's log."""
 HOSTILE = (
     f"{ERASING}{COLOURING}{LINK}\x07\x9b31m\r\x08\u202eevil\u2066\u200b[bold red]x[/] [link=http://e]l[/link]"
+    f"{COMMANDS}"
 )
 """No line break: what that does is another test's."""
 LINES = "\nforged\r\nforged\u2028forged\x85forged"
@@ -195,8 +198,9 @@ async def all_said(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("verb", [*BEFORE, *AFTER])
 def test_nothing_but_our_own_escape_sequences_comes_out(said, verb):
     assert COLOURING not in said[verb]
+    assert not any(start in said[verb] for start in ("::add-mask", "##[set"))
     plain = OURS.sub("", said[verb])
-    assert plain == visible(plain, keep="\n")
+    assert plain == escape_unprintable(plain, keep="\n")
     assert re.search(r"\\(x|u00)1b\[2J", plain) or verb in SILENT
 
 
@@ -231,4 +235,4 @@ def test_other_programs_get_the_very_texts_from_a_pipe(tmp_path):
     assert (turn["conversation"], turn["answer"]) == (HOSTILE, HOSTILE)
     shown = replay_cli("report", "--json", cwd=tmp_path).stdout
     assert json.loads(shown)["depth_table"]
-    assert visible(shown, keep="\n") == shown
+    assert escape_unprintable(shown, keep="\n") == shown

@@ -11,10 +11,10 @@ MAGIC = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs of the quickstart, of eight conversations."""
+    """Two runs of the quickstart, of three conversations."""
     made = tmp_path_factory.mktemp("work")
     for name in ("one", "two"):
-        done = replay_cli("run", "quickstart", "--limit", "8", "--runs", name, cwd=made)
+        done = replay_cli("run", "quickstart", "--limit", "3", "--runs", name, cwd=made)
         assert done.returncode == 0, done.stderr
         next((made / name).iterdir()).rename(made / f"run-{name}")
     return made

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from replay.play.load.section import LoadSection
-from replay.runs.run import Run, newest_run
+from replay.results.run import Run, newest_run
 from tests.cli.command import replay_cli
-from tests.runs.stress.scenes import NOWHERE, scenario, talk
+from tests.load.scenes import NOWHERE, scenario, talk
 
 QUICK = ("--turns", "6")
 
@@ -59,13 +59,13 @@ def test_a_run_of_a_scenario_with_load_plays_it_and_options_go_before_it(tmp_pat
     assert played(tmp_path) == LoadSection.model_validate(load)
 
     done = stress(
-        *("load.yaml", "--concurrency", "3", "--turns", "5", "--think", "0", "--draw", "shuffle"),
+        *("load.yaml", "--concurrency", "3", "--turns", "5", "--think", "0", "--order", "shuffle"),
         *("--slo", "latency_p50_s=2", "--slo", "em_min=0.5"),
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     changed = played(tmp_path)
-    assert (changed.profile, changed.concurrency, changed.turns, changed.draw) == ("closed", 3, 5, "shuffle")
+    assert (changed.profile, changed.concurrency, changed.turns, changed.order) == ("closed", 3, 5, "shuffle")
     assert changed.think.kind == "none"
     assert changed.slo == {"latency_p50_s": 2, "em_min": 0.5}
 
@@ -142,7 +142,7 @@ def test_bad_options_end_with_a_sentence(plain, arguments, code, words, cli):
 @pytest.fixture
 def cli(monkeypatch):
     """The command line within this process, so that many bad options are quickly tried."""
-    from replay.cli import heed_command_line
+    from replay.cli import run_cli
 
     class Done:
         exit_code = 0
@@ -157,7 +157,7 @@ def cli(monkeypatch):
         monkeypatch.setattr(sys, "argv", ["replay", *arguments])
         monkeypatch.setattr(sys, "stderr", said)
         try:
-            heed_command_line()
+            run_cli()
         except SystemExit as end:
             done.exit_code = int(end.code or 0)
         done.output = said.getvalue()
@@ -196,9 +196,9 @@ def test_a_public_host_is_refused_unless_confirmed_by_option(tmp_path):
     refused = stress("load.yaml", "--turns", "1", cwd=tmp_path)
     assert refused.returncode == 2
     assert "this run would put load on 192.0.2.1" in refused.stderr
-    assert "--yes-i-may-load 192.0.2.1" in refused.stderr
+    assert "--allow-host 192.0.2.1" in refused.stderr
     assert not (tmp_path / "runs").exists()
-    allowed = stress("load.yaml", "--turns", "1", "--yes-i-may-load", "192.0.2.1", cwd=tmp_path)
+    allowed = stress("load.yaml", "--turns", "1", "--allow-host", "192.0.2.1", cwd=tmp_path)
     assert allowed.returncode == 1, "nobody is there"
     assert "no question was answered" in allowed.stderr
     assert len(newest(tmp_path).records()) == 1

@@ -16,7 +16,7 @@ from rich.table import Table
 
 import replay
 from replay.cli.output import open_console
-from replay.core.terminal import GuardedStream, visible
+from replay.core.terminal import GuardedStream, escape_unprintable
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="opens a pseudo-terminal")
 
@@ -99,4 +99,4 @@ def test_a_table_of_the_librarys_own_obeys_none_of_its_texts():
 
     text = written.getvalue()
     assert all(part in text for part in (r"[bold]head[/]\x1b[2J", "here[/link]:smile:", r"[red]3[/]\x9b"))
-    assert text == visible(text, keep="\n")
+    assert text == escape_unprintable(text, keep="\n")

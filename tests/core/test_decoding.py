@@ -16,7 +16,7 @@ from threading import Barrier, Thread
 
 import msgspec
 
-from replay.core.decoding import converted, decoded, decoder_of
+from replay.core.decoding import convert_to, decode_as, decoder_of
 
 sys.setswitchinterval(1e-6)
 fields = [(f"field{n}", dict[str, list[int]] | None, None) for n in range(20)]
@@ -44,9 +44,9 @@ JSON = """'{"inner": {"field7": {"a": [1]}}}'"""
 @pytest.mark.parametrize(
     "how",
     [
-        f"decoded({JSON}, kind)",
+        f"decode_as({JSON}, kind)",
         f"decoder_of(kind).decode({JSON})",
-        'converted({"inner": {"field7": {"a": [1]}}}, kind)',
+        'convert_to({"inner": {"field7": {"a": [1]}}}, kind)',
     ],
 )
 def test_threads_that_decode_the_first_of_a_kind_at_once_all_have_it(how):

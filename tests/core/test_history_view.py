@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.history import Exchange
-from replay.core.history_view import HistoryView, shown_again
+from replay.core.history_view import HistoryView, reapply_view
 from replay.core.message import Message
 
 EXCHANGES = st.builds(
@@ -21,7 +21,7 @@ VIEWS = st.builds(HistoryView, last=st.none() | st.integers(0, 7), user_only=st.
 
 @given(HISTORIES, st.integers(0, 7))
 def test_the_last_n_are_n_at_most_and_the_newest(history, n):
-    shown, cut = HistoryView(last=n).shown(history)
+    shown, cut = HistoryView(last=n).apply(history)
 
     assert len(shown) == min(n, len(history))
     assert history[len(history) - len(shown) :] == shown
@@ -30,7 +30,7 @@ def test_the_last_n_are_n_at_most_and_the_newest(history, n):
 
 @given(HISTORIES, st.none() | st.integers(0, 7))
 def test_of_the_user_alone_no_answer_and_no_step_is_shown(history, n):
-    shown, _ = HistoryView(last=n, user_only=True).shown(history)
+    shown, _ = HistoryView(last=n, user_only=True).apply(history)
 
     assert [one.question for one in shown] == [one.question for one in history[len(history) - len(shown) :]]
     assert all(one == Exchange(question=one.question, answer="", question_only=True) for one in shown)
@@ -38,8 +38,8 @@ def test_of_the_user_alone_no_answer_and_no_step_is_shown(history, n):
 
 @given(HISTORIES, VIEWS)
 def test_what_was_cut_tells_what_was_shown(history, view):
-    shown, cut = view.shown(history)
-    assert shown_again(history, cut) == shown
+    shown, cut = view.apply(history)
+    assert reapply_view(history, cut) == shown
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_what_was_cut_tells_what_was_shown(history, view):
 )
 def test_what_was_cut_is_named(view, said):
     history = tuple(Exchange(question=f"q{n}", answer=f"a{n}") for n in range(5))
-    assert view.shown(history)[1] == said
+    assert view.apply(history)[1] == said
 
 
 def test_a_cut_in_other_words_is_not_ours_to_read():
     history = (Exchange(question="q", answer="a"),)
     for said in (None, "whatever bores", "exchanges 2 to 3", "exchange 1 and 2"):
-        assert shown_again(history, said) == history
+        assert reapply_view(history, said) == history

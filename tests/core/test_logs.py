@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from replay.core import logs, secret_hiding as known_secrets
-from replay.core.asking.patience import Patience
+from replay.core import logs, redaction as known_secrets
+from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import AdapterConnectionError, InputError
 from replay.core.history import Exchange
-from replay.core.logs import conversation_log, log_to, run_logged, tell
+from replay.core.logs import conversation_log, log_event, log_to, logging_run
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.policies.gold import GoldPolicy
@@ -118,8 +118,8 @@ def test_worker_processes_log_to_the_same_file_under_the_same_run(tmp_path):
 async def test_failures_and_retries_are_told_with_the_wait(caplog):
     caplog.set_level(logging.DEBUG, "replay")
     refused = AdapterConnectionError("no connection", retryable=True, reached=False)
-    with run_logged("run-1"):
-        patience = Patience(backoff_s=0.001)
+    with logging_run("run-1"):
+        patience = RetryPolicy(backoff_s=0.001)
         await play(Fake(refused, "One.", "Two.", "Three."), GoldPolicy(), patience=patience)
     told = [(r.getMessage(), r.fields) for r in caplog.records]
     failed = next(fields for event, fields in told if event == "ask failed")
@@ -135,9 +135,9 @@ async def test_failures_and_retries_are_told_with_the_wait(caplog):
 
 async def test_how_a_run_ended_is_told_when_it_failed_or_was_interrupted(caplog):
     caplog.set_level(logging.INFO, "replay")
-    with pytest.raises(InputError), run_logged("run-1"):
+    with pytest.raises(InputError), logging_run("run-1"):
         raise InputError("no data")
-    with pytest.raises(asyncio.CancelledError), run_logged("run-2"):
+    with pytest.raises(asyncio.CancelledError), logging_run("run-2"):
         raise asyncio.CancelledError
     ended = [r.fields for r in caplog.records if r.getMessage() == "run ended"]
     assert ended == [
@@ -148,10 +148,10 @@ async def test_how_a_run_ended_is_told_when_it_failed_or_was_interrupted(caplog)
 
 def test_a_bug_has_its_traceback_with_keys_hidden(tmp_path, monkeypatch):
     """What "its log says more" points at: the viewer and the server log so."""
-    monkeypatch.setattr(known_secrets, "_known", known_secrets.Words(()))
+    monkeypatch.setattr(known_secrets, "_known", known_secrets.SecretMatcher(()))
     known_secrets.keep_secret("q7Rt2vXw9LmZ4kBn")
     log_to(tmp_path / "run.log", "info")
-    with pytest.raises(ZeroDivisionError), run_logged("run-1"):
+    with pytest.raises(ZeroDivisionError), logging_run("run-1"):
         raise ZeroDivisionError("by q7Rt2vXw9LmZ4kBn")
     try:
         raise KeyError("q7Rt2vXw9LmZ4kBn\x1b[2J")
@@ -196,7 +196,7 @@ def test_a_conversation_has_no_log_where_nobody_listens():
 def test_lines_stay_lines_and_hold_no_secret_whatever_is_told(tmp_path, monkeypatch):
     known_secrets.keep_secret("q7Rt2vXw9LmZ4kBn")
     log_to(tmp_path / "log", "debug")
-    tell(logging.INFO, "odd", text="a\nb\u2028 \ud800 \0 \u202e q7Rt2vXw9LmZ4kBn", path=tmp_path)
+    log_event(logging.INFO, "odd", text="a\nb\u2028 \ud800 \0 \u202e q7Rt2vXw9LmZ4kBn", path=tmp_path)
     logging.getLogger("replay.elsewhere").info("plain %s", "q7Rt2vXw9LmZ4kBn")
     odd, plain = lines_of(tmp_path / "log")
     assert odd["text"] == "a\nb\u2028 \ud800 \0 \u202e ***"
@@ -213,7 +213,7 @@ def test_a_log_on_a_full_disk_is_told_of_once_and_stops_nothing(capsys):
     logs.LOGGER.handlers[:] = [handler]
     logs.LOGGER.setLevel(logging.INFO)
     for _ in range(3):
-        tell(logging.INFO, "something")
+        log_event(logging.INFO, "something")
     assert capsys.readouterr().err.count("the log can't be written") == 1
 
 

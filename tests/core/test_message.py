@@ -9,9 +9,9 @@ from replay.core.message import (
     Message,
     ToolCall,
     instructions,
-    joined,
+    join_texts,
     message_fields,
-    paired,
+    pair_calls,
     question_messages,
 )
 
@@ -40,7 +40,7 @@ def test_calls_without_results_and_results_without_calls_are_left_out() -> None:
         Message(role="assistant", text=" "),
     )
 
-    assert paired(steps) == (
+    assert pair_calls(steps) == (
         _calling("a"),
         _result("a"),
         Message(role="assistant", text="Wait."),
@@ -59,8 +59,8 @@ STEP = st.one_of(
 
 @given(st.lists(STEP, max_size=8))
 def test_every_call_is_followed_by_its_result_and_nothing_else_comes_between(steps: list[Message]) -> None:
-    kept = paired(steps)
-    assert paired(kept) == kept
+    kept = pair_calls(steps)
+    assert pair_calls(kept) == kept
 
     waited_for: list[str | None] = []
     for step in kept:
@@ -108,7 +108,7 @@ def test_a_question_is_put_in_its_own_messages_as_far_as_an_edit_lets_them_stand
 
 @given(st.lists(st.sampled_from([HI, MORE, RED, BRIEF]), max_size=5), st.text(max_size=9))
 def test_whatever_was_edited_the_users_words_are_the_question(asked_with: list[Message], edited: str) -> None:
-    recorded = joined(message.text for message in asked_with if message.role == "user")
+    recorded = join_texts(message.text for message in asked_with if message.role == "user")
     for question in (recorded, edited, recorded + edited):
         sent = question_messages(question, asked_with)
         assert "\n".join(message.text for message in sent if message.role == "user") == question

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from replay.core.conversation import Turn
-from replay.core.history import Played, as_recorded, own_history
+from replay.core.history import PlayedTurn, own_history, with_recorded_context
 from replay.core.message import Message
 
 
-def _played(number: int, question: str, answer: str | None = "A.") -> Played:
+def _played(number: int, question: str, answer: str | None = "A.") -> PlayedTurn:
     told = (Message(role="system", text=f"{number}"),)
     turn = Turn(id=f"{number}", question=question, gold_answers=("Gold.",), asked_with=told)
-    return Played(turn=turn, asked=question, answer=answer)
+    return PlayedTurn(turn=turn, asked=question, answer=answer)
 
 
 PLAYED = [_played(number, question) for number, question in enumerate(["Yes.", "And?", "Yes.", "Yes."])]
@@ -20,7 +20,7 @@ LAST = Turn(id="5", question="Why?", asked_with=(Message(role="system", text="5"
 def test_a_history_that_begins_later_has_what_stood_at_its_own_questions() -> None:
     for many in range(len(PLAYED) + 1):
         history = own_history(PLAYED)[len(PLAYED) - many :]
-        shown, asked_with = as_recorded(history, PLAYED, LAST)
+        shown, asked_with = with_recorded_context(history, PLAYED, LAST)
 
         told = [[message.text for message in exchange.asked_with] for exchange in shown]
         lost = [f"{number}" for number in range(len(PLAYED) - many)]
@@ -34,5 +34,5 @@ def test_a_history_that_begins_later_has_what_stood_at_its_own_questions() -> No
 
 def test_a_skipped_turn_gives_what_stood_at_it_to_what_comes_next_also_where_another_asked_the_same() -> None:
     played = [_played(0, "Yes."), _played(1, "Yes.", None), _played(2, "And?")]
-    shown, _ = as_recorded(own_history(played), played, LAST)
+    shown, _ = with_recorded_context(own_history(played), played, LAST)
     assert [[message.text for message in exchange.asked_with] for exchange in shown] == [["0"], ["1", "2"]]

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import unicodedata
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from replay.core.terminal import GuardedStream, guard_streams, on_one_line, visible
+from replay.core.terminal import GuardedStream, escape_unprintable, guard_streams, on_one_line, visible_json
 
 
 @pytest.mark.parametrize(
@@ -21,28 +22,46 @@ from replay.core.terminal import GuardedStream, guard_streams, on_one_line, visi
         ("\ud800", r"\ud800"),
         ("\u2028\x85\n\t", r"\u2028\x85\n\t"),
         ("\U000e0041", r"\U000e0041"),
+        ("::add-mask::a", r"\x3a:add-mask::a"),
+        ("word::Error file=a.py::b", r"word\x3a:Error file=a.py::b"),
+        (" ::unknown-yet::b", r" \x3a:unknown-yet::b"),
+        ("so##[set-output name=a]b", r"so\x23#[set-output name=a]b"),
+        ("##vso[task.complete]", r"\x23#vso[task.complete]"),
+        (":::warning::", r":\x3a:warning::"),
     ],
 )
 def test_what_cannot_be_seen_or_is_obeyed_is_written_out(hidden, shown):
-    assert visible(hidden) == shown
+    assert escape_unprintable(hidden) == shown
 
 
 @pytest.mark.parametrize(
-    "text", ["café naïve", "東京\u3000都", "1\u00a0000\u202f%", "\u2764\ufe0f", "\\x1b", ""]
+    "text",
+    [
+        *("café naïve", "東京\u3000都", "1\u00a0000\u202f%", "\u2764\ufe0f", "\\x1b", ""),
+        *("std::vector", "http://[::1]:80", "a :: b", "## Heading", "#[1]", "tests/a.py::test_errors"),
+    ],
 )
 def test_what_can_be_seen_stays(text):
-    assert visible(text) == text
+    assert escape_unprintable(text) == text
+
+
+def test_json_stays_json_and_what_it_says():
+    said = {"::error::a": "##[group]\x1b\u202e é", "b": ["std::vector", "::warning file=a::b"]}
+    shown = visible_json(json.dumps(said, ensure_ascii=False, indent=2))
+    assert json.loads(shown) == said
+    assert shown == escape_unprintable(shown, keep="\n")
+    assert "é" in shown
 
 
 def test_every_character_that_unicode_calls_control_or_format_is_made_visible():
     for kind in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         of_kind = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) == kind]
         assert of_kind
-        assert visible("".join(of_kind)).isprintable()
+        assert escape_unprintable("".join(of_kind)).isprintable()
 
 
 def test_layout_can_be_kept():
-    assert visible("a\tb\n\x1b", keep="\n\t") == "a\tb\n\\x1b"
+    assert escape_unprintable("a\tb\n\x1b", keep="\n\t") == "a\tb\n\\x1b"
     assert on_one_line("a\n b\u2028c\x1b") == "a  b c\\x1b"
 
 

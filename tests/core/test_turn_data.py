@@ -4,9 +4,9 @@ import pickle
 import msgspec
 import pytest
 
-from replay import Played, Timing, Turn
+from replay import PlayedTurn, Timing, Turn
 
-PLAYED = Played(turn=Turn(id="1", question="Where?"), asked="Where?", answer="Bern.")
+PLAYED = PlayedTurn(turn=Turn(id="1", question="Where?"), asked="Where?", answer="Bern.")
 
 
 def test_what_a_turn_makes_is_frozen_and_can_be_copied_pickled_and_written():

@@ -5,10 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
-SHE = re.compile(r"<question>.*\b(she|her)\b.*</question>")
+from replay.core.settings.prices import NO_PRICES
+from replay.coreference.service import CoreferenceService, ResolverChoice
+
+SHE = re.compile(r"<question>(.*)\b(she|her)\b(.*)</question>")
 SINGER = re.compile(r"(\w+ \w+) (?:sang|wrote) it")
+
+
+def choice(server, folder, table=NO_PRICES, **settings):
+    """Whoever is asked at *server*, as a scenario in *folder* names it."""
+    made = {**server.settings(), "cache": False, "attempts": 1, **settings}
+    return ResolverChoice(name="llm", settings=made, folder=folder, prices=table)
+
+
+@asynccontextmanager
+async def resolver(server, folder, **settings):
+    """The same, open."""
+    async with CoreferenceService(choice(server, folder, **settings), workers=0) as service:
+        yield service.asked
 
 
 def history(prompt: str, side: str) -> str:
@@ -26,7 +43,8 @@ def honest(prompt: str, number: int) -> str:
     compares = "<own_history>" in prompt
     references: list[Mapping[str, Any]] = []
     if mention:
-        one = {"text": mention[1], "recorded": quotes["recorded"]}
+        one = {"text": mention[2], "recorded": quotes["recorded"]}
         references = [{**one, "own": quotes["own"], "same": same} if compares else one]
-    verdict = {"same_meaning": same or not mention} if compares else {}
-    return json.dumps({"references": references, **verdict})
+    standalone = mention and f"{mention[1]}{quotes['recorded']}{mention[3]}"
+    verdict = {"meaning": "same" if same or not mention else "other"} if compares else {}
+    return json.dumps({"references": references, "standalone": standalone, **verdict})

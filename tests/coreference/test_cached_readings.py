@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document, Span
+from replay.coreference.resolver import CharSpan, Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -22,7 +22,7 @@ def document(n: int) -> Document:
 SLOW = textwrap.dedent(
     """
     from pathlib import Path
-    from replay.coreference.resolver import Span
+    from replay.coreference.resolver import CharSpan
     from replay.core.drift_evidence import Mention, Reading
 
     class Slow:
@@ -32,7 +32,7 @@ SLOW = textwrap.dedent(
         def resolve(self, documents):
             with (self.folder / "asked").open("a") as file:
                 file.writelines(f"{d.question}\\n" for d in documents)
-            return [[(Span(start=0, end=3), Span(start=5, end=7))] for _ in documents]
+            return [[(CharSpan(start=0, end=3), CharSpan(start=5, end=7))] for _ in documents]
 
     class SlowReader(Slow):
         def read(self, documents):
@@ -65,7 +65,7 @@ def asked(folder) -> list[str]:
 
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_gold_documents_are_resolved_once_for_all_runs_and_others_in_each(slow, workers):
-    expected = [(Span(start=0, end=3), Span(start=5, end=7))]
+    expected = [(CharSpan(start=0, end=3), CharSpan(start=5, end=7))]
     for _ in range(2):
         async with service(slow, workers=workers) as coreference:
             found = await asyncio.gather(

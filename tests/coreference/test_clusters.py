@@ -1,6 +1,6 @@
 from replay.core.history import Exchange
 from replay.coreference.clusters import first_naming_span, readings_from_clusters
-from replay.coreference.resolver import Document, Span
+from replay.coreference.resolver import CharSpan, Document
 
 DOCUMENT = Document(
     question="Did she like her album?",
@@ -14,7 +14,7 @@ def spans(*texts, document=DOCUMENT):
     for text in texts:
         start = len(document.context()) if text.startswith("|") else 0
         at = document.text().index(text.lstrip("|"), start)
-        found.append(Span(start=at, end=at + len(text.lstrip("|"))))
+        found.append(CharSpan(start=at, end=at + len(text.lstrip("|"))))
     return tuple(found)
 
 
@@ -61,9 +61,9 @@ def test_spans_outside_the_text_or_across_its_border_are_left_out():
     start = len(DOCUMENT.context())
     cluster = (
         *spans("Ann Lee"),
-        Span(start=start - 3, end=start + 3),
-        Span(start=start, end=start),
-        Span(start=len(DOCUMENT.text()), end=10_000),
+        CharSpan(start=start - 3, end=start + 3),
+        CharSpan(start=start, end=start),
+        CharSpan(start=len(DOCUMENT.text()), end=10_000),
     )
 
     assert readings_from_clusters(DOCUMENT, [cluster]) == ()
@@ -91,6 +91,6 @@ def test_the_first_naming_span_is_by_place_whatever_the_clusters_order():
 
     assert first_naming_span(DOCUMENT.text(), [blue, ann, her]) == ann
     assert first_naming_span(DOCUMENT.text(), [her]) is None
-    assert first_naming_span("Ann left.", [Span(start=0, end=3)]) == Span(start=0, end=3)
-    assert first_naming_span("her band, she", [Span(start=0, end=8)]) == Span(start=0, end=8)
-    assert first_naming_span("?", [Span(start=0, end=1)]) is None
+    assert first_naming_span("Ann left.", [CharSpan(start=0, end=3)]) == CharSpan(start=0, end=3)
+    assert first_naming_span("her band, she", [CharSpan(start=0, end=8)]) == CharSpan(start=0, end=8)
+    assert first_naming_span("?", [CharSpan(start=0, end=1)]) is None

@@ -8,11 +8,12 @@ from pydantic import ValidationError
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Drift
 from replay.core.errors import ReadingError
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.drift import DriftDetector
 from replay.coreference.resolver import LONGEST_TEXT, recorded_document
 from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.worker_pool import WorkerPool
 from replay.scenario.sections import DriftSection
 from tests.samples import ALICE, SINGER, conversation, detector
 
@@ -23,7 +24,9 @@ RULES = {"strict": drift_strict, "hard": drift_hard, "evalconvqa": drift_evalcon
 
 
 def played(*answers):
-    return [Played(turn=t, asked=t.question, answer=a) for t, a in zip(SINGER.turns, answers, strict=False)]
+    return [
+        PlayedTurn(turn=t, asked=t.question, answer=a) for t, a in zip(SINGER.turns, answers, strict=False)
+    ]
 
 
 @pytest.mark.parametrize("mode", ["strict", "hard", "evalconvqa"])
@@ -50,7 +53,9 @@ async def test_the_shipped_reader_holds_a_lost_antecedent_for_the_likelier_drift
     async with detector() as drift:
         lost, kept = [
             (
-                await drift.assess(talk, 2, [Played(turn=talk.turns[0], asked="Who is that?", answer=answer)])
+                await drift.assess(
+                    talk, 2, [PlayedTurn(turn=talk.turns[0], asked="Who is that?", answer=answer)]
+                )
             ).drift
             for answer in ("I don't know.", "That is Ann Lee, a singer.")
         ]
@@ -66,8 +71,8 @@ async def test_a_turn_that_left_no_trace_is_no_identical_answer(mode):
         SINGER.turns[0],
     )
     talk = msgspec.structs.replace(SINGER, turns=(*turns, msgspec.structs.replace(SINGER.turns[1], id="q3")))
-    same = [Played(turn=t, asked="Who?", answer=t.gold_answer) for t in turns]
-    filtered = [same[0], Played(turn=turns[1], asked="Who?", answer=None)]
+    same = [PlayedTurn(turn=t, asked="Who?", answer=t.gold_answer) for t in turns]
+    filtered = [same[0], PlayedTurn(turn=turns[1], asked="Who?", answer=None)]
 
     async with detector(mode=mode, window=1, resolver=ALICE) as drift:
         assert (await drift.assess(talk, 3, same)).drift.valid
@@ -120,7 +125,7 @@ async def test_settings_that_nobody_chose_are_not_in_the_signature():
 async def test_under_the_published_rule_only_what_was_answered_stands_in_both_histories():
     """A turn that failed or was skipped is in neither."""
     async with detector(mode="evalconvqa", resolver=ALICE) as drift:
-        failed = [Played(turn=SINGER.turns[0], asked="Who sang Stone Garden?", answer=None)]
+        failed = [PlayedTurn(turn=SINGER.turns[0], asked="Who sang Stone Garden?", answer=None)]
         alone = await drift.assess(SINGER, 2, failed)
         told = await drift.assess(SINGER, 2, played("Nobody knows."))
 
@@ -164,7 +169,7 @@ async def test_a_question_that_the_resolver_cannot_read_is_not_judged(mode):
         for answers in (("Eine Ärztin.", "In Wien."), ("Eine Pianistin.", "In Frankfurt.")):
             for depth in (1, 2, 3):
                 own = [
-                    Played(turn=t, asked=t.question, answer=a)
+                    PlayedTurn(turn=t, asked=t.question, answer=a)
                     for t, a in zip(GERMAN.turns, answers, strict=False)
                 ]
                 found = await drift.assess(GERMAN, depth, own[: depth - 1])
@@ -253,14 +258,14 @@ def test_of_a_text_that_is_too_long_the_beginning_and_the_end_are_read():
 async def test_the_evidence_says_how_many_texts_were_read_in_part(mode):
     conversation = talk("Ann Lee.")
     for answer, shortened in [("Bob Ray.", 0), (LONG, 1)]:
-        own = [Played(turn=conversation.turns[0], asked="Who sang it?", answer=answer)]
+        own = [PlayedTurn(turn=conversation.turns[0], asked="Who sang it?", answer=answer)]
         async with detector(mode=mode) as drift:
             assert (await drift.assess(conversation, 2, own)).drift.shortened == shortened
 
 
 async def test_a_question_that_is_too_long_is_not_judged():
     conversation = talk("Ann Lee.", question="Who " * 5_001)
-    own = [Played(turn=conversation.turns[0], asked="Who sang it?", answer="Bob.")]
+    own = [PlayedTurn(turn=conversation.turns[0], asked="Who sang it?", answer="Bob.")]
     async with detector() as drift:
         found = (await drift.assess(conversation, 2, own)).drift
 
@@ -272,7 +277,7 @@ async def test_a_question_whose_workers_gave_no_answer_is_not_judged(mode, monke
     async def lost(self, task, batch):
         raise ReadingError("no coreference worker answered within 1 s, twice: more time")
 
-    monkeypatch.setattr(CoreferenceService, "_compute", lost)
+    monkeypatch.setattr(WorkerPool, "compute", lost)
     async with detector(mode=mode) as drift:
         found = (await drift.assess(SINGER, 2, played("Nobody knows."))).drift
 

@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.history import Exchange
 from replay.coreference.drift_evalconvqa import compare, rewrite_from_clusters
-from replay.coreference.resolver import Document, Span
+from replay.coreference.resolver import CharSpan, Document
 
 
 def document(answer, question):
@@ -18,7 +18,7 @@ def cluster(doc, *texts):
     found = []
     for text in texts:
         at = doc.text().index(text.lstrip("|"), len(doc.context()) if text.startswith("|") else 0)
-        found.append(Span(start=at, end=at + len(text.lstrip("|"))))
+        found.append(CharSpan(start=at, end=at + len(text.lstrip("|"))))
     return tuple(found)
 
 
@@ -245,10 +245,10 @@ def test_spans_that_are_none_are_passed_over():
     doc = document("Ann Lee.", "did she sing")
     ann, she = cluster(doc, "Ann Lee", "|she")
     end = len(doc.text())
-    odd = (ann, Span(start=8, end=8), Span(start=9, end=4), Span(start=end - 1, end=end + 4), she)
+    odd = (ann, CharSpan(start=8, end=8), CharSpan(start=9, end=4), CharSpan(start=end - 1, end=end + 4), she)
 
     assert rewrite_from_clusters(doc, [odd]) == "did Ann Lee sing"
-    (mention,) = compare(doc, [(*odd, Span(start=-2, end=3))], doc, [odd]).mentions
+    (mention,) = compare(doc, [(*odd, CharSpan(start=-2, end=3))], doc, [odd]).mentions
     assert (mention.gold.mention.text, mention.gold.antecedent) == ("she", "Ann Lee")
 
 
@@ -289,7 +289,10 @@ def test_names_that_hold_one_anothers_mentions_come_to_an_end():
     names = list(re.finditer("friend[^.]*", doc.text()))
     its = [[name.start() + found.start() for found in re.finditer("it", name[0])] for name in names]
     clusters = [
-        (Span(start=name.start(), end=name.end()), *(Span(start=row[i], end=row[i] + 2) for row in its))
+        (
+            CharSpan(start=name.start(), end=name.end()),
+            *(CharSpan(start=row[i], end=row[i] + 2) for row in its),
+        )
         for i, name in enumerate(names)
     ]
 

@@ -18,11 +18,12 @@ def judged(monkeypatch):
     asked = []
 
     def judge(probability, *shares):
-        def probability_of_drift(pairs, gold, own):
-            asked.append((pairs, gold, own))
-            return probability, list(shares) or [1.0] * len(pairs)
+        def probability_of_drift(meant, gold, own):
+            asked.append((meant, gold, own))
+            return probability
 
         monkeypatch.setattr(learned, "probability_of_drift", probability_of_drift)
+        monkeypatch.setattr(learned, "shares_of", lambda pairs, own: list(shares) or [1.0] * len(pairs))
         return asked
 
     return judge
@@ -57,7 +58,7 @@ def test_the_networks_probability_is_the_questions(judged):
     drift = verdict(ANN, BOB)
 
     assert (drift.probability, drift.valid, drift.mode) == (0.7, False, "strict")
-    assert asked == [([(ANN, BOB)], document("Ann and Sue did."), document("Bob did."))]
+    assert asked == [([ANN], document("Ann and Sue did."), document("Bob did."))]
 
 
 def test_a_mentions_probability_is_its_share_of_the_questions(judged):
@@ -67,12 +68,22 @@ def test_a_mentions_probability_is_its_share_of_the_questions(judged):
     assert [m.probability for m in verdict(gold, []).mentions] == [0.8, 0.2]
 
 
-def test_a_mentions_state_is_that_of_the_best_antecedents(judged):
-    judged(0.1)
+def test_a_drifted_questions_mentions_have_the_state_of_their_best_antecedents(judged):
+    judged(0.9)
 
     assert [m.state for m in verdict(ANN, BOB).mentions] == ["drifted"]
     assert [m.state for m in verdict(ANN, []).mentions] == ["lost"]
     assert [m.state for m in verdict(ANN, ANN).mentions] == ["same"]
+
+
+def test_the_own_history_is_not_read_where_the_question_means_the_same(judged):
+    judged(0.1)
+    unread, left_open = reading((0.9, "Ann")), reading(start=20)
+    (one, other) = verdict([unread, left_open], [BOB]).mentions
+
+    assert (one.state, one.predicted.antecedent, one.probability) == ("unread", None, 0.1)
+    assert other.state == "open"
+    assert verdict([unread, left_open], []) == verdict([unread, left_open], [BOB])
 
 
 @pytest.mark.parametrize(("threshold", "valid"), [(0.0, False), (0.4, False), (0.41, True), (1.0, True)])
@@ -116,7 +127,6 @@ def test_a_question_that_leans_on_nothing_is_valid_and_nobody_is_asked(judged):
 
     assert verdict([], []).valid
     assert verdict([], BOB).valid
-    assert verdict(reading(antecedent="Ann"), BOB).valid
     assert asked == []
 
 

@@ -234,7 +234,7 @@ def test_a_document_too_long_keeps_its_question_its_title_and_the_newest_turns(m
 
 @needs_fastcoref
 def test_no_span_reaches_over_what_was_left_out(models):
-    offsets = [fastcoref_resolver.Span(start=n, end=n + 1) for n in (0, 2, 90, 92)]
+    offsets = [fastcoref_resolver.CharSpan(start=n, end=n + 1) for n in (0, 2, 90, 92)]
     cut = fastcoref_resolver._Cut(words=list("abyz"), offsets=offsets, gap=2, tokens=6)
     [cluster] = cut.clusters([[(1, 3), (0, 1), (2, 4), (2, 4)], [(0, 4), (3, 4)]])
     assert [(s.start, s.end) for s in cluster] == [(0, 1), (90, 93)]

@@ -10,14 +10,14 @@ import numpy
 import pytest
 
 from replay.core.errors import PluginError, ReadingError, ResolverError, ScenarioError
-from replay.core.history import Exchange, Played
-from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
+from replay.core.history import Exchange, PlayedTurn
+from replay.core.settings.prices import Prices, PriceTable
 from replay.coreference import load
 from replay.coreference.drift import DriftDetector
 from replay.coreference.llm import needs_asking
 from replay.coreference.resolver import Document
 from replay.coreference.service import CoreferenceService, ResolverChoice
-from tests.coreference.asked_model import history, honest
+from tests.coreference.asked_model import choice, history, honest, resolver
 from tests.samples import SINGER, conversation
 from tests.scorers.judges.servers import broken, judge_server
 
@@ -27,17 +27,6 @@ GOLD = Document(
     turns=(Exchange(question="Who sang it?", answer="Alice Okafor sang it."),),
 )
 OWN = replace(GOLD, turns=(Exchange(question="Who sang it?", answer="Ben Achterberg sang it."),))
-
-
-def choice(server, folder, table=NO_PRICES, **settings):
-    made = {**server.settings(), "cache": False, "attempts": 1, **settings}
-    return ResolverChoice(name="llm", settings=made, folder=folder, prices=table)
-
-
-@asynccontextmanager
-async def resolver(server, folder, **settings):
-    async with CoreferenceService(choice(server, folder, **settings), workers=0) as service:
-        yield service.asked
 
 
 @asynccontextmanager
@@ -84,14 +73,14 @@ async def test_the_recorded_history_alone_is_asked_about_once(tmp_path):
     assert (reading.antecedent, reading.source) == ("Alice Okafor", "answer")
     (prompt,) = server.prompts
     assert "own_history" not in prompt
-    assert "same_meaning" not in prompt
+    assert "meaning" not in prompt
 
 
 async def test_a_reply_that_cant_be_used_is_shown_to_the_model_once_with_the_reason(tmp_path):
     wrong = json.dumps({"references": [{"text": "she", "recorded": "Bob", "own": None, "same": False}]})
 
     def reply(prompt, number):
-        return wrong.replace("}]", '}], "same_meaning": false') if number == 1 else honest(prompt, number)
+        return wrong.replace("}]", '}], "meaning": "other"') if number == 1 else honest(prompt, number)
 
     async with judge_server(reply) as server, resolver(server, tmp_path) as asked:
         drift = await asked.compare(GOLD, OWN)
@@ -110,6 +99,17 @@ async def test_two_replies_that_cant_be_used_are_no_verdict(tmp_path):
     assert len(server.bodies) == 2
     assert (asked.tally.verdicts, asked.tally.unscored, asked.tally.failed_asks) == (1, 1, 1)
     assert "holds no JSON object" in asked.tally.first_failure
+
+
+async def test_a_wording_that_fails_twice_costs_no_verdict(tmp_path):
+    def reply(prompt, number):
+        return json.dumps({**json.loads(honest(prompt, number)), "standalone": "Where was the singer born?"})
+
+    async with judge_server(reply) as server, resolver(server, tmp_path) as asked:
+        drift = await asked.compare(GOLD, OWN)
+    assert '"standalone" doesn\'t name "Alice Okafor"' in server.prompts[1]
+    assert len(server.prompts) == 2
+    assert (drift.valid, drift.mentions[0].gold.put, asked.tally.unscored) == (False, None, 0)
 
 
 async def test_no_reply_is_no_verdict(tmp_path):
@@ -157,13 +157,19 @@ def test_everything_that_moves_a_reading_shows_in_the_signature(tmp_path):
     base = {"adapter": "openai", "settings": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}}
     other = {**base["settings"], "model": "n"}
     signatures = []
-    for more in ({}, {"settings": other}, {"prompt": "own.txt"}, {"parameters": {"seed": 1}}):
+    for more in (
+        {},
+        {"settings": other},
+        {"prompt": "own.txt"},
+        {"parameters": {"seed": 1}},
+        {"history_characters": 500},
+    ):
         made = ResolverChoice(name="llm", settings={**base, **more}, folder=tmp_path)
         service = CoreferenceService(made, workers=0)
         signatures.append(DriftDetector(service=service).signature)
-    assert len(set(signatures)) == 4
+    assert len(set(signatures)) == 5
     assert signatures[0].startswith("coref:llm(openai/m@")
-    assert signatures[0].endswith("|drift:llm-1|window:6")
+    assert signatures[0].endswith("|drift:llm-2|window:6")
 
 
 @pytest.mark.parametrize(
@@ -175,6 +181,7 @@ def test_everything_that_moves_a_reading_shows_in_the_signature(tmp_path):
         ({"adapter": "scripted", "prompt": "blind.txt"}, "uses none of own"),
         ({"adapter": "scripted", "timeout_s": 0}, "timeout_s must be above 0"),
         ({"adapter": "scripted", "attempts": 0}, "attempts at least 1"),
+        ({"adapter": "scripted", "history_characters": 199}, "199 is less than 200"),
         ({"adapter": "scripted", "max_words": 9}, '"max_words" is not'),
         ({}, "adapter"),
     ],
@@ -195,28 +202,39 @@ def test_who_asks_one_question_at_a_time_is_told_that_it_takes_a_scenario():
 
 async def test_the_detector_shows_what_lies_in_the_window(tmp_path):
     played = [
-        Played(turn=turn, asked=turn.question, answer=answer)
+        PlayedTurn(turn=turn, asked=turn.question, answer=answer)
         for turn, answer in zip(SINGER.turns, ("Ben Achterberg sang it.", "In Leymont.", "Cy."), strict=False)
     ]
     async with judge_server(honest) as server:
         made = choice(server, tmp_path)
         async with CoreferenceService(made, workers=0) as service:
             near = DriftDetector(service=service, window=1, background=False)
-            assert (await near.assess(SINGER, 3, played[:2])).drift.valid
+            assert (await near.assess(SINGER, 3, played[:2])).drift.valid is None
             far = DriftDetector(service=service)
             assessed = await far.assess(SINGER, 3, played[:2])
             (reading,) = await far.gold_readings(SINGER, 3)
     assert "Title" not in server.prompts[0]
-    assert "sang it" not in server.prompts[0]
+    assert "sang it" not in history(server.prompts[0], "recorded")
     assert not assessed.drift.valid
     assert (reading.mention.text, reading.antecedent, reading.source) == ("her", "Alice Okafor", "answer")
+
+
+async def test_the_evidence_says_how_many_texts_the_model_saw_in_part(tmp_path):
+    """Half the budget is the most of one text, which is less than other resolvers are shown."""
+    answers = [f"Ben Achterberg sang it.{' ' * length}" for length in (6_000, 25_000)]
+    long = [
+        PlayedTurn(turn=t, asked=t.question, answer=a) for t, a in zip(SINGER.turns, answers, strict=False)
+    ]
+    async with asked_detector(honest, tmp_path) as found:
+        drift = (await found.assess(SINGER, 3, long)).drift
+    assert (drift.valid, drift.shortened) == (False, 2)
 
 
 async def test_any_language_is_read(tmp_path):
     turns = ("Wer sang das?", "Alice Okafor sang es."), ("Wo wurde sie geboren?", "In Port Ellis.")
     german = conversation(*turns)
-    played = [Played(turn=german.turns[0], asked="Wer sang das?", answer="Ben Achterberg sang es.")]
-    nothing = json.dumps({"references": [], "same_meaning": True})
+    played = [PlayedTurn(turn=german.turns[0], asked="Wer sang das?", answer="Ben Achterberg sang es.")]
+    nothing = json.dumps({"references": [], "meaning": "same"})
     async with asked_detector(nothing, tmp_path) as found:
         assert (await found.assess(german, 2, played)).drift.valid
         assert found.service.asked.tally.asks == 1
@@ -229,7 +247,15 @@ class Encoder:
         return numpy.array([float(text[0] == "A"), float(text[0] != "A")])
 
 
-SHE_AFTER_BEN = [Played(turn=SINGER.turns[0], asked="Who sang it?", answer="Ben Achterberg sang it.")]
+SHE_AFTER_BEN = [PlayedTurn(turn=SINGER.turns[0], asked="Who sang it?", answer="Ben Achterberg sang it.")]
+
+
+async def test_where_no_history_says_what_is_meant_the_meaning_of_answers_gives_no_verdict(tmp_path):
+    nobody = json.dumps(
+        {"references": [{"text": "she", "recorded": None, "own": None, "same": True}], "meaning": "same"}
+    )
+    async with asked_detector(nobody, tmp_path, encoder=Encoder(), min_similarity=0.5) as found:
+        assert (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift.valid is None
 
 
 async def test_the_meaning_of_answers_is_compared_beside_it(tmp_path):

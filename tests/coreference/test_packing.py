@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document, Span
+from replay.coreference.resolver import CharSpan, Document
 from replay.coreference.worker import CLUSTERS, DOCUMENTS, READINGS
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
@@ -40,7 +40,7 @@ def test_equal_documents_are_equal_bytes(said):
 def test_readings_and_clusters_come_back_as_they_were(antecedent):
     mention = Mention(start=4, end=6, text="he", kind="he")
     readings = (Reading(mention=mention, antecedent=antecedent, distribution=((0.1 + 0.2, antecedent),)),)
-    clusters = [(Span(start=0, end=3), Span(start=4, end=6))]
+    clusters = [(CharSpan(start=0, end=3), CharSpan(start=4, end=6))]
 
     assert READINGS.unpack(READINGS.pack(readings)) == readings
     assert READINGS.unpack(READINGS.pack(())) == ()

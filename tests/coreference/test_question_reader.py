@@ -5,7 +5,7 @@ import pytest
 
 import replay.coreference
 from replay.core.errors import PluginNotFoundError, ScenarioError
-from replay.coreference.question_reader import Background
+from replay.coreference.question_reader import DocumentBackground
 
 TURNS = [("Who is that?", "Ann Lee is a singer.")]
 
@@ -26,7 +26,7 @@ def test_a_question_is_read_from_plain_data():
 
 
 @pytest.mark.parametrize(
-    "background", [Background(title="Ann Lee"), {"title": "Ann Lee", "section": "", "text": ""}]
+    "background", [DocumentBackground(title="Ann Lee"), {"title": "Ann Lee", "section": "", "text": ""}]
 )
 def test_the_background_is_an_object_or_a_mapping(background):
     read = replay.coreference.load().resolve_question(background, (), "Where was she born?")
@@ -49,10 +49,10 @@ class OneCluster:
     signature = "one-cluster"
 
     def resolve(self, documents):
-        from replay.coreference.resolver import Span
+        from replay.coreference.resolver import CharSpan
 
         return [
-            [(Span(start=0, end=7), Span(start=len(d.context()) + 4, end=len(d.context()) + 7))]
+            [(CharSpan(start=0, end=7), CharSpan(start=len(d.context()) + 4, end=len(d.context()) + 7))]
             for d in documents
         ]
 

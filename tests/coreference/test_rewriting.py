@@ -6,7 +6,13 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.mentions import ellipsis_of, find_mentions
-from replay.coreference.rewriting import MAX_INSERTED_WORDS, MIN_PROBABILITY, certainty, proposed, rewrite
+from replay.coreference.rewriting import (
+    MAX_INSERTED_WORDS,
+    MIN_PROBABILITY,
+    certainty,
+    propose_edits,
+    rewrite,
+)
 
 
 def read_as(question, *antecedents, **more):
@@ -54,7 +60,7 @@ def test_what_replaces_a_mention_is_not_put_in_before_it_as_well():
 def test_what_would_say_nothing_more_is_not_put_in(antecedent):
     (reading,) = read_as("Did she sing?", antecedent)
 
-    assert proposed("Did she sing?", reading) is None
+    assert propose_edits("Did she sing?", reading) is None
     assert rewrite("Did she sing?", [reading]) == "Did she sing?"
 
 
@@ -127,7 +133,7 @@ def test_the_resolvers_own_words_may_come_elsewhere_than_the_mention():
         distribution=((0.9, "Port Ellis"),),
     )  # fmt: skip
 
-    edit = proposed(question, reading)
+    edit = propose_edits(question, reading)
     assert (edit.start, edit.end, edit.put, edit.names) == (19, 19, " in Port Ellis", {"port", "ellis"})
     assert rewrite(question, [reading]) == "How much is the fee in Port Ellis?"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import multiprocessing
 import os
 import signal
@@ -16,10 +17,11 @@ import pytest
 
 from replay.core.errors import PluginNotFoundError, ReadingError, ResolverError, ScenarioError
 from replay.core.history import Exchange
-from replay.coreference import drift_hard, drift_strict
+from replay.coreference import drift_hard, drift_strict, worker_pool
 from replay.coreference.resolver import Document
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.service import CoreferenceService, ResolverChoice, out_of_the_way
 from replay.coreference.worker import READINGS
+from replay.coreference.worker_pool import WorkerPool
 from tests.waiting import PATIENCE_S, until, until_async
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -156,7 +158,7 @@ async def test_a_question_that_stops_its_workers_is_not_read_and_the_next_one_is
             ReadingError, match=r"no coreference worker answered within 0\.5 s, twice: a larger"
         ):
             await coreference.read(Document(question="stop"))
-        coreference._timeout_s = PATIENCE_S
+        coreference._pool._timeout_s = PATIENCE_S
         assert await coreference.read(document(2)) == ()
 
 
@@ -188,23 +190,29 @@ def _only_worker() -> int:
     return worker
 
 
-async def test_both_sides_of_all_pairs_are_resolved_together_and_each_document_once(resolvers):
+async def test_each_side_of_all_pairs_is_resolved_together_and_each_document_once(resolvers):
     async with service(resolvers) as coreference:
         pairs = [(document(n), after(f"Own {n}, {own}.")) for n in range(3) for own in range(2)]
-        await asyncio.gather(*(coreference.drift(*pair) for pair in pairs))
+        await asyncio.gather(*(coreference.drift(*pair, mode="hard") for pair in pairs))
         assert coreference.resolved == 3 + 6
-    assert batches(resolvers) == [9]
+    assert batches(resolvers) == [3, 6]
+
+
+async def test_the_own_history_of_a_question_that_leans_on_nothing_is_not_read(resolvers):
+    async with service(resolvers) as coreference:
+        assert (await coreference.drift(document(1), after("Ann."))).valid
+    assert batches(resolvers) == [1]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_the_gold_side_is_remembered_for_other_systems_and_a_pair_for_the_same(resolvers, workers):
     async with service(resolvers, workers) as coreference:
         for answer, resolved in [("Ann.", 2), ("Ann.", 2), ("Carl.", 3)]:
-            await coreference.drift(document(1), after(answer))
+            await coreference.drift(document(1), after(answer), mode="hard")
             assert coreference.resolved == resolved
         await coreference.read(document(1), gold=True)
-        await coreference.drift(document(1), after("Ann."), mode="hard")
-        assert coreference.resolved == 4
+        await coreference.drift(document(1), after("Ann."), mode="strict")
+        assert coreference.resolved == 3
 
 
 async def test_equal_histories_are_read_once(resolvers):
@@ -215,11 +223,11 @@ async def test_equal_histories_are_read_once(resolvers):
 
 
 async def test_the_pair_asked_longest_ago_is_forgotten(resolvers, monkeypatch):
-    monkeypatch.setattr("replay.coreference.lane.REMEMBERED", 2)
+    monkeypatch.setattr("replay.coreference.batch_queue.REMEMBERED", 2)
     resolved = []
     async with service(resolvers) as coreference:
         for n in (0, 1, 0, 2, 0, 1):
-            await coreference.drift(document(n), after(f"Own {n}."))
+            await coreference.drift(document(n), after(f"Own {n}."), mode="hard")
             resolved.append(coreference.resolved)
     assert resolved == [2, 4, 4, 6, 6, 7], "the worker still knows the gold side"
 
@@ -229,7 +237,7 @@ async def test_the_gold_side_asked_longest_ago_is_forgotten(resolvers, monkeypat
     resolved = []
     async with service(resolvers) as coreference:
         for own, n in enumerate((0, 1, 0, 2, 0, 1)):
-            await coreference.drift(document(n), after(f"Own {own}."))
+            await coreference.drift(document(n), after(f"Own {own}."), mode="hard")
             resolved.append(coreference.resolved)
     assert resolved == [2, 4, 5, 7, 8, 10]
 
@@ -266,7 +274,7 @@ async def test_who_asks_just_as_the_last_batch_is_done_is_answered_too(resolvers
         await asyncio.sleep(0)
         return await coreference.read(document(2))
 
-    monkeypatch.setattr(CoreferenceService, "_compute", at_once)
+    monkeypatch.setattr(WorkerPool, "compute", at_once)
     async with service(resolvers) as coreference, asyncio.timeout(PATIENCE_S):
         found = await asyncio.gather(coreference.read(document(1)), read_in_the_next_step(coreference))
     assert found == [(), ()]
@@ -313,7 +321,7 @@ def test_workers_leave_with_a_killed_parent():
         """
         import asyncio, multiprocessing, pathlib, sys, time
         from replay.coreference.resolver import Document
-        from replay.coreference.service import CoreferenceService, ResolverChoice
+        from replay.coreference.service import CoreferenceService, ResolverChoice, out_of_the_way
 
         async def main():
             choice = ResolverChoice(settings={}, folder=pathlib.Path())
@@ -351,9 +359,48 @@ async def test_what_waits_in_the_pool_is_not_cancelled_when_the_service_ends(res
             submitted.append(Future())
             return submitted[-1]
 
-    monkeypatch.setattr(CoreferenceService, "_new_pool", lambda _: Waiting())
+    monkeypatch.setattr(WorkerPool, "_new_pool", lambda _: Waiting())
     async with service(resolvers, workers=1) as waiting:
         asker = asyncio.create_task(waiting.read(document(1)))
         await until_async(lambda: submitted)
         asker.cancel()
     assert [future.cancelled() for future in submitted] == [False]
+
+
+async def test_what_is_out_of_the_way_comes_after_all_else(resolvers, monkeypatch):
+    monkeypatch.setattr("replay.coreference.service.LARGEST_BATCH", 2)
+    answered = []
+
+    async def read(n):
+        await coreference.read(document(n))
+        answered.append(n)
+
+    async with service(resolvers) as coreference, asyncio.TaskGroup() as tasks:
+        with out_of_the_way():
+            for n in range(6):
+                tasks.create_task(read(n))
+        tasks.create_task(read(10))
+        tasks.create_task(read(11))
+
+    assert sorted(answered) == [*range(6), 10, 11]
+    assert {10, 11} <= set(answered[:4]), "no more than a batch of the others was begun before"
+
+
+async def test_of_a_batch_that_kills_workers_all_others_are_read_one_by_one(resolvers):
+    (resolvers / "deadly").write_text("4")
+    async with service(resolvers, workers=1) as coreference:
+        found = await asyncio.gather(
+            *(coreference.read(document(n)) for n in range(3)), return_exceptions=True
+        )
+    assert [isinstance(one, ReadingError) for one in found] == [True, False, False]
+
+
+async def test_workers_that_can_not_be_started_are_an_error_of_ours(monkeypatch):
+    """A process may have too few file descriptors for the queues of its workers, or too little memory."""
+
+    def no_pool(*_, **__):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(worker_pool, "LokyPool", no_pool)
+    with pytest.raises(ResolverError, match=r"can't be started: .*Too many open files; .*nlp_workers to 0"):
+        await CoreferenceService(ResolverChoice(settings={}, folder=Path()), workers=1).__aenter__()

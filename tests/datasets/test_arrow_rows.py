@@ -13,6 +13,7 @@ import pytest
 
 from replay.core.errors import DatasetError, PluginError
 from replay.datasets.loading import expand, read_conversations
+from replay.datasets.native import NativeReader
 from tests.datasets.files import ids
 
 TALKS = [
@@ -54,6 +55,20 @@ def arrow(path, rows, new=pyarrow.ipc.new_stream):
 
 def feather(path, rows):
     return arrow(path, rows, pyarrow.ipc.new_file)
+
+
+def test_a_text_that_is_no_utf_8_spoils_its_row_alone(tmp_path):
+    """Arrow calls bytes a text without looking at them."""
+    rows = [{"id": str(n), "turns": [{"question": f"Who {n}?"}]} for n in range(5)]
+    table = pyarrow.Table.from_pylist(rows)
+    names = pyarrow.array([b"0", b"1", b"two \xff\n", b"3", b"4"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(table.set_column(0, "id", names), tmp_path / "p")
+    bad = []
+    found = read_conversations([tmp_path / "p"], reader=NativeReader(), on_bad=bad.append, limit=None)
+    assert [one.id for one in found] == ["0", "1", "3", "4"]
+    assert [error.line for error in bad] == [3]
+    with pytest.raises(DatasetError):
+        list(read_conversations([tmp_path / "p"], reader=NativeReader(), on_bad=None, limit=None))
 
 
 @pytest.mark.parametrize("rows", [TALKS, LMSYS, NATIVE], ids=["chat", "lmsys", "native"])

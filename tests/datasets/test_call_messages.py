@@ -10,9 +10,9 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.datasets.call_messages import messages_in
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
-PLACE = Place(path=Path("x.jsonl"), line=1)
+PLACE = SourceLocation(path=Path("x.jsonl"), line=1)
 
 
 def constructor(kind, content, **more):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from replay.core.errors import DatasetError
 from replay.datasets.chat import ChatReader
 from replay.testing import ReaderContract
 from tests.datasets.chat_logs import CALL, RESULT, assistant, pairs, read, system, user
@@ -303,3 +304,97 @@ def test_a_log_without_times_says_nothing_of_them_and_odd_ones_spoil_nothing(tmp
     assert read(tmp_path, user("Who?")).metadata == {}
     odd = {"$date": "yesterday"}
     assert read(tmp_path, user("Who?") | {"timestamp": odd}).metadata == {"timestamps": [odd]}
+
+
+TALK = [
+    {"author": {"role": "customer"}, "body": {"text": "Who?"}},
+    {"author": {"role": "agent"}, "body": {"text": "Okafor."}},
+]
+DOTTED = {
+    "role_field": "author.role",
+    "text_field": "body.text",
+    "roles": {"customer": "user", "agent": "assistant"},
+}
+
+
+def test_dots_in_a_fields_name_lead_into_objects(tmp_path):
+    path = json_lines_file(tmp_path / "log.jsonl", [{"meta": {"key": "c"}, "log": {"lines": TALK}}])
+
+    found = only(ChatReader(messages_field="log.lines", id_field="meta.key", **DOTTED), path)
+
+    assert (found.id, pairs(found)) == ("c", [("Who?", "Okafor.")])
+
+
+def test_what_is_wrong_within_an_object_is_named_by_its_dots(tmp_path):
+    bad = {"messages": [{"author": {"role": "customer"}, "body": {"text": 7}}]}
+    unnamed = {"messages": [{"author": "customer", "body": {"text": "Who?"}}]}
+
+    first, second = ChatReader(**DOTTED).read(json_lines_file(tmp_path / "log.jsonl", [bad, unnamed]))
+
+    assert ":1: messages[0].body.text: found a whole number, expected" in str(first)
+    assert ":2: messages[0].author.role: is required but missing" in str(second)
+
+
+@pytest.mark.parametrize(("list_field", "wrap"), [("tickets", 0), ("export.tickets", 1)])
+def test_the_list_of_conversations_can_stand_in_an_object(tmp_path, list_field, wrap):
+    tickets = {"tickets": [{"id": "a", "messages": TALK}, {"id": "b", "messages": TALK}]}
+    path = json_file(tmp_path / "log.json", {"export": tickets} if wrap else tickets)
+
+    found = list(ChatReader(list_field=list_field, **DOTTED).read(path))
+
+    assert [(one.id, pairs(one)) for one in found] == [(name, [("Who?", "Okafor.")]) for name in "ab"]
+
+
+def test_a_list_that_is_called_otherwise_is_said_with_what_is_there(tmp_path):
+    path = json_file(tmp_path / "log.json", {"tickets": [], "page": 1})
+
+    with pytest.raises(DatasetError, match=r'list under "items".*\(found: tickets, page\)'):
+        list(ChatReader(list_field="items").read(path))
+    assert "messages: is required but missing (found: tickets, page)" in fault(ChatReader(), path)
+
+
+def test_messages_of_many_threads_in_one_list_are_a_conversation_each(tmp_path):
+    """As Slack exports a channel: everybody but the bot is a user, and who got no reply has no thread."""
+    messages = [
+        {"type": "message", "user": "U1", "text": "Who?", "ts": "1.1", "thread_ts": "1.1"},
+        {"type": "message", "user": "U2", "text": "Hello, all.", "ts": "2.1"},
+        {"type": "message", "user": "U3", "text": "When?", "ts": "3.1", "thread_ts": "3.1"},
+        {"type": "message", "user": "UBOT", "text": "Okafor.", "ts": "4.1", "thread_ts": "1.1"},
+        {"type": "message", "user": "UBOT", "text": "In 1987.", "ts": "5.1", "thread_ts": "3.1"},
+    ]
+    path = json_file(tmp_path / "channel.json", messages)
+    reader = ChatReader(
+        thread_field="thread_ts",
+        role_field="user",
+        text_field="text",
+        roles={"UBOT": "assistant", "*": "user"},
+    )
+
+    bad, *found = list(reader.read(path))
+
+    assert [(one.id, pairs(one)) for one in found] == [
+        ("1.1", [("Who?", "Okafor.")]),
+        ("3.1", [("When?", "In 1987.")]),
+    ]
+    assert "item 2, thread_ts: is required but missing" in str(bad)
+
+
+def test_threads_have_nothing_beside_their_messages():
+    with pytest.raises(ValueError, match="leave out id_field"):
+        ChatReader(thread_field="thread_ts", id_field="id")
+
+
+def test_one_conversation_may_be_spread_over_lines(tmp_path):
+    path = json_file(tmp_path / "log.json", {"messages": [user("Who?"), assistant("Okafor.")]})
+
+    assert pairs(only(ChatReader(), path)) == [("Who?", "Okafor.")]
+
+
+def test_a_first_line_that_was_cut_off_spoils_only_itself(tmp_path):
+    path = json_lines_file(tmp_path / "log.jsonl", [SECOND])
+    path.write_text('{"messages": [{"role": "us\n' + path.read_text())
+
+    bad, good = ChatReader().read(path)
+
+    assert ":1: is not valid JSON: it ends before it is complete" in str(bad)
+    assert len(good.turns) == 2

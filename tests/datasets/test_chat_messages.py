@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay.core.errors import DatasetError
-from replay.core.message import Message, ToolCall, paired, question_messages
+from replay.core.message import Message, ToolCall, pair_calls, question_messages
 from replay.datasets.chat import ChatReader
 from replay.datasets.native import NativeReader, write_native
 from tests.datasets.chat_logs import CALL, PICTURE, RESULT, assistant, pairs, read, system, user
@@ -338,7 +338,7 @@ def test_an_odd_log_is_a_conversation_that_can_be_sent_or_a_fault(tmp_path_facto
     write_native([found], path)
     assert list(NativeReader().read(path)) == [found]
     for turn in found.turns:
-        sent = paired(turn.steps)
+        sent = pair_calls(turn.steps)
         calls = [call.id for step in sent for call in step.tool_calls]
         assert sorted(calls) == sorted(step.tool_call_id for step in sent if step.role == "tool")
         assert question_messages(turn.question, turn.asked_with)[-1].role != "assistant"

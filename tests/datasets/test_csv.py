@@ -82,10 +82,19 @@ def test_columns_can_have_other_names_and_several_answers(table):
     assert [turn.gold_passages for turn in found.turns] == [("7#1",), ("7#1",)]
 
 
-def test_a_tsv_file_is_split_at_tabs(table):
-    found = only(CsvReader(), table("conversation\tquestion\tanswer\nc\tWho, what?\tOkafor\n", "table.tsv"))
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_what_parts_the_cells_is_told_from_the_header(table, name, delimiter):
+    rows = [
+        ["conversation", "question", "answer", '"expect.contains.a;b|c"'],
+        ["c", '"Who, what; why?"', "Okafor", ""],
+    ]
+    path = table("".join(delimiter.join(row) + "\n" for row in rows), name)
 
-    assert found.turns[0].question == "Who, what?"
+    found = only(CsvReader(), path)
+
+    assert (found.turns[0].question, found.turns[0].gold_answer) == ("Who, what; why?", "Okafor")
+    assert recognizers(path, path.read_bytes()) == ["csv"]
 
 
 def test_a_conversation_that_comes_back_is_an_error(table):
@@ -176,7 +185,6 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
         ("table.txt", "conversation,question,answer"),
         ("table.csv", "conversation,question"),
         ("table.csv", "id,question,answer"),
-        ("table.tsv", "conversation,question,answer"),
         ("table.csv", "conversation,question\r,answer"),
     ],
 )

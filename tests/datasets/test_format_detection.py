@@ -137,3 +137,13 @@ def test_no_head_whatever_breaks_the_outline(text):
 def test_an_outline_ends_in_the_string_that_the_head_cuts_off():
     """What a cut text holds may look like keys."""
     assert outline(b'{"id": "a", "text": "say {\\"turns\\": [') == {"": {"id", "text"}}
+
+
+def test_a_file_that_was_cut_off_is_named_as_that(tmp_path):
+    path = tmp_path / "quac.json"
+    path.write_text('{"data": [{"title": "Mira",\n"paragraphs": [{"id": "C_1", "context": "Oka')
+
+    with pytest.raises(
+        DatasetError, match=r"quac\.json:2: is not valid JSON: it ends before .* fetch it again"
+    ):
+        ids([path])

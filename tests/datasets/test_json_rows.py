@@ -19,7 +19,10 @@ from tests.datasets.files import json_file
         ('{"data": {}}', 'is not a JSON object with a list under "data"; is this file in another format?'),
         ("[]", 'is not a JSON object with a list under "data"; is this file in another format?'),
         ('{"data": [\n{"id": 1},\n{,}]}', ":3: is not valid JSON: "),
-        ('{"data": [', "is not valid JSON: it ends before it is complete"),
+        (
+            '{"data": [\n1,\n',
+            ":2: is not valid JSON: it ends before it is complete. If the file was cut off, ",
+        ),
         ("", "is empty; check that it was written or downloaded completely"),
     ],
 )

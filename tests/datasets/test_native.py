@@ -15,7 +15,7 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
 from replay.core.message import Message, ToolCall
-from replay.core.message_reading import matched
+from replay.core.message_reading import match_results
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract
@@ -120,7 +120,7 @@ def test_every_field_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"turns": []}, "id: is required but missing"),
+        ({"turns": []}, "id: is required but missing (found: turns)"),
         ({"id": "a", "turns": [{"question": 5}]}, "turns[0].question: found a whole number, expected text"),
         ({"id": "a", "turns": [{}]}, "turns[0].question: is required but missing"),
         ({"id": "a", "turns": {}}, "turns: found an object, expected a list"),
@@ -230,7 +230,7 @@ def test_an_expectation_that_nothing_can_check_is_named_where_it_stands(tmp_path
     [
         (
             b'{"id": "a", "turns": [',
-            "is not valid JSON: it ends before it is complete (was the file cut off, ",
+            "is not valid JSON: it ends before it is complete. If the file was cut off, ",
         ),
         (b'{"id": "a",}', "is not valid JSON: trailing comma in object at byte 12"),
         (b'{"id": "a", "turns": []} {"id": "b"}', "is not valid JSON: trailing characters at byte 27"),
@@ -284,7 +284,7 @@ TURNS = st.builds(
     gold_passages=st.lists(TEXTS, max_size=2).map(tuple),
     fact=st.none() | TEXTS,
     expect=EXPECTED,
-    steps=st.lists(STEPS, max_size=2).map(lambda pairs: matched(chain.from_iterable(pairs))),
+    steps=st.lists(STEPS, max_size=2).map(lambda pairs: match_results(chain.from_iterable(pairs))),
 )
 CONVERSATIONS = st.builds(
     Conversation,

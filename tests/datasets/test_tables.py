@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 
 import openpyxl
 import pytest
 
 from replay.core.errors import DatasetError, InputError, PluginError
+from replay.datasets import tables
 from replay.datasets.tables import LONGEST_CELL, check_can_write, read_table, write_table
 
 ROWS = [
@@ -80,6 +82,13 @@ def test_a_byte_order_mark_and_tabs_are_fine(tmp_path):
     assert row.cells == {"a": "1", "b": None}
 
 
+def test_a_table_with_semicolons_is_one(tmp_path):
+    """As spreadsheets save it where the decimal point is a comma."""
+    (tmp_path / "t.csv").write_text("id;score\n1;0,5\n")
+
+    assert read_table(tmp_path / "t.csv").rows[0].cells == {"id": "1", "score": "0,5"}
+
+
 def test_whether_a_file_can_be_written_is_known_before_the_work(tmp_path, monkeypatch):
     check_can_write(tmp_path / "t.csv")
     with pytest.raises(InputError, match="call it"):
@@ -100,3 +109,36 @@ def test_a_number_that_json_does_not_have_is_a_fault_and_no_answer(tmp_path, val
     with pytest.raises(DatasetError, match=r"no number that JSON has \(RFC 8259\); write null") as caught:
         read_table(path)
     assert caught.value.line == (2 if form == "lines.jsonl" else None)
+
+
+def spreadsheet(path, sheet):
+    """A spreadsheet whose only sheet holds the XML *sheet*."""
+    write_table(path, ["a"], [{"a": "1"}])
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        + sheet
+        + b"</sheetData></worksheet>"
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, part in parts.items():
+            book.writestr(name, part)
+    return path
+
+
+def test_a_spreadsheet_that_unpacks_to_far_more_than_its_size_is_not_unpacked(tmp_path, monkeypatch):
+    path = spreadsheet(tmp_path / "t.xlsx", b"<row/>" * 20_000)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(tables, "MOST_UNPACKED", 100_000)
+    with pytest.raises(DatasetError, match=r"it unpacks to 1\d\d,\d{3} bytes, and at most 100,000 are read"):
+        read_table(path)
+
+
+def test_a_spreadsheet_has_so_many_cells_gaps_included(tmp_path, monkeypatch):
+    """A gap of any number of rows and columns takes a few characters."""
+    cell = b'<row r="%d"><c r="%s" t="inlineStr"><is><t>%s</t></is></c></row>'
+    path = spreadsheet(tmp_path / "t.xlsx", cell % (1, b"A1", b"a") + cell % (1_000, b"ALL1000", b"b"))
+    monkeypatch.setattr(tables, "MOST_CELLS", 500)
+    with pytest.raises(DatasetError, match="past the first 500 cells, blank ones included"):
+        read_table(path)

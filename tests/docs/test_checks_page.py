@@ -12,7 +12,7 @@ from replay.core.expectation import Expectation
 from replay.core.message import Message, ToolCall
 from replay.core.record import TurnRecord
 from replay.datasets.loading import read_conversations
-from replay.scorers.checks.check import Seen
+from replay.scorers.checks.check import CheckInput
 from replay.scorers.checks.kinds import KINDS, check_of
 from replay.testing.turns import turn
 
@@ -29,7 +29,7 @@ REFUND = '{"order_id": "40172", "amount": 39.0}'
 
 def holds(kind: str, value: object, record: TurnRecord) -> bool | None:
     check = check_of(Expectation(kind=kind, value=value))
-    return check.look(Seen(records=(record,))).passed
+    return check.look(CheckInput(records=(record,))).passed
 
 
 def called(*calls: tuple[str, str]) -> TurnRecord:

@@ -97,4 +97,4 @@ def test_two_nodes_of_this_machine_play_the_quickstart(tmp_path, monkeypatch, ra
     done = replay_process(*run[1:], cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert "60 conversations played, 588 turns" in done.stderr
+    assert "80 conversations played, 784 turns" in done.stderr

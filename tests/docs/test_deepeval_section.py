@@ -15,6 +15,8 @@ from deepeval.dataset import ConversationalGolden, EvaluationDataset
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import Turn as CaseTurn
 
+from tests.docs.shown_output import agree
+
 pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 
 SECTION = (
@@ -32,7 +34,9 @@ def test_pytest_says_of_the_cases_what_the_page_shows(pytester, ran):
     (shown,) = re.findall(r"```text\n(.*?)\n```", SECTION, re.DOTALL)
     result = ran(*arguments.split(), "--tb=short")
     result.assert_outcomes(failed=1, deselected=19)
-    assert shown in result.stdout.str()
+    said = re.search(r"AssertionError: Metrics: .*? failed\.$", result.stdout.str(), re.MULTILINE)
+    assert said
+    agree("docs/integrations.md", shown, said[0])
 
 
 def test_the_way_in_plays_goldens_and_scores_them_with_a_metric(tmp_path, monkeypatch):

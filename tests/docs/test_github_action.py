@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,8 +14,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from aiohttp import web
 
 from replay.scenario.shipped import example_scenario
+from tests.adapters.servers import answering
+from tests.cli.command import replay_cli
 from tests.scenarios.support_bots import listening
 from tests.waiting import PATIENCE_S
 
@@ -28,7 +34,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the steps are for ba
 
 def act(folder: Path, inputs: Mapping[str, str], programs: Path) -> int:
     """
-    What the action ends with in *folder*, its programs found in *programs*.
+    What the action ends with in *folder*, its programs found in *programs*; ``log`` has what it printed.
 
     A step that fails ends it. Installing and uploading is left out.
     """
@@ -54,7 +60,10 @@ def act(folder: Path, inputs: Mapping[str, str], programs: Path) -> int:
             **{name: filled(value) for name, value in step.get("env", {}).items()},
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "step.sh"]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=PATIENCE_S)
+        with (folder / "log").open("ab") as log:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, stdout=log, stderr=log, timeout=PATIENCE_S
+            )
         if done.returncode:
             return done.returncode
         for line in (folder / "output").read_text().splitlines():
@@ -109,3 +118,57 @@ def test_the_example_is_played_and_shown(tmp_path):
 def test_a_scenario_with_a_fault_ends_with_2(tmp_path):
     (tmp_path / "bad.yaml").write_text("name: [")
     assert act(tmp_path, {"scenario": "bad.yaml"}, Path(sys.executable).parent) == 2
+
+
+def obeyed(log: str) -> list[str]:
+    """The lines of *log* that GitHub's runner takes for commands (actions/runner, ActionCommand.cs)."""
+    return [line for line in log.splitlines() if line.strip().startswith("::") or "##[" in line]
+
+
+def test_what_a_runner_obeys_is_seen():
+    assert obeyed("a\n  ::add-mask::b\nc ##[group]d\nstd::vector") == ["  ::add-mask::b", "c ##[group]d"]
+
+
+async def test_a_reply_gives_the_runner_no_commands(tmp_path):
+    """By the steps of the page: run and report, and then the comparison, with names as hostile as replies."""
+    commands = ["::add-mask::s", "::error file=a.py::s", "##[set-output name=a]s", "::stop-commands::s"]
+    reply = "\n".join([*commands, "".join(commands), *(f"{'x' * n} {commands[0]}" for n in range(60, 80))])
+    turn = {"question": f"Who? {commands[1]}", "expect": {"contains": f"::notice::a\n{commands[0]}"}}
+    talk = {"id": "::warning::talk", "turns": [turn, turn]}
+    scenario = {
+        "name": "named",
+        "data": {"path": "talks.jsonl"},
+        "systems": [
+            {"name": "::debug::s", "adapter": "scripted", "settings": {"answers": [reply, reply]}},
+            {"name": "::group::t", "adapter": "http", "settings": {"url": "", "body": {}, "answer": "a"}},
+        ],
+        "policies": ["pred"],
+        "play": {"attempts": 1},
+        "drift": {"nlp_workers": 0},
+        "assert": [{"metric": "check", "min": 1}],
+    }
+
+    async def refusing(request: web.Request) -> web.Response:
+        return web.Response(status=400, text=reply)
+
+    (tmp_path / "talks.jsonl").write_text(json.dumps(talk) + "\n")
+    programs = Path(sys.executable).parent
+    async with answering(refusing) as url:
+        scenario["systems"][1]["settings"]["url"] = url
+        (tmp_path / "bad.yaml").write_text(yaml.safe_dump(scenario))
+        status = await asyncio.to_thread(act, tmp_path, {"scenario": "bad.yaml"}, programs)
+    assert status == 100, (tmp_path / "log").read_text("utf-8")
+    (run,) = (tmp_path / "runs").iterdir()
+    newer = run.rename(tmp_path / "newer")
+    gate = ["compare", "--baseline", run, newer, "--fail-on", "checks", "--flips", "9"]
+    shutil.copytree(tmp_path / "newer", run)
+    for verb in (gate, [*gate, "--json"], ["report", "newer", "--json"], ["validate", "bad.yaml"]):
+        done = await asyncio.to_thread(replay_cli, *verb, cwd=tmp_path)
+        with (tmp_path / "log").open("a") as log:
+            log.write(f"{done.stdout}\n{done.stderr}\n")
+
+    log = (tmp_path / "log").read_text("utf-8")
+    assert obeyed(log) == []
+    assert r"\x3a:add-mask::s" in log, "it is shown all the same"
+    assert r"\x23#[set-output" in log
+    assert r"\u003a:error file" in log, "in JSON by JSON's own escape"

@@ -15,14 +15,15 @@ from replay.scenario.reading import parse_scenario
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "interop.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+PLAYED = PAGE.partition("\n## Played against stand-ins\n")[0]
+SHOWN = re.findall(r"```yaml\n(.*?)```", PLAYED, re.DOTALL)
 
 
 @pytest.fixture
 def counterparts(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield __import__("counterparts").COUNTERPARTS
-    for name in ("counterparts", "app_counterparts", "counterpart"):
+    for name in ("counterparts", "agent_counterparts", "app_counterparts", "counterpart"):
         sys.modules.pop(name, None)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import replay
+from tests.docs.shown_output import agree
 from tests.samples import ALBUM
 
 pytest.importorskip("mlflow", reason='needs pip install "convreplay[mlflow]"')
@@ -31,7 +32,7 @@ LOGGED, EVALUATED = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 def test_the_nested_runs_have_the_numbers_that_the_page_shows(capsys):
     exec(LOGGED, {})
     (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
-    assert capsys.readouterr().out == shown
+    agree("docs/integrations.md", shown, capsys.readouterr().out)
 
 
 def test_turns_are_evaluated_as_the_page_says():

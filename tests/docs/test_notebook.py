@@ -11,6 +11,8 @@ from types import FunctionType
 
 import pytest
 
+from tests.docs.shown_output import agree
+
 DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOK = DOCS / "notebook.ipynb"
 SECTION = (DOCS / "integrations.md").read_text("utf-8").split("\n## Notebooks\n")[1].split("\n## ")[0]
@@ -78,4 +80,7 @@ def test_the_section_shows_what_comes_out(tmp_path, monkeypatch, capsys):
 
     asyncio.run(cells())
     (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
-    assert shown in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    found = re.search(rf"^{re.escape(shown.splitlines()[0])}\n(?:.+\n)+", printed, re.MULTILINE)
+    assert found, printed
+    agree("docs/integrations.md", shown, found[0])

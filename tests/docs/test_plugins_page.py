@@ -14,7 +14,7 @@ import pytest
 from replay.core.errors import ScenarioError
 from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.plugins import KINDS
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
 from tests.cli.command import replay_process

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from replay.scenario.reading import parse_scenario
+from replay.scenario.shipped import find_scenario
 from tests.cli.command import replay_cli
 from tests.waiting import PATIENCE_S
 
@@ -29,6 +30,13 @@ def folder(tmp_path):
 
 def test_the_library_example_runs_with_the_adapter_example(folder):
     library, _ = blocks("python")
+    # One file of the quickstart's conversations; other tests play them all.
+    quickstart = find_scenario("quickstart")
+    one_file = str(quickstart.parent / "conversations" / "museum.jsonl")
+    (folder / "small.yaml").write_text(
+        quickstart.read_text("utf-8").replace("conversations/*.jsonl", one_file)
+    )
+    library = library.replace('run("quickstart")', 'run("small.yaml")')
     (folder / "harness.py").write_text(library.replace("my_package.systems:MyAdapter", "mine.py:Shouting"))
     program = [sys.executable, "harness.py"]
     done = subprocess.run(

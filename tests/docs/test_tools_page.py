@@ -11,7 +11,7 @@ import yaml
 
 from replay.core.settings.code_gate import code_may_run
 from replay.runs.launch import load_scenario, run_async
-from replay.scenario.assembly import look_at
+from replay.scenario.assembly import try_assemble
 from replay.scenario.tools_section import ToolsSection
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
@@ -61,5 +61,5 @@ def test_every_key_of_the_section_is_on_the_page(tmp_path, monkeypatch):
     (tmp_path / "talk.jsonl").write_text('{"id": "t", "turns": [{"question": "Why?"}]}\n')
     (tmp_path / "bot.py").write_text(BOT)
     with code_may_run():
-        assert look_at(load_scenario(scenario(TOOLS["tools"])))[1] == []
+        assert try_assemble(load_scenario(scenario(TOOLS["tools"])))[1] == []
     assert not [key for key in ToolsSection.model_fields if not re.search(rf"`{key}\b|\n  {key}:", PAGE)]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
 from replay.play.play import Play, System
-from replay.play.player import Player
+from replay.play.player import Player, PlayOptions
 from replay.play.turn_schedule import Pacer
 from replay.policies.gold import GoldPolicy
 from tests.samples import Recorded, conversation
@@ -63,7 +63,7 @@ class _WatchedSession:
 
 async def play_against(
     adapter: Adapter,
-    settings: Patience,
+    settings: RetryPolicy,
     talk: Conversation = ONE_TURN,
     *,
     pace: Pacer | None = None,
@@ -81,7 +81,7 @@ async def play_against(
         seen.pauses_s.append(seconds)
 
     start = perf_counter()
-    player = Player(settings, sink, clock=perf_counter, start=start, sleep=pause)
+    player = Player(sink, PlayOptions(patience=settings, start=start, sleep=pause))
     system = System(name=NAME, adapter=Watched(adapter, seen.errors))
     opened: AbstractAsyncContextManager[object] = adapter  # type: ignore[assignment]
     async with opened:

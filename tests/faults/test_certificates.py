@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from replay.runs.run import Run, newest_run
+from replay.results.run import Run, newest_run
 from tests.faults.dialects import DIALECTS
 from tests.faults.fault_server import playing_faults, reply
 from tests.faults.table import ANSWER, FAULTS

@@ -10,7 +10,7 @@ from itertools import cycle
 
 import pytest
 
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay_adapters.http import failures as http_failures
 from tests.faults.dialects import DIALECTS
 from tests.faults.fault_server import playing_faults, reply
@@ -41,7 +41,7 @@ async def paused(name: str, headers: str) -> Seen:
     busy = reply(b"{}", "429 Too Many Requests", more=headers)
     dialect = BY_NAME[name]
     async with playing_faults([busy], [reply(dialect.answer(ANSWER), kind=dialect.kind)]) as server:
-        settings = Patience(attempts=2, backoff_s=0.0, retry_budget_s=60.0)
+        settings = RetryPolicy(attempts=2, backoff_s=0.0, retry_budget_s=60.0)
         return await play_against(dialect.build(f"http://{server.address}"), settings)
 
 
@@ -78,7 +78,7 @@ async def test_times_and_deadlines_do_not_follow_the_wall_clock(dialect, monkeyp
     monkeypatch.setattr(time, "time", lambda: real() + next(jumps))
     async with playing_faults([reply(dialect.answer(ANSWER), kind=dialect.kind)]) as server:
         adapter = dialect.build(f"http://{server.address}")
-        seen = await play_against(adapter, Patience(timeout_s=10.0), TWO_TURNS)
+        seen = await play_against(adapter, RetryPolicy(timeout_s=10.0), TWO_TURNS)
 
     assert [record.outcome for record in seen.records] == ["answered", "answered"]
     moments = [

@@ -19,8 +19,8 @@ from rich.console import Console
 
 from replay.core.errors import RunStoppedError, ScenarioError
 from replay.report.load_text import print_load
+from replay.results.run import Run, newest_run
 from replay.runs.launch import load_scenario, resume_async, run_async
-from replay.runs.run import Run, newest_run
 from replay.store.store import RunStore
 from tests.adapters.servers import answering, completion
 from tests.waiting import PATIENCE_S

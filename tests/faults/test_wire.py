@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import RunStoppedError
 from tests.adapters.servers import unused_address
 from tests.faults.dialects import DIALECTS, Dialect
@@ -30,8 +30,8 @@ CASES = [
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
-def settings(fault: Fault) -> Patience:
-    return Patience(timeout_s=fault.timeout_s, attempts=ATTEMPTS, backoff_s=0.0, fail_fast=False)
+def settings(fault: Fault) -> RetryPolicy:
+    return RetryPolicy(timeout_s=fault.timeout_s, attempts=ATTEMPTS, backoff_s=0.0, fail_fast=False)
 
 
 @asynccontextmanager
@@ -119,7 +119,7 @@ async def test_a_connection_closed_between_two_turns_is_no_matter(dialect):
     answers = reply(dialect.answer(ANSWER), kind=dialect.kind)
     async with playing_faults([answers, close]) as server:
         adapter = dialect.build(f"http://{server.address}")
-        seen = await play_against(adapter, Patience(), TWO_TURNS, pace=AfterClosing(server))
+        seen = await play_against(adapter, RetryPolicy(), TWO_TURNS, pace=AfterClosing(server))
 
         assert (server.connections, server.requests) == (2, 2)
     assert [(record.outcome, record.attempts) for record in seen.records] == [("answered", 1)] * 2
@@ -133,7 +133,7 @@ async def test_a_used_connection_may_be_closed_while_it_is_asked_and_no_kept_his
     answers = reply(dialect.answer(ANSWER), kind=dialect.kind)
     async with playing_faults([answers], [close], [answers]) as server:
         adapter = dialect.build(f"http://{server.address}")
-        seen = await play_against(adapter, Patience(attempts=ATTEMPTS, backoff_s=0.0), TWO_TURNS)
+        seen = await play_against(adapter, RetryPolicy(attempts=ATTEMPTS, backoff_s=0.0), TWO_TURNS)
 
         came = (server.connections, server.requests)
     second = seen.records[1]
@@ -151,7 +151,7 @@ async def test_a_pause_that_is_asked_for_beyond_the_budget_is_not_waited_for(nam
     busy = reply(b"{}", "429 Too Many Requests", more="Retry-After: 3600\r\n")
     async with playing_faults([busy]) as server:
         adapter = BY_NAME[name].build(f"http://{server.address}")
-        seen = await play_against(adapter, Patience(attempts=ATTEMPTS, retry_budget_s=60.0))
+        seen = await play_against(adapter, RetryPolicy(attempts=ATTEMPTS, retry_budget_s=60.0))
 
         assert server.requests == 1
     assert (seen.records[0].outcome, seen.pauses_s) == ("rate-limited", [])
@@ -168,7 +168,7 @@ async def test_pauses_grow_from_one_attempt_to_the_next_and_differ_between_conve
         for number in range(20):
             talk = msgspec.structs.replace(TWO_TURNS, id=f"talk {number}")
             adapter = dialect.build(f"http://{server.address}")
-            seen = await play_against(adapter, Patience(attempts=4, backoff_s=1.0), talk)
+            seen = await play_against(adapter, RetryPolicy(attempts=4, backoff_s=1.0), talk)
             pauses[talk.id] = seen.pauses_s
     for bound, drawn in zip((1.0, 2.0, 4.0), zip(*pauses.values(), strict=True), strict=True):
         assert len(set(drawn)) == 20

@@ -12,7 +12,7 @@ import yaml
 from aiohttp import web
 
 import replay
-from replay.runs.run import Run, newest_run
+from replay.results.run import Run, newest_run
 from tests.adapters.servers import answering
 from tests.cli.command import replay_cli, replay_process
 from tests.fuzz.inputs import HAND_MADE

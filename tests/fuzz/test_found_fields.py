@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from replay import AdapterError, ChatReply, Run, RunStoppedError, resume_async, run_async
-from replay.runs.run import newest_run
+from replay.results.run import newest_run
 from replay_adapters.chat import streamed_answer
 from replay_adapters.http import stream
 from replay_adapters.http.reply import HttpReply

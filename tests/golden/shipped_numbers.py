@@ -21,10 +21,9 @@ from typing import Any
 import msgspec
 
 from replay.core.adapter import Adapter, ChatRequest
-from replay.core.asking.patience import Patience
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
-from replay.core.history import Played, gold_history
+from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, build, load
 from replay.coreference.clusters import read_all
@@ -38,7 +37,7 @@ from replay.coreference.standalone import standalone_questions
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line
 from replay.play.play import Play, System
-from replay.play.player import Player
+from replay.play.player import Player, PlayOptions
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy
@@ -71,7 +70,7 @@ MODES: Mapping[str, Mapping[str, Any]] = {
     "evalconvqa+em": {"mode": "evalconvqa", "match": "em", "window": 2},
 }
 ANSWERED = ("gold", "pred", "rewrite")
-"""The quickstart's policies, whose answers are kept."""
+"""The quickstart's policies whose answers are kept; ``replace`` would take longer and show nothing else."""
 TABLED = ("em", "f1", "bleu1", "rouge_l", "bleu4", "heq_d")
 """What tables are made of: the quickstart's scorers, one that is no mean, one of whole conversations."""
 WEIGHED = {"bertscore", "coverage", "similarity"}
@@ -165,7 +164,7 @@ def _scripted(policy: str) -> ScriptedAdapter:
 async def _play(policy: Policy, adapter: Adapter) -> list[TurnRecord]:
     """The records of all conversations, one after another, by a clock that ticks when it is looked at."""
     sink = Recorded()
-    player = Player(Patience(), sink, clock=FakeClock(step_s=1.0), start=0.0)
+    player = Player(sink, PlayOptions(clock=FakeClock(step_s=1.0), start=0.0))
     system = System(name="extractive", adapter=adapter)
     for conversation in conversations():
         name = policy.signature.partition("|")[0]
@@ -428,11 +427,11 @@ def _quickstart() -> tuple[dict[str, Scorer[Any]], list[TurnRecord]]:
     return {name: scorers[name] for name in TABLED}, [*map(_with_costs, records, range(len(records)))]
 
 
-def _played(conversation: Conversation, depth: int) -> tuple[Played, ...]:
+def _played(conversation: Conversation, depth: int) -> tuple[PlayedTurn, ...]:
     """The turns before *depth* as they were played under ``pred``."""
     rows = answers().rows
     return tuple(
-        Played(turn=turn, asked=turn.question, answer=rows[place(conversation.id, number)]["pred"][0])
+        PlayedTurn(turn=turn, asked=turn.question, answer=rows[place(conversation.id, number)]["pred"][0])
         for number, turn in enumerate(conversation.turns[: depth - 1], 1)
     )
 

@@ -19,8 +19,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, ParentBased
 
 from replay.datasets.otlp import OtlpReader
+from replay.results.telemetry import Export, exporters
 from replay.runs.launch import resume_async, run_async
-from replay.runs.telemetry import Export, exporters
 from tests.adapters.servers import answering, completion, in_a_thread, unused_address
 from tests.cli.command import replay_cli
 from tests.integrations.collecting import Collector

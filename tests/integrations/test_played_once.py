@@ -10,7 +10,7 @@ import pytest
 
 from replay.core.errors import RunError
 from replay.integrations.played_once import NotPlayedError, PlayedOnce
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.store.store import RunStore
 

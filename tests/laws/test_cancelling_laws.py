@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLAYED_BY = ("core", "coreference", "play", "policies", "runs", "scorers", "store")
+PLAYED_BY = (
+    "core",
+    "coreference",
+    "load",
+    "play",
+    "policies",
+    "results",
+    "runs",
+    "scorers",
+    "store",
+    "workers",
+)
 
 
 @pytest.mark.parametrize("folder", ["replay", "adapters"])

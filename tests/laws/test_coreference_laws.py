@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
@@ -20,6 +20,8 @@ from replay.coreference.rewriting import MAX_INSERTED_WORDS, rewrite
 from replay.coreference.words import comparable_words, words
 
 RESOLVER = EmbeddedResolver()
+SOME = settings.default.max_examples // 3
+"""Examples of which each takes a dozen readings."""
 
 PHRASES = [
     "Ann Lee",
@@ -89,6 +91,7 @@ def test_identical_documents_are_valid(document):
     assert drift_evalconvqa.compare(document, clusters, document, clusters).valid
 
 
+@settings(max_examples=SOME)
 @given(st.lists(documents(), max_size=4), st.integers(0, 4))
 def test_a_batch_may_be_split_anywhere(batch, cut):
     assert RESOLVER.read(batch) == RESOLVER.read(batch[:cut]) + RESOLVER.read(batch[cut:])
@@ -104,6 +107,7 @@ def test_antecedents_stand_in_the_document_before_the_question(document):
         assert all(len(document.context()) <= m.start <= m.end <= len(document.text()) for m in mentions)
 
 
+@settings(max_examples=SOME)
 @given(
     st.lists(documents(), max_size=4).flatmap(lambda batch: st.tuples(st.just(batch), st.permutations(batch)))
 )
@@ -210,14 +214,13 @@ said = [
 asked = ["Did she like it?", "Was that album good?", "Why was that?", "What did they do in that time?",
          "Who led the band, and what did he do with his song?", "Was this successful?"]
 resolver = EmbeddedResolver()
-for title in ("", "Ann Lee", "Journey (band)"):
-    for section in ("", "1981-1982: Tour and Harvest"):
-        for turns in (said, said[:1], [(said[0][0], "I don't know.")]):
-            for question in asked:
-                history = tuple(Exchange(question=q, answer=a) for q, a in turns)
-                document = Document(question=question, turns=history, title=title, section=section)
-                read = resolver.read([document])[0]
-                print(read, resolver.resolve([document]), rewrite(question, read))
+for title, section in (("", ""), ("Journey (band)", "1981-1982: Tour and Harvest")):
+    for turns in (said, [(said[0][0], "I don't know.")]):
+        for question in asked:
+            history = tuple(Exchange(question=q, answer=a) for q, a in turns)
+            document = Document(question=question, turns=history, title=title, section=section)
+            read = resolver.read([document])[0]
+            print(read, resolver.resolve([document]), rewrite(question, read))
 """
     printed = [
         subprocess.run(
@@ -231,4 +234,4 @@ for title in ("", "Ann Lee", "Journey (band)"):
     ]
 
     assert printed[0] == printed[1]
-    assert len(printed[0].splitlines()) == 108
+    assert len(printed[0].splitlines()) == 24

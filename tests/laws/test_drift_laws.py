@@ -16,10 +16,10 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.history import Played
+from replay.core.history import PlayedTurn
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
-from replay.coreference.resolver import Span
+from replay.coreference.resolver import CharSpan
 from replay.coreference.service import CoreferenceService, ResolverChoice
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
@@ -51,6 +51,8 @@ QUESTIONS = st.one_of(
     ),
     st.text(min_size=1, max_size=40),
 )
+SOME = settings.default.max_examples // 2
+"""Examples of which each plays a conversation."""
 MODES = [("strict", "f1"), ("hard", "f1"), ("evalconvqa", "f1"), ("evalconvqa", "em")]
 CONVERSATIONS = st.lists(st.tuples(QUESTIONS, ANSWERS), min_size=1, max_size=5).map(
     lambda turns: Conversation(
@@ -67,7 +69,7 @@ def test_identical_histories_are_always_valid_if_they_can_be_read(talk, window, 
         async with detector(window=window, mode=mode[0], match=mode[1]) as drift:
             for depth in range(1, len(talk.turns) + 1):
                 played = [
-                    Played(turn=t, asked=t.question, answer=t.gold_answers[0])
+                    PlayedTurn(turn=t, asked=t.question, answer=t.gold_answers[0])
                     for t in talk.turns[: depth - 1]
                 ]
                 found = (await drift.assess(talk, depth, played)).drift
@@ -86,7 +88,7 @@ class Touchy:
         return [self._clusters(document.text(), len(document.context())) for document in documents]
 
     def _clusters(self, text, question_start):
-        words = [Span(start=m.start(), end=m.end()) for m in re.finditer(r"\w+", text)]
+        words = [CharSpan(start=m.start(), end=m.end()) for m in re.finditer(r"\w+", text)]
         said = [span for span in words if span.end <= question_start]
         asked = [span for span in words if span.start >= question_start]
         return [(said[question_start % len(said)], asked[0])] if asked else []
@@ -112,7 +114,9 @@ def test_identical_answers_are_valid_whatever_was_asked_before(talk, window, mod
             for n, turn in enumerate(talk.turns[:-1], start=1):
                 asked = data.draw(st.one_of(st.just(turn.question), QUESTIONS))
                 gold = n >= depth - window  # before the window anything may have been answered
-                played.append(Played(turn=turn, asked=asked, answer=turn.gold_answers[0] if gold else "No."))
+                played.append(
+                    PlayedTurn(turn=turn, asked=asked, answer=turn.gold_answers[0] if gold else "No.")
+                )
             found = (await drift.assess(talk, depth, played)).drift
             assert found.valid or found.not_judged
 
@@ -126,14 +130,16 @@ def test_an_answer_whose_gold_is_unknown_makes_no_question_invalid(talk, answer,
     async def check():
         async with detector(mode=mode) as drift:
             for depth in range(1, len(unknown.turns) + 1):
-                played = [Played(turn=t, asked=t.question, answer=answer) for t in unknown.turns[: depth - 1]]
+                played = [
+                    PlayedTurn(turn=t, asked=t.question, answer=answer) for t in unknown.turns[: depth - 1]
+                ]
                 assert not (await drift.assess(unknown, depth, played)).drift.invalid
 
     asyncio.run(check())
 
 
 @given(talk=CONVERSATIONS, data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=SOME)
 def test_gold_and_augment_never_show_a_predicted_answer(talk, data):
     marked = [f"PREDICTED {n}" for n in range(len(talk.turns))]
 
@@ -151,7 +157,7 @@ def test_gold_and_augment_never_show_a_predicted_answer(talk, data):
 
 
 @given(talk=CONVERSATIONS, data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=SOME)
 def test_the_same_replies_give_the_same_records_to_the_byte(talk, data):
     answers = data.draw(st.lists(ANSWERS, min_size=len(talk.turns), max_size=len(talk.turns)))
 
@@ -180,7 +186,6 @@ async def _verdicts(workers: int, together: bool) -> bytes:
 async def test_the_verdict_does_not_depend_on_workers_or_on_what_else_is_asked():
     alone = await _verdicts(0, together=False)
     assert await _verdicts(0, together=True) == alone
-    assert await _verdicts(1, together=True) == alone
     assert await _verdicts(2, together=True) == alone
 
 

@@ -25,45 +25,47 @@ ROOMS = {
     "scorers/judges": "core core/settings core/asking scorers scorers/checks",
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
-    "coreference": "core core/asking core/settings",
+    "coreference": "core core/settings core/asking",
     "coreference/training": "core datasets coreference",
     "policies": "core core/settings core/asking coreference",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
-    "scenario": "core core/settings core/asking datasets scorers scorers/checks "
-    "scorers/judges coreference policies play play/load scenario/assertions",
-    "runs/processes": "core core/asking store play play/load scenario",
-    "runs/stress": "core core/asking core/settings datasets store scorers statistics "
-    "statistics/load coreference policies play play/load scenario runs/processes runs/cluster",
-    "runs/cluster": "core core/settings store play scenario scorers runs/processes",
-    "runs": "core core/asking core/settings datasets store scorers scorers/checks scorers/judges statistics "
-    "statistics/load coreference policies play play/load scenario/assertions scenario report report/notebook "
-    "runs/cluster runs/processes runs/stress",
+    "scenario": "core core/settings core/asking datasets scorers scorers/checks scorers/judges "
+    "coreference policies play play/load scenario/assertions",
+    "workers": "core core/asking store play play/load scenario",
+    "workers/cluster": "core core/settings core/asking store scorers play play/load scenario workers",
+    "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
+    "coreference policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",
-    "report/pages": "core store scorers statistics statistics/load scenario scenario/assertions runs report",
+    "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
+    "statistics statistics/load coreference policies play scenario/assertions scenario "
+    "workers/cluster load report report/notebook",
+    "runs": "core core/settings core/asking datasets store scorers statistics policies play play/load "
+    "scenario workers workers/cluster load report results",
+    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results",
     "tables": "",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
-    "tables/scoring": "core core/asking core/settings datasets scorers scorers/judges statistics report "
+    "tables/scoring": "core core/settings core/asking datasets scorers scorers/judges statistics report "
     "tables/agreement",
-    "study": "core store runs statistics",
-    "study/presets": "core study core/settings statistics scorers",
-    "study/conduct": "core core/asking core/settings datasets play scorers statistics runs scenario "
-    "tables/agreement study study/presets store",
-    "study/pages": "core report/pages study study/conduct",
-    "testing": "core core/asking core/settings datasets scorers scorers/judges coreference policies play",
-    "integrations": "core core/settings datasets runs report report/pages scenario scenario/assertions "
-    "scorers scorers/judges statistics store testing",
-    "integrations/deepeval": "core datasets scorers statistics report runs",
-    "integrations/inspect": "core core/asking core/settings play policies report runs scenario scorers "
-    "scorers/checks statistics",
-    "integrations/otel": "core play runs scenario scorers/judges statistics store",
+    "study": "core store statistics results",
+    "study/presets": "core core/settings scorers statistics study",
+    "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
+    "results runs tables/agreement study study/presets",
+    "study/pages": "core viewer study study/running",
+    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference policies play",
+    "integrations": "core core/settings datasets store scorers scorers/judges statistics "
+    "scenario/assertions scenario report results runs viewer testing",
+    "integrations/deepeval": "core datasets scorers statistics report results runs",
+    "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies "
+    "play scenario report results runs",
+    "integrations/otel": "core store scorers/judges statistics play scenario results",
     "cli/serving": "core core/asking",
-    "cli": "core core/asking core/settings datasets scorers/judges statistics coreference play play/load "
-    "scenario/assertions scenario runs/stress runs report report/plots report/pages "
-    "tables/agreement tables/scoring study/conduct study/pages cli/serving",
+    "cli": "core core/settings core/asking datasets scorers/judges statistics coreference play play/load "
+    "scenario/assertions scenario load report report/plots results runs viewer tables/agreement "
+    "tables/scoring study/running study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
@@ -130,6 +132,20 @@ def test_a_room_imports_those_in_the_picture(room):
 def test_no_room_imports_itself_by_way_of_others():
     order = list(TopologicalSorter({room: allowed.split() for room, allowed in ROOMS.items()}).static_order())
     assert sorted(order) == sorted(ROOMS)
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    """Late imports and those for types count: a circle is read as one file."""
+    files = {
+        name: {target for found in imported(path) if (target := file_of(found)) not in (None, name)}
+        for name, path in FILES.items()
+    }
+    TopologicalSorter(files).prepare()
+
+
+def file_of(name: str) -> str | None:
+    """Return the file in which the imported *name* is; None for those of others."""
+    return next((file for file in (name, name.rpartition(".")[0]) if file in FILES), None)
 
 
 def test_of_the_parts_around_the_reader_only_the_verdict_imports_it():
@@ -241,3 +257,25 @@ def test_playing_alone_loads_nothing_that_calculates(tmp_path):
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
     assert (run.stdout.strip(), run.stderr) == ("[]", "")
+
+
+NOT_BEFORE_A_QUESTION = (
+    "replay.play.load.arrivals", "replay.viewer", "replay.workers.cluster.", "replay.runs.play_worker",
+    "replay.load.levels", "replay.scorers.judges", "replay.statistics.depth_table", "replay.study",
+    "replay.workers.process",
+)  # fmt: skip
+
+
+def test_before_its_first_question_a_plain_run_loads_what_that_needs(tmp_path):
+    """No load generator, workers, cluster, judges, statistics or pages."""
+    (tmp_path / "bot.py").write_text("import sys\ndef answer(question):\n    return ' '.join(sys.modules)\n")
+    (tmp_path / "talk.jsonl").write_text(json.dumps({"id": "a", "turns": [{"question": "Who?"}]}))
+    system = {"name": "s", "adapter": "python", "settings": {"target": "bot.py:answer"}}
+    scenario = {"name": "n", "data": {"path": "talk.jsonl"}, "systems": [system], "policies": ["pred"]}
+    program = f"import replay\nprint(replay.run({scenario!r}).records()[0].answer)"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    loaded = run.stdout.split()
+    assert "replay.play.player" in loaded
+    assert not [name for name in loaded if name.startswith(NOT_BEFORE_A_QUESTION)]

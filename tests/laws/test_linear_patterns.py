@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable
 
 import pytest
 
-from replay.coreference import clauses
+from replay.coreference import clauses, quotes
 from replay.coreference.reading.wordpiece import END, START, UNKNOWN, WordPiece
 from replay.coreference.substitution import at_sentence_start
 from replay.coreference.words import tokens
@@ -17,6 +16,7 @@ from replay.policies import lead_in
 from replay.scorers import figures, fuzzy, same_facts
 from replay.scorers.answer_text import words
 from replay.scorers.checks import english
+from replay.scorers.checks.texts import AT_ONCE
 from replay.scorers.judges import rating, reading
 from replay.study.pages.pieces import pieces
 from tests.scorers.checks.looking import look
@@ -34,6 +34,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "breaks": all_of(clauses._BREAK),
     "sentences": all_of(clauses._SENTENCE_END),
     "markup": all_of(lead_in._MARKUP),
+    "text without Markdown": quotes.plain,
+    "items of a quote": quotes._BETWEEN_ITEMS.split,
     "ends of sentences": all_of(fuzzy._ENDS_SENTENCE),
     "ends of clauses": all_of(fuzzy._ENDS_CLAUSE),
     "figures": all_of(figures._TOKEN),
@@ -43,7 +45,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "out of": all_of(reading._OUT_OF),
     "verdicts": all_of(reading._VERDICT),
     "answers": all_of(reading._ANSWER),
-    "a schema's patterns": lambda text: look("json_schema", {"pattern": "^(a+)+$"}, json.dumps(text)),
+    "a check's pattern": lambda text: look("regex", "^(a+)+$", text[:AT_ONCE]),
     "refusals": english.refusal_in,
     "questions back": english.question_in,
     "tokens": tokens,

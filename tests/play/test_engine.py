@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from replay.core.asking.patience import Patience
 from replay.core.errors import DatasetError
 from replay.play import engine
 from replay.play.engine import FETCHED_AT_ONCE, SharedIterator, play_all
 from replay.play.play import Play, System
+from replay.play.player import PlayOptions
 from replay.policies.gold import GoldPolicy
 from tests.samples import ALBUM, Fake, Recorded, conversation
 from tests.waiting import PATIENCE_S, others_first, until_async
@@ -50,7 +50,7 @@ async def test_as_many_conversations_as_said_are_open_at_a_time():
     gate = Gate(3)
     system = System(name="gate", adapter=gate)
     sink = Recorded()
-    await play_all(plays(system, 12), systems=(system,), patience=Patience(), sink=sink, concurrency=3)
+    await play_all(plays(system, 12), PlayOptions(), systems=(system,), sink=sink, concurrency=3)
 
     assert gate.most == 3
     assert sorted((r.conversation, r.depth) for r in sink.records) == sorted(
@@ -71,8 +71,8 @@ async def test_an_observer_is_told_of_a_record_once_it_is_durable_and_of_a_conve
 
     sink = Recorded()
     system = System(name="fake", adapter=Fake("a", "b"))
-    named = {"systems": (system,), "patience": Patience(), "sink": sink, "observer": Observer()}
-    await play_all(plays(system, 2), concurrency=1, **named)
+    named = {"systems": (system,), "sink": sink, "observer": Observer()}
+    await play_all(plays(system, 2), PlayOptions(), concurrency=1, **named)
 
     assert told == ["c0#1", "c0#2", "c0", "c1#1", "c1#2", "c1"]
 
@@ -86,7 +86,7 @@ async def test_what_was_read_before_bad_data_is_played():
 
     sink = Recorded()
     with pytest.raises(DatasetError, match="no JSON"):
-        await play_all(source(), systems=(system,), patience=Patience(), sink=sink, concurrency=1)
+        await play_all(source(), PlayOptions(), systems=(system,), sink=sink, concurrency=1)
     assert [r.conversation for r in sink.records] == ["c0", "c0", "c1", "c1"]
 
 
@@ -106,9 +106,7 @@ async def test_the_loops_lag_is_given_back_and_the_endpoint_is_open_only_meanwhi
 
     system = System(name="pool", adapter=Pool("a", "b", "c"))
     play = Play(system=system, policy_name="gold", policy=GoldPolicy(), conversation=ALBUM)
-    lags = await play_all(
-        iter([play]), systems=(system,), patience=Patience(), sink=Recorded(), concurrency=1
-    )
+    lags = await play_all(iter([play]), PlayOptions(), systems=(system,), sink=Recorded(), concurrency=1)
 
     assert opened == ["open", "session", "closed"]
     assert lags == {}  # it answers in this process: there is no wire at which a reply could be late

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.play import loop_lag
-from replay.play.loop_lag import INTERVAL_S, AsksUnderWay, LagSummary, LoopLag
+from replay.play.loop_lag import INTERVAL_S, InFlightRequests, LagSummary, LoopLag
 from tests.waiting import others_first
 
 LONG_S = 3600.0
@@ -44,7 +44,7 @@ async def sampled(
     return lag, waited
 
 
-class Asks(AsksUnderWay):
+class Asks(InFlightRequests):
     def __init__(self, asked_s: float | None) -> None:
         super().__init__()
         self.timed.add("s")
@@ -116,7 +116,7 @@ class Slow:
 
 async def test_asks_are_known_from_their_beginning_to_their_end_however_that_comes():
     now = [10.0]
-    asks = AsksUnderWay(clock=lambda: now[0])
+    asks = InFlightRequests(clock=lambda: now[0])
     request = ChatRequest(question="Who?", history=(), depth=1)
     first, second, other = Slow(WireTimes(sent=0.0, done=1.0)), Slow(), Slow()
     tasks = []
@@ -144,7 +144,7 @@ async def test_asks_are_known_from_their_beginning_to_their_end_however_that_com
 async def test_an_ask_whose_reply_came_while_the_loop_was_held_up_was_in_the_way_of_the_lag():
     """It is over when the lag is noticed."""
     now = [10.0]
-    asks = AsksUnderWay(clock=lambda: now[0])
+    asks = InFlightRequests(clock=lambda: now[0])
     asks.of("a").begin()
     now[0] += 0.3
     asks.of("a").end()

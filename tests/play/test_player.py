@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import (
     AdapterConnectionError,
@@ -66,7 +66,7 @@ async def test_a_conversation_ends_where_no_gold_answer_can_stand_in():
 
 
 async def test_a_deadline_makes_a_record_of_an_ask_that_never_ends():
-    records = await play(Fake(None), GoldPolicy(), patience=Patience(timeout_s=0.01))
+    records = await play(Fake(None), GoldPolicy(), patience=RetryPolicy(timeout_s=0.01))
     assert outcomes(records) == [(1, "timed-out")]
     assert "0.01 s" in (records[0].error or "")
 
@@ -80,7 +80,7 @@ async def test_what_may_succeed_is_asked_again():
 
 async def test_retries_end_at_the_allowed_number():
     failures = [AdapterConnectionError(str(n), retryable=True) for n in range(9)]
-    records = await play(Fake(*failures), GoldPolicy(), patience=Patience(attempts=3, backoff_s=0.0))
+    records = await play(Fake(*failures), GoldPolicy(), patience=RetryPolicy(attempts=3, backoff_s=0.0))
     assert [(r.outcome, r.attempts, r.error) for r in records] == [("connection-failed", 3, "fake: 2")]
 
 

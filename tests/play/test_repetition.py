@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from replay.core.conversation import Conversation, Turn
-from replay.play.repetition import played_again, repetition_mark
+from replay.play.repetition import repeat_conversation, repetition_mark
 
 
 def some(*ids: str) -> list[Conversation]:
@@ -15,8 +15,8 @@ def some(*ids: str) -> list[Conversation]:
 def test_a_conversation_played_again_differs_in_its_id_alone():
     (album,) = some("album")
 
-    assert played_again(album, 1) is album
-    again = played_again(album, 3)
+    assert repeat_conversation(album, 1) is album
+    again = repeat_conversation(album, 3)
     assert again.id == "album~3"
     assert again.turns is album.turns
     assert again.metadata is album.metadata
@@ -34,7 +34,7 @@ def test_no_two_plays_ever_share_an_id(ids):
     conversations = some(*sorted(ids))
     mark = repetition_mark(ids)
     played = [
-        played_again(conversation, repetition, mark).id
+        repeat_conversation(conversation, repetition, mark).id
         for conversation in conversations
         for repetition in (1, 2, 3, 11, 12, 21, 111)
     ]

@@ -10,17 +10,17 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.patience import Patience
-from replay.core.asking.politeness import PolitenessLimit
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterConnectionError, AdapterRefusedError, PluginError
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
 from replay.core.record import Usage
 from replay.core.settings.prices import Prices
-from replay.core.step import BegunTurn, Step
+from replay.core.step import Step, UnfinishedTurn
 from replay.play.play import Play, System
-from replay.play.player import Player
+from replay.play.player import Player, PlayOptions
 from replay.play.tool_results import (
     ANY,
     ListedResult,
@@ -140,7 +140,7 @@ async def test_a_turn_that_takes_too_long_ends_with_its_steps_wherever_it_stands
 
     for answers, steps in (([calling(call()), None], 2), ([calling(call())] * 2, 3)):
         _, records = await played(
-            *answers, tools=Tools(sources=(Slow(),), timeout_s=6.0), patience=Patience(timeout_s=60.0)
+            *answers, tools=Tools(sources=(Slow(),), timeout_s=6.0), patience=RetryPolicy(timeout_s=60.0)
         )
         assert [(r.outcome, r.asks, r.attempts, len(r.steps)) for r in records] == [
             ("timed-out", 2, 2, steps)
@@ -152,14 +152,16 @@ async def test_a_turn_that_takes_too_long_ends_with_its_steps_wherever_it_stands
 async def test_each_ask_of_a_turn_has_its_own_retries_and_its_own_place_in_the_limit():
     passed = []
 
-    class Counted(PolitenessLimit):
+    class Counted(RateLimit):
         async def wait(self):
             passed.append(1)
 
     lost = AdapterConnectionError("reset", retryable=True)
     system = Fake(lost, calling(call(order=1)), lost, lost, "a")
     sink, clock = Recorded(), FakeClock(step_s=1.0)
-    player = Player(Patience(backoff_s=0.0), sink, clock=clock, start=0.0, sleep=clock.sleep)
+    player = Player(
+        sink, PlayOptions(patience=RetryPolicy(backoff_s=0.0), clock=clock, start=0.0, sleep=clock.sleep)
+    )
     one = Conversation(id="c1", turns=TALK.turns[:1])
     asked = System(name="fake", adapter=system, limit=Counted(1, 1.0), tools=TOOLS)
     await player.play(Play(system=asked, policy_name="gold", policy=GoldPolicy(), conversation=one))
@@ -181,7 +183,7 @@ async def test_tokens_and_costs_are_those_of_all_asks():
     answer = ChatReply(text="a", usage=usage)
     system = Fake(calling(call(), usage=usage), answer, calling(call(), usage=usage), ChatReply(text="b"))
     sink, clock = Recorded(), FakeClock(step_s=1.0)
-    player = Player(Patience(), sink, clock=clock, start=0.0)
+    player = Player(sink, PlayOptions(clock=clock, start=0.0))
     prices = Prices(prompt_usd=1e6, completion_usd=0)
     asked = System(name="fake", adapter=system, prices=prices, tools=TOOLS)
     await player.play(Play(system=asked, policy_name="gold", policy=GoldPolicy(), conversation=TALK))
@@ -214,7 +216,7 @@ async def test_a_turn_goes_on_after_the_steps_that_an_earlier_session_kept():
 
     async def session(system, begun=None):
         sink, clock = Recorded(), FakeClock(step_s=1.0)
-        player = Player(Patience(), sink, clock=clock, start=0.0, keep_step=keep)
+        player = Player(sink, PlayOptions(clock=clock, start=0.0, keep_step=keep))
         asked = System(name="fake", adapter=system, tools=TOOLS)
         one = Conversation(id="c1", turns=TALK.turns[:1])
         await player.play(
@@ -229,7 +231,7 @@ async def test_a_turn_goes_on_after_the_steps_that_an_earlier_session_kept():
     assert place == ("c1", "fake", "gold", 1)
     assert [number for number, _, _ in steps] == [0, 1, 2, 3]
     for count in range(1, 5):  # the second and the fourth step are results
-        begun = BegunTurn(asked=steps[0][1], steps=tuple(step for _, _, step in steps[:count]))
+        begun = UnfinishedTurn(asked=steps[0][1], steps=tuple(step for _, _, step in steps[:count]))
         system = Fake(*script[(count + 1) // 2 :])
         record = await session(system, begun)
         assert len(system.requests) == 3 - (count + 1) // 2, "nothing that was answered is asked again"
@@ -238,7 +240,7 @@ async def test_a_turn_goes_on_after_the_steps_that_an_earlier_session_kept():
         assert record.step_times_s[:count] == whole.step_times_s[:count]
         assert record.timing.latency_s == record.step_times_s[-1][1]
         assert record.timing.lateness_s == 0.0
-    other = await session(Fake(*script), BegunTurn(asked="Something else?", steps=begun.steps))
+    other = await session(Fake(*script), UnfinishedTurn(asked="Something else?", steps=begun.steps))
     assert other == whole, "steps behind another question are of no use"
 
 
@@ -257,14 +259,14 @@ async def test_steps_of_an_interrupted_turn_are_of_use_to_no_other_turn_and_to_n
             kept.append(step)
 
         sink, system = Recorded(), Fake("a", "b", history=history)
-        player = Player(Patience(), sink, clock=FakeClock(step_s=1.0), start=0.0, keep_step=keep)
+        player = Player(sink, PlayOptions(clock=FakeClock(step_s=1.0), start=0.0, keep_step=keep))
         await player.play(
             Play(
                 system=System(name="fake", adapter=system, tools=TOOLS),
                 policy_name="gold",
                 policy=GoldPolicy(),
                 conversation=twice,
-                begun=BegunTurn(asked="Where is it?", steps=(step,)),
+                begun=UnfinishedTurn(asked="Where is it?", steps=(step,)),
             )
         )
         assert [len(record.steps) for record in sink.records] == [steps, 0]
@@ -276,7 +278,7 @@ async def test_attempts_are_counted_on_through_a_turn_where_replies_are_kept_as_
     lost.raw = b"half"
     system = Fake(calling(call(), raw=b"calls"), lost, ChatReply(text="a", raw=b"answer"))
     sink, clock, raw = Recorded(), FakeClock(step_s=1.0), []
-    player = Player(Patience(), sink, clock=clock, start=0.0, sleep=clock.sleep, keep_raw=raw.append)
+    player = Player(sink, PlayOptions(clock=clock, start=0.0, sleep=clock.sleep, keep_raw=raw.append))
     asked = System(name="fake", adapter=system, keep_raw=True, tools=TOOLS)
     one = Conversation(id="c1", turns=TALK.turns[:1])
     await player.play(Play(system=asked, policy_name="gold", policy=GoldPolicy(), conversation=one))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 
 import pytest
@@ -26,6 +27,14 @@ from replay.play.tool_results import (
 def call(name="find", arguments=None, id="x"):
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
     return ToolCall(id=id, name=name, arguments=text)
+
+
+def cancelled(name, arguments):
+    raise asyncio.CancelledError
+
+
+async def cancelled_later(name, arguments):
+    raise asyncio.CancelledError
 
 
 def turn(*pairs, ids=None):
@@ -145,6 +154,9 @@ async def test_a_function_is_asked_with_name_and_arguments_async_or_in_a_thread(
         (lambda name, arguments: {1, 2}, "set is no JSON value"),
         (lambda name, arguments: float("nan"), "ValueError"),
         (lambda name, arguments: next(iter(())), "StopIteration"),
+        (cancelled, "it raised CancelledError"),
+        (cancelled_later, "it raised CancelledError"),
+        (lambda name, arguments: sys.exit("no"), "it raised SystemExit"),
     ],
 )
 async def test_a_function_that_fails_is_named_with_the_call(function, said):

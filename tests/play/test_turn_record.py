@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift
 from replay.core.errors import AdapterConnectionError, AdapterCutOffError, AdapterError, AdapterRefusedError
-from replay.core.history import Exchange, Played
+from replay.core.history import Exchange, PlayedTurn
 from replay.core.raw_reply import RawReply
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.prices import Prices
 from replay.play.play import Play, System
-from replay.play.player import Player
+from replay.play.player import Player, PlayOptions
 from replay.policies.policy import PlannedTurn
 from replay.testing import FakeClock
 from tests.samples import Recorded
@@ -46,10 +46,10 @@ class Planned:
     """A policy that asks in other words, and says why not better."""
 
     edit: str = "rewrite-failed"
-    seen: list[tuple[int, Sequence[Played]]] = field(default_factory=list)
+    seen: list[tuple[int, Sequence[PlayedTurn]]] = field(default_factory=list)
     signature = "planned"
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         self.seen.append((depth, played))
         return PlannedTurn(
             question=f"Asked {depth}?",
@@ -101,13 +101,13 @@ async def played(
 ) -> tuple[list[TurnRecord], list[RawReply]]:
     """Records and raw replies of TALK, on a clock that is one second later at each look."""
     sink, raw = Recorded(), []
-    player = Player(
-        Patience(backoff_s=0.0, attempts=attempts),
-        sink,
+    options = PlayOptions(
+        patience=RetryPolicy(backoff_s=0.0, attempts=attempts),
         clock=FakeClock(step_s=1.0),
         start=-100.0,
         keep_raw=raw.append,
     )
+    player = Player(sink, options)
     await player.play(
         Play(
             system=System(name="bot", adapter=adapter, **system),
@@ -205,7 +205,7 @@ async def test_a_policy_sees_what_was_really_asked_and_answered():
     policy, system = Planned(), Giving(REPLY, REPLY)
     await played(system, policy)
 
-    assert policy.seen == [(1, ()), (2, (Played(turn=TALK.turns[0], asked="Asked 1?", answer="Dilys."),))]
+    assert policy.seen == [(1, ()), (2, (PlayedTurn(turn=TALK.turns[0], asked="Asked 1?", answer="Dilys."),))]
     assert [(r.question, r.depth, r.history) for r in system.requests] == [
         ("Asked 1?", 1, ()),
         ("Asked 2?", 2, (Exchange(question="Asked 1?", answer="Dilys."),)),

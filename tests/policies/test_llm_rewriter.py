@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.asking.templating import TextTemplate
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Mention, Reading
@@ -75,7 +75,7 @@ def rewriter(*replies, prompt="{{question}} {{mentions}}", **patience) -> LlmRew
         adapter=Model(*replies),
         prompt=TextTemplate(prompt),
         name="model",
-        patience=Patience(**{"backoff_s": 0.0, **patience}),
+        patience=RetryPolicy(**{"backoff_s": 0.0, **patience}),
     )
 
 

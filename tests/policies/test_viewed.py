@@ -16,15 +16,15 @@ from replay.core.history_view import HistoryView
 from replay.policies.pred import PredPolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.viewed import ViewedPolicy
-from replay.report.pages.conversation_view import ScoreKinds, conversation_view
-from replay.runs.judging import turn_cases
+from replay.results.verdict_columns import turn_cases
 from replay.runs.launch import load_scenario
 from replay.scenario.assembly import assemble
 from replay.statistics.turn_frame import turn_rows
-from replay.store.browsing import RunBrowser
+from replay.store.page_queries import RunBrowser
 from replay.store.store import RunStore
 from replay.testing import PolicyContract
 from replay.testing.local_server import chat_server
+from replay.viewer.conversation_view import ScoreKinds, conversation_view
 from tests.adapters.servers import answering
 from tests.samples import ALICE, SINGER, Fake, detector, play
 

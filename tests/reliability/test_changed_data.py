@@ -18,9 +18,9 @@ from aiohttp import web
 
 import replay
 from replay.core.errors import ReplayError, RunError
+from replay.results.run import Run, newest_run
+from replay.results.run_data import DATA_IS_READ
 from replay.runs.launch import resume_async, run_async
-from replay.runs.run import Run, newest_run
-from replay.runs.run_data import DATA_IS_READ
 from replay.store.store import RunStore
 from tests.adapters.servers import answering, in_a_thread
 from tests.cli.command import replay_cli

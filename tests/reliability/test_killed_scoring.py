@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from replay.runs.run import Run
+from replay.results.run import Run
 from tests.cli.command import replay_cli, replay_process
 from tests.reliability.programs import only_run, small_disk, write_scenario
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.runs.run import Run
+from replay.results.run import Run
 from tests.cli.command import replay_cli
 from tests.reliability.programs import only_run, write_scenario
 from tests.waiting import PATIENCE_S, until
@@ -65,14 +65,14 @@ def test_a_killed_coreference_worker_is_replaced_and_the_run_ends_as_if_nothing_
         "settings": {"delay_s": 0.02, "answers": ["She did."] * 5},
     }
     write_scenario(
-        tmp_path, talks=30, turns=5, systems=[system], policies=["rewrite"], drift={"nlp_workers": 1}
+        tmp_path, talks=12, turns=5, systems=[system], policies=["rewrite"], drift={"nlp_workers": 1}
     )
     whole = replay_cli("run", "scenario.yaml", "--runs", "undisturbed", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     process = started(tmp_path, "run", "scenario.yaml")
     try:
         killed = []
-        for after in (1, 60):
+        for after in (1, 30):
             until_in(process, lambda after=after: turns(tmp_path) >= after)
             (worker,) = until_in(process, lambda: children(process.pid, "popen_loky"))
             assert worker not in killed
@@ -98,7 +98,7 @@ def test_a_killed_load_worker_ends_the_run_with_a_clear_error_and_what_was_answe
     process = started(tmp_path, "stress", "scenario.yaml", *options)
     try:
         until_in(process, lambda: turns(tmp_path) >= 50)
-        workers = children(process.pid, "replay.runs.processes.child_main")
+        workers = children(process.pid, "replay.workers.worker_main")
         assert len(workers) == 2
         kept = turns(tmp_path)
         os.kill(workers[0], signal.SIGKILL)

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from replay.runs.run import Run
+from replay.results.run import Run
 from tests.cli.command import replay_cli
 from tests.reliability.programs import begun, only_run, write_scenario
 from tests.waiting import until

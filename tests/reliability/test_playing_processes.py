@@ -9,23 +9,23 @@ from collections import Counter
 
 import pytest
 
+from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async
-from replay.runs.run import Run, newest_run
 from tests.cli.command import replay_cli
+from tests.load.processes import replaying
+from tests.load.scenes import Server, reply, talk
 from tests.reliability.programs import only_run
 from tests.reliability.test_killed_workers import children
-from tests.runs.processes.inside import contents
-from tests.runs.stress.processes import replaying
-from tests.runs.stress.scenes import Server, reply, talk
 from tests.scenario.keys import scenario
 from tests.waiting import takes, until_async
+from tests.workers.inside import contents
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc"),
     pytest.mark.long,
 ]
 CONVERSATIONS, TURNS, TOGETHER = 12, 4, 4
-MAIN = "replay.runs.processes.child_main"
+MAIN = "replay.workers.worker_main"
 
 
 async def slow(body, writer):
@@ -54,10 +54,11 @@ def all_are_there(run, server, under_way):
 
 def test_the_shipped_quickstart_has_the_same_records_with_two_processes(tmp_path):
     for workers in (1, 2):
-        done = replay_cli("run", "quickstart", "--workers", workers, "--runs", f"runs{workers}", cwd=tmp_path)
+        command = ["run", "quickstart", "--limit", "10", "--workers", workers, "--runs", f"runs{workers}"]
+        done = replay_cli(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     one, two = (contents(Run(only_run(tmp_path / f"runs{workers}"))) for workers in (1, 2))
-    assert len(one) > 500
+    assert len(one) > 300
     assert one == two
 
 
@@ -90,6 +91,23 @@ async def test_processes_end_with_the_one_that_started_them_and_a_resume_ends_th
         run = await resume_async(newest_run(tmp_path / "runs"))
     all_are_there(run, server, TOGETHER)
     assert all(asked(server)[question] == 1 for question in durable)
+
+
+async def test_a_process_that_is_busy_ends_with_the_one_that_started_it_too(tmp_path):
+    """Its event loop hears of nothing while a function of somebody's computes."""
+    (tmp_path / "bot.py").write_text(
+        "import os, pathlib, time\n"
+        "async def answer(question):\n"
+        "    (pathlib.Path(__file__).parent / f'busy-{os.getpid()}').touch()\n"
+        "    while True: time.sleep(1)\n",
+        "utf-8",
+    )
+    system = {"adapter": "python", "settings": {"target": "bot.py:answer"}}
+    scenario(tmp_path, system=system, play={"workers": 2, "concurrency": 2})
+    async with replaying("run", "keys.yaml", folder=tmp_path) as command:
+        await until_async(lambda: len(list(tmp_path.glob("busy-*"))) == 2)
+        command.process.kill()
+        await command.all_gone()
 
 
 async def test_ctrl_c_keeps_what_was_answered_and_a_resume_goes_on(tmp_path):

@@ -8,12 +8,12 @@ from typing import Any
 
 from replay.core.check_result import NO_CHECK, CheckResult
 from replay.core.record import TurnRecord
-from replay.runs.checking import CHECKS
-from replay.runs.scoring import stored_score
+from replay.results.checking import CHECKS
+from replay.results.scoring import stored_score
 from replay.scorers.scorer import Unscored
 from replay.store.store import RunStore
-from tests.report.pages.runs import drifted, make_run, record, talk
 from tests.scorers.turns import VALID
+from tests.viewer.runs import drifted, make_run, record, talk
 
 
 def check(conversation: str, depth: int, verdict: str, **more: Any) -> CheckResult:

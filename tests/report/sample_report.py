@@ -8,6 +8,7 @@ from replay.scorers.exact_match import em
 from replay.scorers.rouge_l import rouge_l
 from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import depth_table
+from replay.statistics.hidden_points import hidden_points
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn, score_columns
@@ -57,9 +58,11 @@ def columns(turns: list[TurnRecord]) -> dict[str, ScoreColumn]:
 def report(**changes: object) -> Report:
     turns = records()
     scores = columns(turns)
+    gaps = policy_gaps(turns, scores)
     facts = {
         "table": depth_table(turns, scores, LENGTHS),
-        "gaps": tuple(policy_gaps(turns, scores)),
+        "gaps": tuple(gaps),
+        "hidden": hidden_points(gaps, turns, scores),
         "loop_lag_s": {"extractive": 0.004},
         "signatures": {"rewrite": "policy:rewrite|coref:embedded-1|window:2|convreplay:0.1.0"},
     }

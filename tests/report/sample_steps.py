@@ -8,7 +8,7 @@ from typing import Any
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.message import Message, ToolCall
-from tests.report.pages.runs import add, create, finish, record
+from tests.viewer.runs import add, create, finish, record
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202etxt\ud800"
 CALLS = (

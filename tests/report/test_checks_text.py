@@ -15,9 +15,9 @@ from replay.report.markdown import markdown_report
 from replay.report.printing import VisibleConsole
 from replay.report.text import print_report
 from replay.statistics.checks import count_checks
-from tests.report.pages.runs import EVIL
 from tests.report.sample_checks import SAMPLE, check, polite
 from tests.report.sample_report import report
+from tests.viewer.runs import EVIL
 
 WHO = {"system": "made", "policy": "pred"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading, SemanticSimilarity
-from replay.report.drift_text import Candidate, mentions_shown, why_invalid
+from replay.report.drift_text import Candidate, mention_views, why_invalid
 
 IT = Mention(start=0, end=2, text="it", kind="it")
 LEFT_OUT = Mention(start=9, end=9, text="", kind="ellipsis")
@@ -45,14 +45,14 @@ def test_a_best_guess_that_is_the_same_says_what_else_was_lost():
 
 def test_what_only_one_history_offers_stands_beside_its_best_guess():
     """Most probable first; neither what both offer, in any letter case, nor what nobody would think of."""
-    (shown,) = mentions_shown(drift(MUSEUM))
+    (shown,) = mention_views(drift(MUSEUM))
 
     assert shown.lost == [Candidate("one condition", 0.2), Candidate("Ann", 0.06)]
     assert shown.came == [Candidate("the keeper", 0.15)]
 
 
 def test_readings_that_do_not_differ_have_nothing_beside_them():
-    (shown,) = mentions_shown(drift(mention("a", "a", "same", 0.0, gold_others=((0.3, "b"),)), valid=True))
+    (shown,) = mention_views(drift(mention("a", "a", "same", 0.0, gold_others=((0.3, "b"),)), valid=True))
 
     assert (shown.lost, shown.came) == ((), ())
 
@@ -61,10 +61,10 @@ def test_readings_that_do_not_differ_have_nothing_beside_them():
     ("one", "said"),
     [
         (mention("Ann", "Bo", "drifted"), "“it” is “Bo” in its own history, “Ann” in the gold one"),
-        (mention("Ann", None, "lost"), "“it” is “Ann” in the gold history, and nothing in its own"),
+        (mention("Ann", None, "lost"), "“it” is “Ann” in the gold history, and means nothing in its own"),
         (
             mention("Ann", None, "lost", at=LEFT_OUT),
-            "what is left out is “Ann” in the gold history, and nothing in its own",
+            "what is left out is “Ann” in the gold history, and means nothing in its own",
         ),
         (
             mention(None, None, "open", own_others=((0.2, "Cy"),)),

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from replay.report.compare_markdown import comparison_markdown
-from replay.report.markdown import code, escaped, markdown_report
+from replay.report.markdown import code, escape_markdown, markdown_report
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
@@ -157,7 +157,7 @@ def test_names_make_nothing_happen_in_a_comparison(name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_shown_as_they_are(name):
-    for made in (code(name), code(name, cell=True), escaped(name)):
+    for made in (code(name), code(name, cell=True), escape_markdown(name)):
         text = Page(made).text.strip()
         assert "".join(text.split()) == "".join(_visible(name).split()), made
 
@@ -166,8 +166,8 @@ def test_names_are_shown_as_they_are(name):
 @given(st.text(alphabet="\\|`*_{}[]()<>#+-.!~&:@$^=\"'/ \n\tab1w.&;x", max_size=12))
 def test_whatever_a_name_holds_it_is_shown_as_it_is(name):
     """Alone, in a cell of a table and in a sentence of a list, and nothing but it comes out."""
-    sentence = Page(f"- {escaped(f'x {name} y')}")
-    at_start = Page(f"- {escaped(name)}")
+    sentence = Page(f"- {escape_markdown(f'x {name} y')}")
+    at_start = Page(f"- {escape_markdown(name)}")
     table = Page(f"| a | b |\n| - | - |\n| {code(name, cell=True)} | end |")
 
     assert set(sentence.elements) <= {"ul", "li"}
@@ -191,7 +191,7 @@ def _visible(name: str) -> str:
 
 def test_nobody_is_mentioned_and_no_issue_is_linked():
     """GitHub finds these in what is rendered, but not in code and not across a comment."""
-    assert escaped("thanks @octocat, see #123") == "thanks @<!-- -->octocat, see #<!-- -->123"
+    assert escape_markdown("thanks @octocat, see #123") == "thanks @<!-- -->octocat, see #<!-- -->123"
     assert code("@octocat #123") == "`@octocat #123`"
 
 

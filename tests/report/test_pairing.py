@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import InputError
-from replay.report.pairing import pair_groups, selected, two_names
+from replay.report.pairing import pair_groups, select_groups, two_names
 from replay.statistics.group import Group
 
 A, B = Group("a", "gold"), Group("a", "pred")
@@ -31,14 +31,14 @@ def test_what_is_not_there_is_said_with_the_nearest_name():
     with pytest.raises(InputError, match='no policy "gld"; did you mean "gold"'):
         pair_groups([A], [A], policies=("gld", "gold"))
     with pytest.raises(InputError, match='no system "c"'):
-        selected([A, B], ["c"], [])
+        select_groups([A, B], ["c"], [])
     with pytest.raises(InputError, match="nothing to compare"):
         pair_groups([A], [B])
 
 
 def test_groups_can_be_selected():
-    assert selected([A, B, C, D], ["a"], []) == [A, B]
-    assert selected([A, B, C, D], [], ["pred"]) == [B, D]
+    assert select_groups([A, B, C, D], ["a"], []) == [A, B]
+    assert select_groups([A, B, C, D], [], ["pred"]) == [B, D]
 
 
 def test_a_comma_inside_brackets_parts_no_names():

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from replay.report.json import report_json
 from replay.report.markdown import markdown_report
-from replay.report.repeats_text import shown_ks
+from replay.report.repeats_text import displayed_ks
 from replay.report.text import print_report
 from replay.statistics.depth_table import depth_table
 from replay.statistics.repeats import repeat_numbers
@@ -70,8 +70,8 @@ def test_without_a_missing_score_nothing_is_said_of_it():
 
 
 def test_many_plays_show_some_ks_and_the_ends_of_the_spread():
-    assert shown_ks(5) == [1, 2, 3, 4, 5]
-    assert shown_ks(12) == [1, 2, 4, 8, 12]
+    assert displayed_ks(5) == [1, 2, 3, 4, 5]
+    assert displayed_ks(12) == [1, 2, 4, 8, 12]
     shown = text(report(conversations=([[1]] * 6, [[1]] * 5 + [[0]]), times=6))
     assert "pass^1  pass^2  pass^4  pass^6  pass@6" in shown
     assert "mean    sd  least   most" in shown

@@ -10,8 +10,8 @@ import yaml
 
 from replay.core.errors import InputError, RunStoppedError, ScenarioError
 from replay.report.notes import notes
+from replay.results.resolver_asks import estimate_resolver
 from replay.runs.launch import resume_async, run_async
-from replay.runs.resolver_asks import estimate_resolver
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.cli.command import replay_cli
@@ -151,7 +151,7 @@ async def test_a_resumed_run_asks_nothing_that_was_answered(tmp_path):
         return None if number == 2 else ASTRAY[number - 1]
 
     async with judge_server(honest) as server, judge_server(hanging) as system:
-        made = content(tmp_path, server, "pred")
+        made = content(tmp_path, server, "rewrite")
         made["systems"] = [{"name": "s", **system.settings()}]
         run = asyncio.create_task(run_async(made, runs=tmp_path / "runs"))
         await until_async(lambda: len(system.bodies) == 2)
@@ -248,6 +248,19 @@ def test_equal_conversations_are_read_once(tmp_path):
     assert estimated(tmp_path, "augment", talks=3).asks == 3
 
 
+def test_what_does_not_fit_is_not_paid_for(tmp_path):
+    def tokens(answer, characters):
+        settings = {"adapter": "scripted", "history_characters": characters}
+        made = content(tmp_path, Nowhere(), "pred", drift={"settings": settings})
+        turns = [{"question": "Who?", "gold_answer": answer}, {"question": "Where was she?"}]
+        (tmp_path / "talk.jsonl").write_text(json.dumps({"id": "talk", "turns": turns}))
+        file = parse_scenario(yaml.safe_dump(made), source="s", folder=tmp_path)
+        return estimate_resolver(assemble(file)).prompt_tokens
+
+    short = tokens("She.", 200)
+    assert tokens("She." * 100, 200) < short + 60 < short + 190 < tokens("She." * 100, 2000)
+
+
 def test_another_resolver_asks_nobody(tmp_path):
     assert estimated(tmp_path, "pred", drift={"resolver": "embedded", "settings": {}}) is None
 
@@ -271,7 +284,7 @@ async def test_its_host_has_to_be_confirmed_before_a_load_run(tmp_path):
             return {"adapter": "openai", "settings": {"base_url": "http://nowhere.invalid/v1", "model": "m"}}
 
     made = content(tmp_path, OutThere(), "pred", load={"concurrency": 1, "turns": 1})
-    with pytest.raises(InputError, match=r"--yes-i-may-load nowhere\.invalid"):
+    with pytest.raises(InputError, match=r"--allow-host nowhere\.invalid"):
         await run_async(made, runs=tmp_path / "runs")
 
 

@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from replay import ChatReply, Conversation, Run, ToolCall, Turn, resume_async, run_async
-from replay.runs.run import newest_run
+from replay.results.run import newest_run
 from replay.statistics import score_column
 from tests.stepping import Stepper, cancelled_at, held
 from tests.waiting import PATIENCE_S, others_first, until_async

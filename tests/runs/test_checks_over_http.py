@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from replay.core.errors import RunStoppedError
+from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
-from replay.runs.run import Run
 from tests.adapters.servers import answering, completion, delta, streamed
 
 KINDS: dict[str, tuple[Any, str, str]] = {

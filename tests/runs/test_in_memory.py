@@ -13,7 +13,7 @@ import pytest
 import replay
 from replay import ChatReply, Conversation, GoldPolicy, Turn
 from replay.core.errors import RunError, ScenarioError
-from replay.runs import run_data
+from replay.results import run_data
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.scenario.assembly import assemble
 from tests.cli.command import replay_process

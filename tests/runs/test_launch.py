@@ -19,8 +19,9 @@ import replay
 from replay.core.errors import DatasetError
 from replay.core.settings.choice import Choice
 from replay.report.notes import notes
+from replay.results.rescoring import score
+from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
-from replay.runs.run import Run, newest_run, score
 from tests.adapters.servers import answering, completion
 from tests.waiting import hold_up, others_first, takes, until_async
 
@@ -265,9 +266,20 @@ async def test_more_conversations_at_a_time_give_the_same_answers(folder):
     assert answers[0] == answers[1] == answers[2]
 
 
-async def test_the_loops_lag_is_told_where_it_is_in_the_way_of_asks_over_a_wire(folder):
+def test_the_loops_lag_is_told_where_it_is_in_the_way_of_asks_over_a_wire(folder):
     """Not while nobody is asked, nor of a system in this process."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # of which the time goes on
+        run = runner.run(held_up_run(folder))
+    lags = run.state().lags
+    assert list(lags) == ["wired"]
+    assert lags["wired"].p99_s >= 0.05
+    told = [note for note in notes(run.report(resamples=0)) if "event loop lagged" in note]
+    assert len(told) == 1
+    assert "wired" in told[0]
+    assert "here" not in told[0]
 
+
+async def held_up_run(folder):
     async def handler(request: web.Request) -> web.Response:
         await takes(0.05)
         hold_up(0.1)
@@ -279,16 +291,5 @@ async def test_the_loops_lag_is_told_where_it_is_in_the_way_of_asks_over_a_wire(
             {"name": "wired", "adapter": "openai", "settings": settings},
             {"name": "here", "adapter": "scripted", "settings": {"answers": "gold"}},
         ]
-        run = await run_async(
-            scenario(
-                folder, *systems, policies=["gold"], data={"path": str(folder / "talks.jsonl"), "limit": 1}
-            ),
-            runs=folder / "runs",
-        )
-    lags = run.state().lags
-    assert list(lags) == ["wired"]
-    assert lags["wired"].p99_s >= 0.05
-    told = [note for note in notes(run.report(resamples=0)) if "event loop lagged" in note]
-    assert len(told) == 1
-    assert "wired" in told[0]
-    assert "here" not in told[0]
+        data = {"path": str(folder / "talks.jsonl"), "limit": 1}
+        return await run_async(scenario(folder, *systems, policies=["gold"], data=data), runs=folder / "runs")

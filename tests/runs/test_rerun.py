@@ -17,9 +17,10 @@ import yaml
 
 from replay.core.errors import InputError, RunError
 from replay.core.settings.choice import Choice
+from replay.results.rescoring import score
+from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
-from replay.runs.run import Run, score
 from replay.testing import chat_server
 from tests.cli.command import replay_cli
 from tests.waiting import others_first, until_async

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import replay
+from replay.results.run import newest_run
 from replay.runs.rerun import rerun
-from replay.runs.run import newest_run
 from tests.samples import SINGER
 
 

@@ -12,9 +12,9 @@ from collections import Counter
 import pytest
 import yaml
 
+from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
-from replay.runs.run import Run, newest_run
 from replay.store.store import RunStore
 from tests.runs.agents import ANSWER, RESULTS, Agent
 from tests.waiting import others_first

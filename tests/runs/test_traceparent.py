@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from replay.core.trace_ids import RunTraces
+from replay.results.run import Run
 from replay.runs.rerun import rerun_async
-from replay.runs.run import Run
 from tests.adapters.direct_line_server import DirectLineService
 from tests.adapters.servers import answering, completion
 from tests.scenario.keys import played, python, talk

@@ -19,11 +19,11 @@ import pytest
 import yaml
 from aiohttp import web
 
-from replay.core.asking import politeness
-from replay.core.asking.patience import PatientAsker
-from replay.play.player import Player
+from replay.core.asking import rate_limit
+from replay.core.asking.retries import RetryingClient
+from replay.play.player import PlayOptions
+from replay.results.run import Run
 from replay.runs.launch import run_async
-from replay.runs.run import Run
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from tests.adapters.servers import answering, completion
 from tests.waiting import PATIENCE_S
@@ -145,7 +145,7 @@ class Pauses(list[float]):
 def pauses(monkeypatch: pytest.MonkeyPatch) -> Pauses:
     """The waits before all retries from now on."""
     found = Pauses()
-    for asking in (Player, PatientAsker):
+    for asking in (PlayOptions, RetryingClient):
         monkeypatch.setitem(asking.__init__.__kwdefaults__, "sleep", found.sleep)
     return found
 
@@ -170,7 +170,7 @@ class Throttle:
 def throttles(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[tuple[int, float], int]]:
     """Gives how many asks each politeness limit of a run let through, by the limit."""
     Throttle.made = []
-    monkeypatch.setattr(politeness, "OwnTokens", Throttle)
+    monkeypatch.setattr(rate_limit, "LocalTokenBucket", Throttle)
     return lambda: {one.limit: one.passed for one in Throttle.made}
 
 

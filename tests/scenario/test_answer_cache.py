@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from replay import ScenarioError
+from replay.core import disk_cache
+from replay.core.disk_cache import DiskCache
 from replay.runs.launch import load_scenario
 from replay.scenario.assembly import assemble
 
@@ -99,6 +101,18 @@ def test_a_file_that_is_no_cache_is_said_before_everything_is_asked(tmp_path: Pa
     assert fault.startswith(f"play.cache: the cache {path} can't be used: ")
     assert fault.endswith("; delete that file, or name another folder")
     assert path.read_bytes() == before
+
+
+def test_a_file_that_another_program_writes_is_not_to_be_deleted(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "kept" / "answers.db"
+    DiskCache(path).put({b"key": b"value"})
+    monkeypatch.setattr(disk_cache, "WAIT_S", 0.0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        (fault,) = faults(tmp_path)
+
+    assert "database is locked; end the program that writes it, or wait for it, or name another" in fault
+    assert DiskCache(path).get([b"key"]) == {b"key": b"value"}
 
 
 def test_a_run_that_is_begun_goes_on_without_its_cache(tmp_path: Path) -> None:

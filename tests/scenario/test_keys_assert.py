@@ -7,9 +7,9 @@ import yaml
 from typer.testing import CliRunner
 
 from replay.cli import app
-from replay.runs.assertion_results import check_assertions
+from replay.results.assertion_results import check_assertions
+from replay.results.run import Run
 from replay.runs.launch import run
-from replay.runs.run import Run
 from tests.scenario.keys import key, python, scenario, talk
 
 HALF = """
@@ -72,11 +72,11 @@ def better(tmp_path_factory) -> Run:
         ("{metric: em, max_drop: 0.9}", False),
         ("{metric: em, system: good, max_drop: 0}", True),
         ("{metric: em, max_rise: 0}", True),
-        ("{metric: em, max_drop: 0.9, significant: true}", True),
+        ("{metric: em, max_drop: 1, significant: true}", False),
     ],
 )
 def test_a_change_since_another_run_holds_or_not(tmp_path, better, assertion, holds):
-    """A single conversation can't tell a change from chance."""
+    """A single conversation can't tell a change from chance, so nothing about it is significant."""
     assert checked(tmp_path, {**yaml.safe_load(assertion), "compare": str(better.folder)}) is holds
 
 
@@ -106,7 +106,7 @@ def test_checks_that_a_broken_system_never_came_to_fail_unless_they_are_allowed(
     (result,) = check_assertions(run(file, runs=tmp_path / "runs"))
 
     assert result.holds is holds
-    assert "1 of 2 checks could not be looked at (1 not answered: timed-out)" in result.findings[0].said
+    assert "1 of 2 checks could not be looked at (1 not answered: timed-out)" in result.findings[0].summary
 
 
 @pytest.mark.parametrize(("asserted", "code"), [([], 0), ([{"metric": "em", "max": 0.5}], 100)])

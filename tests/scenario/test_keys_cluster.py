@@ -9,10 +9,10 @@ import pytest
 
 from replay.core.errors import RunStoppedError
 from replay.report.notes import notes
-from tests.runs.cluster.inside import InsideRay, ray_inside
-from tests.runs.processes.test_plays import stored
 from tests.scenario.keys import answers, key, outcomes, played, python, talk
 from tests.waiting import until_async
+from tests.workers.cluster.inside import InsideRay, ray_inside
+from tests.workers.test_plays import stored
 
 LONG = 30
 
@@ -80,7 +80,7 @@ async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
         ray.nodes.clear()
         ray.actors[-1].kill()
 
-    monkeypatch.setattr("replay.runs.cluster.node.Node.begin", lost_at_once)
+    monkeypatch.setattr("replay.workers.cluster.node.Node.begin", lost_at_once)
     with pytest.raises(RunStoppedError, match=r"no node was left to play for 0\.05 s"):
         await played(tmp_path, cluster={"wait_s": 0.05})
 
@@ -88,7 +88,7 @@ async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
 @key("cluster.lost_sessions")
 @pytest.mark.parametrize(
     ("lost_sessions", "said"),
-    [("restart", "began anew"), ("set-aside", "set aside with the outcome lost")],
+    [("restart", "began anew"), ("abandon", "set aside with the outcome lost")],
 )
 async def test_what_a_lost_node_asked_of_a_system_that_keeps_the_history_begins_anew_or_is_set_aside(
     tmp_path, ray, lost_sessions, said

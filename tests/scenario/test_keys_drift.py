@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from replay.cli import app
 from replay.core.errors import ScenarioError
-from replay.coreference import semantic, service
+from replay.coreference import semantic, worker_pool
 from tests.samples import ALICE
 from tests.scenario.keys import key, played
 
@@ -46,7 +46,7 @@ class Own:
 YOUNG = """
 import re
 from replay.coreference.mentions import find_mentions
-from replay.coreference.resolver import Span
+from replay.coreference.resolver import CharSpan
 
 class Young:
     signature = "young"
@@ -56,8 +56,8 @@ class Young:
         context = document.context()
         named = re.search("(The young )?Alice Okafor", context)
         her = [mention for mention in find_mentions(document.question) if mention.kind == "she"]
-        spans = [Span(start=len(context) + one.start, end=len(context) + one.end) for one in her]
-        return [(Span(start=named.start(), end=named.end()), *spans)] if named and spans else []
+        spans = [CharSpan(start=len(context) + one.start, end=len(context) + one.end) for one in her]
+        return [(CharSpan(start=named.start(), end=named.end()), *spans)] if named and spans else []
 """
 """Reads "she" as Alice Okafor, as young as the history has her."""
 
@@ -101,12 +101,12 @@ async def test_so_many_other_processes_read(tmp_path, monkeypatch, workers):
     (tmp_path / "own.py").write_text(RESOLVER)
     counts = []
 
-    class Pool(service.LokyPool):
+    class Pool(worker_pool.LokyPool):
         def __init__(self, count, **how):
             counts.append(count)
             super().__init__(count, **how)
 
-    monkeypatch.setattr(service, "LokyPool", Pool)
+    monkeypatch.setattr(worker_pool, "LokyPool", Pool)
     section = {"resolver": "own.py:Own", "settings": {"antecedent": "pid"}, "nlp_workers": workers}
     found = set(antecedents(await drift(tmp_path, **section)))
     assert counts == ([workers] if workers else [])
@@ -241,3 +241,18 @@ async def test_answers_are_compared_by_their_meaning(tmp_path, monkeypatch):
     assert (await second(semantic={"model": "blunt"})).semantic.answers == 1.0
     assert not (await second(semantic={"model": "sharp", "min_similarity": 0.5})).valid
     assert (await second(semantic={"model": "blunt", "min_similarity": 0.5})).valid
+
+
+@key("drift.load_sample")
+@pytest.mark.parametrize(("size", "judged"), [(5, 5), (None, 30)])
+async def test_of_a_load_run_so_many_turns_are_judged(tmp_path, size, judged):
+    load = {"concurrency": 1, "conversations": 10}
+    run = await played(
+        tmp_path,
+        talks=[SINGER],
+        system=OTHER,
+        policies=["pred"],
+        drift={"nlp_workers": 0, "load_sample": size},
+        load=load,
+    )
+    assert sum(record.drift is not None for record in run.records()) == judged

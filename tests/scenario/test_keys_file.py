@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from replay.core.errors import DatasetError, ScenarioError
-from replay.runs.run import Run
+from replay.results.run import Run
 from tests.scenario.keys import (
     PRICED,
     answers,
@@ -44,12 +44,12 @@ async def test_the_conversations_are_those_of_the_files_that_are_named(tmp_path,
 
 @key("data.format", "data.settings")
 async def test_a_file_is_read_in_the_format_that_is_named_with_its_settings(tmp_path):
-    (tmp_path / "table.txt").write_text("conversation;question;answer\na;Who?;Me.\n")
+    (tmp_path / "table.txt").write_text("conversation~question~answer\na~Who?~Me.\n")
     with pytest.raises(DatasetError, match="no format that can be told"):
         await played(tmp_path, data={"path": "table.txt"})
     with pytest.raises(DatasetError, match="no column"):
         await played(tmp_path, data={"path": "table.txt", "format": "csv"})
-    data = {"path": "table.txt", "format": "csv", "settings": {"delimiter": ";"}}
+    data = {"path": "table.txt", "format": "csv", "settings": {"delimiter": "~"}}
     assert answers(await played(tmp_path, data=data)) == ["Me."]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.runs.run import Run
+from replay.results.run import Run
 from tests.scenario.keys import PRICED, counting_tokens, crowd, key, pauses, played, python, talk, throttles
 
 TALKS = [talk(name) for name in "abcd"]

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from replay.play.load.think import think_rng
-from replay.runs.run import Run
-from tests.runs.stress.scenes import level_events
+from replay.results.run import Run
+from tests.load.scenes import level_events
 from tests.scenario.keys import answers, crowd, due, gaps, key, played, python, talk, throttles
 
 close = partial(pytest.approx, abs=1e-6)
@@ -140,13 +140,13 @@ async def test_users_think_from_the_question_or_from_the_answer_on(tmp_path):
     assert found["answer"] >= 0.06
 
 
-@key("load.draw")
+@key("load.order")
 async def test_conversations_are_drawn_in_the_order_asked_for(tmp_path):
     found = {
-        order: drawn(await under(tmp_path / order, {**OPEN, "conversations": 9, "draw": order}, seed=2))
-        for order in ("order", "shuffle", "sample")
+        order: drawn(await under(tmp_path / order, {**OPEN, "conversations": 9, "order": order}, seed=2))
+        for order in ("sequential", "shuffle", "sample")
     }
-    assert found["order"] == [*"abc"] * 3
+    assert found["sequential"] == [*"abc"] * 3
     assert found["shuffle"] == [
         name for n in range(3) for name in random.Random(f"2|draw|{n}").sample("abc", 3)
     ]

@@ -7,11 +7,10 @@ import asyncio
 import pytest
 
 from replay.core.errors import RunStoppedError
-from replay.runs.run import Run, newest_run
+from replay.results.run import Run, newest_run
 from replay.store import writer
 from tests.adapters.servers import http
-from tests.runs.processes.inside import started_inside
-from tests.runs.stress.scenes import Server
+from tests.load.scenes import Server
 from tests.scenario.keys import (
     answers,
     crowd,
@@ -23,6 +22,7 @@ from tests.scenario.keys import (
     talk,
     throttles,
 )
+from tests.workers.inside import started_inside
 
 LONG = [talk("a", 3)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import ScenarioError
-from replay.runs import telemetry
+from replay.results import telemetry
 from replay.scenario import telemetry_section
 from tests.adapters.servers import answering
 from tests.runs.test_traceparent import Listening

@@ -10,8 +10,8 @@ import replay
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import ScenarioError
 from replay.core.message import Message, ToolCall
-from replay.scenario.assembly import assemble, look_at
-from replay.scenario.what_it_does import what_it_does
+from replay.scenario.assembly import assemble, try_assemble
+from replay.scenario.side_effects import side_effects
 from tests.cli.command import replay_cli
 from tests.scenario.keys import answers, in_time, key, outcomes, played, python, scenario, talk
 
@@ -170,9 +170,9 @@ def test_the_function_is_code_that_runs_and_is_not_run_to_look_at_it(tmp_path):
     (tmp_path.parent / "elsewhere.jsonl").write_text('{"name": "find", "result": 1}\n', "utf-8")
     tools = {"function": "tools.py:answer", "results": "../elsewhere.jsonl"}
     for of_scenario, label in (({"tools": tools}, "tools"), ({"system": {"tools": tools}}, "system s")):
-        assembly, faults = look_at(scenario(tmp_path, **of_scenario))
+        assembly, faults = try_assemble(scenario(tmp_path, **of_scenario))
         assert faults == []
-        does = what_it_does(assembly)
+        does = side_effects(assembly)
         assert does.runs == {"tools.py:answer": (label,)}
         assert does.reads == {"../elsewhere.jsonl": (label,)}
 

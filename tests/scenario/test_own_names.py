@@ -10,8 +10,9 @@ import yaml
 
 from replay.core.errors import ScenarioError
 from replay.core.settings.choice import Choice
-from replay.runs.run import Run, score
-from replay.runs.scoring import chosen_scorers
+from replay.results.rescoring import score
+from replay.results.run import Run
+from replay.results.scoring import chosen_scorers
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario, read_choices
 from replay.store.store import RunStore
@@ -162,3 +163,20 @@ def test_two_of_one_name_are_refused_and_settings_have_their_place(code_runs, fo
         assemble(parse_scenario(text, source="s.yaml", folder=folder))
     found = [(f.path, text.splitlines()[f.line - 1].strip()) for f in caught.value.faults]
     assert found == [("scorers[1]", "- one: em"), ("scorers[2].settings.cpa", "cpa: 1")]
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("/home/ann/models/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("models/tiny/", "tiny"),
+        ("microsoft/deberta-xlarge-mnli", "deberta-xlarge-mnli"),
+        ("roberta-large", "roberta-large"),
+        (r"C:\models\tiny", "tiny"),
+    ],
+)
+def test_a_model_is_shown_by_the_last_part_of_its_name(model, shown):
+    """A path would take the whole width of a table."""
+    assert Choice(name="bertscore", settings={"model": model, "idf": True}).label == (
+        f"bertscore(model={shown},idf=True)"
+    )

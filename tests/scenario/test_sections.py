@@ -9,8 +9,8 @@ import pytest
 
 from replay.core.errors import InputError, ScenarioError
 from replay.scenario.assembly import assemble
-from replay.scenario.reading import parse_scenario, read_choices, read_scenario, with_section
-from replay.scenario.shipped import find_scenario
+from replay.scenario.reading import parse_scenario, read_choices, read_scenario, with_changes
+from replay.scenario.shipped import find_scenario, shipped_names
 
 FINE = """\
 name: try
@@ -173,9 +173,74 @@ def test_a_name_that_makes_no_folder_is_refused(folder):
 
 def test_changes_from_the_command_line_stay_with_the_scenario(folder):
     """A run is resumed from the scenario that it keeps."""
-    file = with_section(parse_scenario(FINE, source="s.yaml", folder=folder), "data", {"limit": 5})
+    file = with_changes(parse_scenario(FINE, source="s.yaml", folder=folder), {"data": {"limit": 5}})
     assert file.scenario.data.limit == 5
     assert parse_scenario(file.text, source="s", folder=folder).scenario == file.scenario
+
+
+CHANGES = {
+    "data": {"limit": 5, "skip_bad": True},
+    "play": {"cache": "/tmp/yes"},
+    "telemetry": {"endpoint": "http://h"},
+}
+
+
+def test_comments_and_order_stay_where_values_change(folder):
+    text = """# Ours, of June.
+name: 'try'
+
+data:
+  path: data.jsonl  # all of it
+  limit: 7  # for now
+
+# The one that we sell.
+systems:
+  - name: a
+    adapter: scripted
+    settings: {answers: [x]}
+policies: [pred]
+play: {timeout_s: 5}
+"""
+    file = with_changes(parse_scenario(text, source="s.yaml", folder=folder), CHANGES)
+    assert (
+        file.text
+        == """# Ours, of June.
+name: 'try'
+
+data:
+  path: data.jsonl  # all of it
+  skip_bad: true
+  limit: 5  # for now
+
+# The one that we sell.
+systems:
+  - name: a
+    adapter: scripted
+    settings: {answers: [x]}
+policies: [pred]
+play: {cache: "/tmp/yes", timeout_s: 5}
+telemetry:
+  endpoint: "http://h"
+"""
+    )
+    assert parse_scenario(file.text, source="s", folder=folder).scenario == file.scenario
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_a_changed_scenario_reads_back_as_what_it_was_changed_to(name):
+    path = find_scenario(name)
+    file = with_changes(read_scenario(path), {**CHANGES, "cluster": None})
+    again = parse_scenario(file.text, source="s", folder=path.parent, only_read=True)
+    assert (again.scenario, again.content) == (file.scenario, file.content)
+
+
+def test_a_fault_is_told_by_the_line_of_the_users_own_file(folder):
+    text = "# A comment.\n\n# Another.\n\n" + FINE.replace("scripted", "sripted")
+    file = with_changes(parse_scenario(text, source="s.yaml", folder=folder), {"data": {"limit": 1}})
+    with pytest.raises(ScenarioError) as caught:
+        assemble(file)
+    line = text.split("\n").index("    adapter: sripted") + 1
+    assert [(fault.path, fault.line) for fault in caught.value.faults] == [("systems[0].adapter", line)]
 
 
 def test_scorers_from_a_command_line_are_written_as_in_a_scenario():

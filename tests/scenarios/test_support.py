@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replay.runs.run import Run, newest_run
+from replay.results.run import Run, newest_run
 from replay.scenario.shipped import example_scenario, find_scenario
 from tests.cli.command import replay_cli
 from tests.scenarios.support_bots import listening

@@ -18,7 +18,7 @@ from replay.scorers.exact_match import em
 from replay.scorers.fuzzy import fuzzy
 from replay.scorers.judges.claims import ClaimsJudge
 from replay.scorers.judges.correctness import CorrectnessJudge
-from replay.scorers.judges.criteria import Criterion
+from replay.scorers.judges.criteria import JudgeCriterion
 from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.judges.judge import PlannedAsk
@@ -91,7 +91,7 @@ PROMPTS = {"prompt": None, "verification_prompt": None, "retry_prompt": None, "s
             GEvalJudge,
             {"level": "turn", "criteria": None, "criteria_file": None, "samples": 20, "min_samples": None},
         ),
-        (Criterion, {"scale": (1, 5), "steps": (), "needs_fact": False}),
+        (JudgeCriterion, {"scale": (1, 5), "steps": (), "needs_fact": False}),
         (PlannedAsk, {"sample": 0, "certain": True, "once": False, "after": None}),
         (Panel, {"repeats": 1, "concurrency": 4, "cache": None}),
     ],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.answer_text import normalize
-from replay.scorers.fuzzy import FuzzyMatch, Words, fuzzy, fuzzy_match
+from replay.scorers.fuzzy import FuzzyMatch, WordIndex, fuzzy, fuzzy_match
 from replay.testing import ScorerContract
 from tests.scorers.turns import turn
 
@@ -49,7 +49,7 @@ def test_the_ratio_is_a_share_and_equal_texts_match(one, other):
 
 @given(st.text())
 def test_words_are_normalized_one_by_one_as_the_whole_text_is(text):
-    assert Words(text).text == normalize(text)
+    assert WordIndex(text).text == normalize(text)
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,36 @@ def test_a_threshold_that_is_no_share_is_refused(threshold):
 
 
 def test_the_signature_names_the_threshold():
-    assert fuzzy().signature == "fuzzy:partial+squad+facts+max|threshold:0.8|declining:default"
-    assert fuzzy(threshold=None).signature == "fuzzy:partial+squad+facts+max|threshold:none|declining:default"
+    assert fuzzy().signature == "fuzzy:partial+ends+squad+facts+max|threshold:0.8|declining:default"
+    assert (
+        fuzzy(threshold=None).signature
+        == "fuzzy:partial+ends+squad+facts+max|threshold:none|declining:default"
+    )
+
+
+LOREM = " ".join(f"word{n}" for n in range(10_000))
+
+
+@pytest.mark.parametrize("size", [5_000, 60_000])
+def test_of_long_texts_beginning_and_end_are_compared_and_it_is_told(size):
+    """The best place of 60,000 characters in others would take longer than anybody waits."""
+    gold = LOREM[:size]
+    match = fuzzy_match(gold.replace("word40 ", "ward40 "), gold)
+
+    assert match.ratio == pytest.approx(0.999)  # one letter of a thousand
+    assert match.shortened
+    assert not fuzzy_match(gold, LOREM[size // 2 :][:900]).shortened
+    assert fuzzy_match("Nothing of the kind. " * (size // 20), gold).ratio < 0.5
+
+
+@pytest.mark.parametrize("start", [0, 25_000, 50_000])
+def test_a_long_text_that_stands_in_another_is_found_wherever_it_stands(start):
+    assert fuzzy_match(LOREM, LOREM[start : start + 9_000]) == FuzzyMatch(ratio=1.0)
+
+
+def test_the_middle_of_a_very_long_answer_is_not_searched_for_what_is_nearly_there():
+    answer = f"{LOREM[:40_000]} The Eiffel Towers. {LOREM[40_000:]}"
+
+    assert fuzzy_match(answer, "Eiffel Towers").ratio == 1
+    assert fuzzy_match(answer, "Eiffel Tawers").ratio < 0.8
+    assert fuzzy_match(answer[35_000:45_000], "Eiffel Tawers").ratio > 0.9

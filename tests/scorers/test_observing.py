@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay.core.errors import PluginError
-from replay.scorers.observing import combine, observe, try_out
+from replay.scorers.observing import combine, observe, smoke_test
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn
 from replay.testing import turn
@@ -101,6 +101,6 @@ class Heavy(Words):
 
 
 def test_one_that_may_need_a_model_is_tried_with_turns_that_have_no_answer():
-    try_out("heavy", Heavy())
+    smoke_test("heavy", Heavy())
     with pytest.raises(PluginError, match="tried with made-up turns"):
-        try_out("w", Words(combined="text"))
+        smoke_test("w", Words(combined="text"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import Timing, TurnRecord, Usage
-from replay.runs.stress.numbers import read_load_summary
+from replay.load.numbers import read_load_summary
 from replay.scorers.scorer import Scorer
 from replay.statistics.load.load_summary import LoadSummary
 from replay.store.store import RunStore

@@ -13,7 +13,7 @@ from replay.statistics import bradley_terry as module
 from replay.statistics.bradley_terry import SLOW, bradley_terry
 from replay.statistics.interval import FEW, Interval
 from replay.statistics.preferences import POINTS, Preference
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 # Games won against each other in the American League, 1987: Agresti, Categorical Data Analysis, section
 # 10.6 (2nd edition), whose estimates with Baltimore at 0 are these.
@@ -84,7 +84,7 @@ def test_strengths_maximize_the_likelihood_whatever_the_order_of_comparisons(com
     ]
     found = values(preferences)
     assert found == values(random.sample(preferences, len(preferences)))
-    if any(isinstance(one, Undefined) for one in found.values()):
+    if any(isinstance(one, UndefinedNumber) for one in found.values()):
         return
     names = sorted(found)
 
@@ -145,7 +145,7 @@ def test_where_resamples_have_no_strength_too_often_there_is_no_interval():
     found = bradley_terry(games(("a", "b", 5), ("b", "a", 1))).systems["a"]
 
     assert found.value == pytest.approx(math.log(5) / 2)
-    assert isinstance(found.interval, Undefined)
+    assert isinstance(found.interval, UndefinedNumber)
     assert "% of resamples systems can't be compared" in found.interval.reason
     assert isinstance(bradley_terry(games(("a", "b", 8), ("b", "a", 8))).systems["a"].interval, Interval)
 

@@ -7,16 +7,16 @@ import json
 
 from replay.report.changed_checks_text import print_changed_checks
 from replay.report.checks_text import MOST
-from replay.report.pages.compare_view import compare_view
-from replay.report.pages.pages import render
 from replay.report.printing import VisibleConsole
 from replay.scorers.exact_match import em
 from replay.statistics.changed_checks import changed_checks
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import score_columns
+from replay.viewer.compare_view import compare_view
+from replay.viewer.pages import render
 from tests.cli.command import replay_cli
-from tests.report.pages.runs import EVIL, record
 from tests.report.sample_checks import check, checked_run, polite
+from tests.viewer.runs import EVIL, record
 
 BEFORE = [
     check("a", 1, "+"),

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from replay.scorers.operational import latency
 from replay.scorers.token_f1 import f1
-from replay.statistics.comparison import ComparisonSettings, Side, bootstrap_p, compare_sides
-from replay.statistics.holm import corrected
+from replay.statistics.comparison import ComparisonSettings, ComparisonSide, bootstrap_p, compare_sides
+from replay.statistics.holm import correct_comparisons
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
@@ -27,7 +27,7 @@ def side(by_conversation, scorers=None, **changes):
         for conversation, answers in by_conversation.items()
         for depth, answer in enumerate(answers, 1)
     ]
-    return Side(records=records, scores=score_columns(records, scorers or {"f1": f1()}))
+    return ComparisonSide(records=records, scores=score_columns(records, scorers or {"f1": f1()}))
 
 
 FIRST = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"], "c3": ["Rome"], "c4": ["Paris"]})
@@ -66,7 +66,7 @@ def test_turns_that_flipped_are_told_with_both_answers():
 
 def test_the_same_question_with_other_gold_answers_is_not_the_same_turn():
     changed = [replace(r, gold_answers=("Bern",)) if r.depth == 2 else r for r in SECOND.records]
-    second = Side(records=changed, scores=score_columns(changed, {"f1": f1()}))
+    second = ComparisonSide(records=changed, scores=score_columns(changed, {"f1": f1()}))
     (found,) = compared(FIRST, second)
 
     assert (found.unlike, found.total.difference.turns, found.one_sided) == (2, 2, 3)
@@ -75,7 +75,9 @@ def test_the_same_question_with_other_gold_answers_is_not_the_same_turn():
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_the_order_of_records_does_not_matter(method):
     first, second = (
-        Side(records=list(s.records)[::-1], scores=score_columns(list(s.records)[::-1], {"f1": f1()}))
+        ComparisonSide(
+            records=list(s.records)[::-1], scores=score_columns(list(s.records)[::-1], {"f1": f1()})
+        )
         for s in (FIRST, SECOND)
     )
     assert compared(first, second, method=method) == compared(FIRST, SECOND, method=method)
@@ -93,8 +95,8 @@ def test_totals_are_corrected_alike_whether_depths_are_shown_or_not():
     both = {"f1": f1(), "long": LongestAnswer()}
     first = side({"c1": ["Paris", "Rome"], "c2": ["Rome", "Rome"]}, both)
     second = side({"c1": ["Paris", "Paris"], "c2": ["Paris", "Paris"]}, both)
-    shallow = corrected(compared(first, second, ["f1", "long"], by_depth=False))
-    deep = corrected(compared(first, second, ["f1", "long"]))
+    shallow = correct_comparisons(compared(first, second, ["f1", "long"], by_depth=False))
+    deep = correct_comparisons(compared(first, second, ["f1", "long"]))
 
     assert [len(one.rows) for one in shallow] == [1, 1]
     assert shallow[0].total.adjusted_p == min(1, 2 * 0.5)
@@ -121,7 +123,7 @@ def test_holm_by_hand():
         )
 
     depths = [row(p, depth) for depth, p in enumerate((0.01, None, 0.04, 0.03, 0.005), 1)]
-    (adjusted,) = corrected([dataclasses.replace(found, rows=(*depths, row(0.02, None)))])
+    (adjusted,) = correct_comparisons([dataclasses.replace(found, rows=(*depths, row(0.02, None)))])
 
     assert [one.adjusted_p for one in adjusted.rows] == [
         pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06), pytest.approx(0.02), 0.02
@@ -129,14 +131,14 @@ def test_holm_by_hand():
 
 
 def test_sides_without_a_common_turn_have_no_difference_and_no_p_value():
-    (found,) = corrected(compared(side({"c1": ["Paris"]}), side({"c2": ["Paris"]})))
+    (found,) = correct_comparisons(compared(side({"c1": ["Paris"]}), side({"c2": ["Paris"]})))
 
     assert (found.total.first, found.total.test, found.total.adjusted_p) == (None, None, None)
     assert found.one_sided == 2
 
 
 def test_a_comparison_is_told_in_full():
-    (found,) = corrected(compared(FIRST, SECOND, by_depth=False))
+    (found,) = correct_comparisons(compared(FIRST, SECOND, by_depth=False))
     (row,) = found.rows
     flip = {"conversation": "c1", "depth": 2, "recorded": "Why?", "first": 0.0, "second": 1.0}
 
@@ -232,6 +234,6 @@ def test_a_mean_that_is_no_share_has_no_flips():
 
 def test_a_question_that_was_put_otherwise_is_another_turn():
     changed = [replace(r, recorded="Where?") if r.depth == 2 else r for r in SECOND.records]
-    (found,) = compared(FIRST, Side(records=changed, scores=score_columns(changed, {"f1": f1()})))
+    (found,) = compared(FIRST, ComparisonSide(records=changed, scores=score_columns(changed, {"f1": f1()})))
 
     assert (found.unlike, found.total.difference.turns) == (2, 2)

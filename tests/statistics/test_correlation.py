@@ -9,7 +9,7 @@ from scipy import stats
 
 from replay.statistics.correlation import correlations
 from replay.statistics.interval import Interval
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 RATINGS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=15)
 
@@ -19,7 +19,7 @@ def test_the_coefficients_are_scipys(pairs):
     x, y = [float(a) for a, _ in pairs], [float(b) for _, b in pairs]
     found = correlations(x, y, resamples=0)
     if len(set(x)) == 1 or len(set(y)) == 1:
-        assert isinstance(found["pearson"].value, Undefined)
+        assert isinstance(found["pearson"].value, UndefinedNumber)
         return
 
     assert found["pearson"].value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
@@ -33,9 +33,13 @@ def test_kendalls_tau_b_by_hand():
 
 
 def test_what_cannot_be_correlated_has_a_reason():
-    assert correlations([1, 1, 1], [1, 2, 3])["pearson"].value == Undefined(reason="all scores are equal")
-    assert correlations([1, 2, 3], [2, 2, 2])["kendall"].value == Undefined(reason="all ratings are equal")
-    assert correlations([1], [2])["spearman"].value == Undefined(reason="fewer than two items")
+    assert correlations([1, 1, 1], [1, 2, 3])["pearson"].value == UndefinedNumber(
+        reason="all scores are equal"
+    )
+    assert correlations([1, 2, 3], [2, 2, 2])["kendall"].value == UndefinedNumber(
+        reason="all ratings are equal"
+    )
+    assert correlations([1], [2])["spearman"].value == UndefinedNumber(reason="fewer than two items")
     assert correlations([], [])["spearman"].items == 0
     with pytest.raises(ValueError, match="finite"):
         correlations([1, float("nan")], [1, 2])
@@ -77,7 +81,7 @@ def test_one_group_has_no_interval():
     found = correlations([1, 2, 3], [1, 3, 2], clusters=["a", "a", "a"])["pearson"]
 
     assert found.value == pytest.approx(0.5)
-    assert found.interval == Undefined(reason="fewer than two independent items")
+    assert found.interval == UndefinedNumber(reason="fewer than two independent items")
 
 
 def test_the_order_of_items_does_not_move_a_coefficient():

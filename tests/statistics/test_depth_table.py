@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from replay.core.errors import RunError
 from replay.core.record import Timing
 from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
@@ -225,9 +226,9 @@ def test_a_turn_that_is_recorded_twice_is_a_mistake():
 
 
 def test_records_must_be_among_the_conversations():
-    with pytest.raises(ValueError, match="not among the conversations"):
+    with pytest.raises(RunError, match="not among the conversations"):
         table([turn()], {"c2": 1})
-    with pytest.raises(ValueError, match="it has 1 turns"):
+    with pytest.raises(RunError, match="it has 1 turns"):
         table([turn(depth=2)], {"c1": 1})
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.operational import Operational
 from replay.scorers.token_f1 import f1
-from replay.statistics.attribution import GapAttribution, corrected
+from replay.statistics.attribution import GapAttribution, correct_attribution
 from replay.statistics.four_cells import Cells
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
@@ -20,6 +20,7 @@ KINDS = {
     "augment": "augment",
     "clear": "gold+standalone",
     "replace": "replace+always",
+    "replaced-drifted": "replace",
 }
 ALL = object()
 
@@ -46,7 +47,7 @@ def only(attributions):
 
 
 def judged(rows, by_verdict=()):
-    return corrected(GapAttribution(policies=KINDS, rows=tuple(rows), by_verdict=tuple(by_verdict)))
+    return correct_attribution(GapAttribution(policies=KINDS, rows=tuple(rows), by_verdict=tuple(by_verdict)))
 
 
 def values(row):
@@ -65,7 +66,7 @@ def test_the_four_cells_of_the_worked_example():
         ).attributions()
     )
     assert one.means == {"GR": 0.75, "OR": 0.0, "GM": 1.0, "OM": 0.5}
-    assert values(one) == {"gap": 0.75, "drift": 0.25, "history": 0.5, "wording": 0.25}
+    assert values(one) == {"gap": 0.75, "drift_at_least": 0.25, "wrong_answers_at_most": 0.5, "wording": 0.25}
     assert (one.mended, one.controls, one.turns, one.conversations, one.edited) == (
         "replace", ("clear",), 4, 2, 4,
     )  # fmt: skip
@@ -78,9 +79,9 @@ def test_what_better_words_give_under_gold_too_is_no_drift():
         gold=recorded, pred=recorded * 0.5, clear=recorded + gain, replace=recorded * 0.5 + gain, reworded=ALL
     )
     (one,) = judged(own.attributions()).rows
-    assert one.parts["drift"].value == pytest.approx(0)
-    assert not one.parts["drift"].is_certain
-    assert one.parts["history"].value == pytest.approx(one.parts["gap"].value)
+    assert one.parts["drift_at_least"].value == pytest.approx(0)
+    assert not one.parts["drift_at_least"].is_certain
+    assert one.parts["wrong_answers_at_most"].value == pytest.approx(one.parts["gap"].value)
     assert one.parts["wording"].value > 0.2
 
 
@@ -88,18 +89,59 @@ def test_what_better_words_give_under_the_own_history_alone_is_drift():
     ones, zeros = [1.0] * 40, [0.0] * 40
     own = cells(gold=ones, pred=zeros, clear=ones, replace=ones, reworded=ALL)
     (one,) = judged(own.attributions()).rows
-    assert values(one) == {"gap": 1, "drift": 1, "history": 0, "wording": 0}
-    assert one.parts["drift"].is_certain
+    assert values(one) == {"gap": 1, "drift_at_least": 1, "wrong_answers_at_most": 0, "wording": 0}
+    assert one.parts["drift_at_least"].is_certain
 
 
-def test_an_augmented_question_that_is_as_recorded_tells_nothing():
-    """The gold history alone made such a policy look as if it repaired the gap."""
-    assert cells(gold=[1, 1], pred=[0, 0], augment=[1, 1]).attributions() == []
+def test_augment_is_no_control_alone_or_beside_rewrite():
+    """Its words cost something under gold, which hides what wrong answers cost."""
+    assert cells(gold=[1, 1], pred=[0, 0], augment=[1, 1], reworded=ALL).attributions() == []
+    one = only(cells(gold=[1, 1], pred=[0, 0], rewrite=[0, 1], augment=[0, 1], reworded=ALL).attributions())
+    assert (one.mended, one.controls, values(one)) == ("rewrite", (), {"gap": 1, "mending": 0.5})
+
+
+def test_drift_that_a_rewriter_misses_is_not_called_wrong_answers():
+    """A wrong answer costs this system nothing but the referent, and people's words have all of them."""
+    ones = [1.0] * 4
+    best, rewrite = cells(
+        gold=ones,
+        pred=[1, 0, 1, 0],
+        rewrite=[1, 1, 1, 0],
+        augment=[1, 1, 1, 1],
+        clear=ones,
+        replace=ones,
+        reworded=ALL,
+    ).attributions()
+    bounds = {"gap": 0.5, "drift_at_least": 0.5, "wrong_answers_at_most": 0, "wording": 0}
+    assert (best.mended, best.controls, values(best)) == ("replace", ("clear",), bounds)
+    assert (rewrite.mended, rewrite.controls) == ("rewrite", ("replace", "clear"))
+    assert values(rewrite) == {**bounds, "mending": 0.25, "missed": 0.25}
+    assert rewrite.means == {"GR": 1, "OR": 0.5, "GM": 1, "OM": 0.75, "OP": 1}
+
+
+def test_replace_of_drifted_questions_leaves_the_bounds_to_replace_always():
+    """What its detector misses stays as recorded."""
+    partly = {"gold": [1, 1], "pred": [0, 0], "replaced-drifted": [0, 1], "clear": [1, 1]}
+    own = cells(**partly, reworded=ALL)
+    own.asked[Group("s", "replaced-drifted")] = {("c00", 2): "Reworded 1?"}
+    alone = only(own.attributions())
+    assert alone.controls == ("clear",)
+    assert values(alone) == {"gap": 1, "drift_at_least": 0.5, "wrong_answers_at_most": 0.5, "wording": 0}
+    _, beside = cells(**partly, replace=[1, 1], reworded=ALL).attributions()
+    assert beside.controls == ("replace", "clear")
+    assert values(beside) == {
+        "gap": 1,
+        "drift_at_least": 1,
+        "wrong_answers_at_most": 0,
+        "wording": 0,
+        "mending": 0.5,
+        "missed": 0.5,
+    }
 
 
 def test_a_control_alone_says_what_wording_does():
-    one = only(cells(gold=[1, 0], pred=[0, 0], augment=[1, 1], reworded=[1]).attributions())
-    assert (one.mended, one.controls) == (None, ("augment",))
+    one = only(cells(gold=[1, 0], pred=[0, 0], clear=[1, 1], reworded=[1]).attributions())
+    assert (one.mended, one.controls) == (None, ("clear",))
     assert values(one) == {"gap": 0.5, "wording": 0.5}
 
 
@@ -110,20 +152,21 @@ def test_without_a_control_only_drift_and_wording_together_can_be_had():
 
 
 def test_turns_that_were_asked_as_recorded_have_the_gold_policy_for_a_control():
-    """``rewrite`` mends what drifted, ``augment`` everything: only the same words are compared."""
-    own = cells(gold=[1, 1, 1, 1], pred=[0, 0, 0, 0], rewrite=[0, 1, 0, 1], augment=[0, 0.5, 0, 0.5])
+    """``replace`` mends what drifted, its control everything: only the same words are compared."""
+    name = "replaced-drifted"
+    own = cells(gold=[1, 1, 1, 1], pred=[0, 0, 0, 0], clear=[0, 0.5, 0, 0.5], **{name: [0, 1, 0, 1]})
     words = {("c00", 2): "In words?", ("c01", 2): "In words?"}
-    own.asked[Group("s", "rewrite")] = words
-    own.asked[Group("s", "augment")] = {**words, ("c00", 1): "Other?", ("c01", 1): "Other?"}
+    own.asked[Group("s", name)] = words
+    own.asked[Group("s", "clear")] = {**words, ("c00", 1): "Other?", ("c01", 1): "Other?"}
     one = only(own.attributions())
     assert one.means["GM"] == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
     assert (one.edited, one.left_out, one.turns) == (2, 0, 4)
 
 
 def test_a_turn_whose_words_nobody_asked_under_gold_is_left_out_and_counted():
-    own = cells(gold=[1, 1, 1, 1], pred=[0, 0, 0, 0], rewrite=[0, 1, 0, 1], augment=[1, 1, 1, 1])
-    own.asked[Group("s", "rewrite")] = {("c00", 2): "In words?", ("c01", 2): "Other words?"}
-    own.asked[Group("s", "augment")] = {("c00", 2): "In words?", ("c01", 2): "In words?"}
+    own = cells(gold=[1, 1, 1, 1], pred=[0, 0, 0, 0], replace=[0, 1, 0, 1], clear=[1, 1, 1, 1])
+    own.asked[Group("s", "replace")] = {("c00", 2): "In words?", ("c01", 2): "Other words?"}
+    own.asked[Group("s", "clear")] = {("c00", 2): "In words?", ("c01", 2): "In words?"}
     one = only(own.attributions())
     assert (one.turns, one.left_out, one.edited) == (3, 1, 1)
 
@@ -145,8 +188,12 @@ def test_a_second_look_is_at_the_turns_that_drifted():
         reworded=ALL,
         drifted=[0, 2],
     ).attributions()
-    assert (everything.drifted_only, everything.turns, everything.parts["drift"].value) == (False, 4, 0.25)
-    assert (drifted.drifted_only, drifted.turns, drifted.parts["drift"].value) == (True, 2, 0.5)
+    assert (everything.drifted_only, everything.turns, everything.parts["drift_at_least"].value) == (
+        False,
+        4,
+        0.25,
+    )
+    assert (drifted.drifted_only, drifted.turns, drifted.parts["drift_at_least"].value) == (True, 2, 0.5)
 
 
 def test_a_loss_is_positive_where_less_is_better():
@@ -159,7 +206,7 @@ def test_a_loss_is_positive_where_less_is_better():
         scorer=Operational(measure="latency"),
     )
     one = only(slower.attributions())
-    assert values(one) == {"gap": 2, "drift": 1, "history": 1, "wording": 0}
+    assert values(one) == {"gap": 2, "drift_at_least": 1, "wrong_answers_at_most": 1, "wording": 0}
     assert one.means["OR"] == 3
 
 
@@ -170,8 +217,8 @@ shares = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=6, max_size=6
 def test_the_parts_add_up_to_the_gap(gold, pred, clear, replace, drifted, reworded):
     own = cells(gold=gold, pred=pred, clear=clear, replace=replace, drifted=drifted, reworded=reworded)
     for one in own.attributions():
-        if "drift" in one.parts:
-            gap = one.parts["drift"].value + one.parts["history"].value
+        if "drift_at_least" in one.parts:
+            gap = one.parts["drift_at_least"].value + one.parts["wrong_answers_at_most"].value
             assert gap == pytest.approx(one.parts["gap"].value)
     split = only(own.by_verdict())
     assert split.parts["on_drifted"].value + split.parts["on_valid"].value == pytest.approx(
@@ -193,7 +240,7 @@ def test_scores_that_are_no_means_add_up_too():
     )
     one = only(own.attributions())
     found = values(one)
-    assert found["drift"] + found["history"] == pytest.approx(found["gap"])
+    assert found["drift_at_least"] + found["wrong_answers_at_most"] == pytest.approx(found["gap"])
     assert own.by_verdict() == []
 
 
@@ -209,7 +256,7 @@ def test_the_more_is_said_the_stricter():
     gold, pred = [1.0] * 12, [0.0] * 12
     own = cells(gold=gold, pred=pred, clear=gold, replace=pred, reworded=ALL)
     (alone,) = judged(own.attributions()).rows
-    assert alone.parts["gap"].p == alone.parts["history"].p == 2 / 2**6
+    assert alone.parts["gap"].p == alone.parts["wrong_answers_at_most"].p == 2 / 2**6
     assert alone.parts["gap"].adjusted_p == 3 * 2 / 2**6, "gap, drift and history"
     assert not alone.parts["gap"].is_certain
     again = judged(own.attributions() * 3, own.by_verdict())

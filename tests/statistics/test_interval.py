@@ -12,7 +12,7 @@ from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import Interval, bca_interval, interval
 from replay.statistics.jackknife import jackknifed_means, jackknifed_values
 from replay.statistics.score_column import ScoreColumn, score_columns
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
 
@@ -74,7 +74,7 @@ def test_where_bca_has_no_value_there_is_a_reason_and_no_other_interval(
         warnings.simplefilter("error")
         found = bca_interval(np.array(resampled), estimate, np.array(jackknifed), 0.95)
 
-    assert isinstance(found, Undefined)
+    assert isinstance(found, UndefinedNumber)
     assert reason in found.reason
 
 
@@ -82,11 +82,13 @@ def test_other_reasons_for_no_interval():
     values = np.array([0.1, 0.2])
     settings = {"method": "percentile", "confidence": 0.95}
 
-    assert interval(values, conversations=1, estimate=0.1, **settings) == Undefined(
+    assert interval(values, conversations=1, estimate=0.1, **settings) == UndefinedNumber(
         reason="fewer than two conversations"
     )
-    assert interval(values[:0], conversations=5, estimate=0.1, **settings) == Undefined(reason="no resamples")
-    assert isinstance(interval(values, conversations=5, estimate=None, **settings), Undefined)
+    assert interval(values[:0], conversations=5, estimate=0.1, **settings) == UndefinedNumber(
+        reason="no resamples"
+    )
+    assert isinstance(interval(values, conversations=5, estimate=None, **settings), UndefinedNumber)
     with pytest.raises(ValueError, match="confidence"):
         interval(values, method="bca", confidence=95, conversations=5, estimate=0.1)
 
@@ -179,10 +181,10 @@ def test_two_conversations_are_enough_and_bca_needs_what_was_left_out():
     assert interval(np.array([0.0, 1.0]), method="percentile", **settings) == Interval(low=0.25, high=0.75)
     with pytest.raises(ValueError, match="BCa needs the jackknifed values"):
         interval(np.array([0.0, 1.0]), method="bca", **settings)
-    assert interval(np.array([0.0, 1.0]), method="percentile", **{**settings, "estimate": None}) == Undefined(
-        reason="the score has no value over these turns"
-    )
-    assert interval(np.array([np.nan]), method="percentile", **settings) == Undefined(
+    assert interval(
+        np.array([0.0, 1.0]), method="percentile", **{**settings, "estimate": None}
+    ) == UndefinedNumber(reason="the score has no value over these turns")
+    assert interval(np.array([np.nan]), method="percentile", **settings) == UndefinedNumber(
         reason="no resample has a value"
     )
 
@@ -193,7 +195,7 @@ def test_a_skew_and_a_bias_that_turn_the_ends_around_leave_no_interval():
     outlier = np.array([0.0] * 999 + [-1000.0])
 
     found = bca_interval(resampled, 0.5, outlier, 1 - 1e-9)
-    assert found == Undefined(reason="the acceleration is too large")
+    assert found == UndefinedNumber(reason="the acceleration is too large")
     assert isinstance(bca_interval(resampled, 0.5, outlier, 0.9), Interval)
 
 

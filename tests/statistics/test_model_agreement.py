@@ -5,7 +5,7 @@ import json
 import pytest
 
 from replay.statistics.model_agreement import pairwise_agreement, ranking_agreement
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 
 def test_the_published_rankings():
@@ -74,7 +74,7 @@ def test_only_passages_that_both_systems_have_count():
 def test_without_a_preference_there_is_no_share():
     (found,) = pairwise_agreement({("a", "p1"): (1.0, 1.0), ("b", "p1"): (0.0, 1.0)})
 
-    assert isinstance(found.share, Undefined)
+    assert isinstance(found.share, UndefinedNumber)
     assert found.to_json()["share"] is None
 
 

@@ -13,7 +13,7 @@ from replay.statistics.rater_agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 
 # Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011, section C: four observers, twelve units.
 OBSERVERS = [
@@ -80,9 +80,9 @@ def test_where_nobody_could_disagree_nothing_is_known():
     assert cohen_kappa([1, 1], [1, 1]) == ALL_EQUAL
     assert fleiss_kappa([[1, 1], [1, 1]]) == ALL_EQUAL
     assert krippendorff_alpha([[1, 1], [1, 1]]) == ALL_EQUAL
-    assert isinstance(cohen_kappa([None], [1]), Undefined)
-    assert isinstance(fleiss_kappa([[1], [2]]), Undefined)
-    assert isinstance(krippendorff_alpha([[1, None]]), Undefined)
+    assert isinstance(cohen_kappa([None], [1]), UndefinedNumber)
+    assert isinstance(fleiss_kappa([[1], [2]]), UndefinedNumber)
+    assert isinstance(krippendorff_alpha([[1, None]]), UndefinedNumber)
 
 
 RATINGS = st.lists(st.tuples(*[st.integers(1, 4)] * 3), min_size=1, max_size=10)
@@ -111,7 +111,7 @@ def test_alpha_is_that_of_the_package_krippendorff(items):
     counts = np.array([[item.count(rating) for rating in range(1, 5)] for item in items])
     for level in ("nominal", "ordinal", "interval", "ratio"):
         found = krippendorff_alpha(items, level)
-        if not isinstance(found, Undefined):
+        if not isinstance(found, UndefinedNumber):
             alpha = krippendorff.alpha(
                 value_counts=counts, value_domain=np.arange(1, 5.0), level_of_measurement=level
             )
@@ -123,7 +123,7 @@ def test_the_order_of_items_and_of_raters_does_not_matter(items, random):
     shuffled = [random.sample(item, len(item)) for item in random.sample(items, len(items))]
     for measure in (fleiss_kappa, krippendorff_alpha):
         one, other = measure(items), measure(shuffled)
-        assert one == (other if isinstance(other, Undefined) else pytest.approx(other))
+        assert one == (other if isinstance(other, UndefinedNumber) else pytest.approx(other))
 
 
 def test_one_text_among_numbers_is_enough_to_have_no_scale():

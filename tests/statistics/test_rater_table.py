@@ -16,8 +16,8 @@ from replay.statistics.rater_agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from replay.statistics.rater_table import NO_NAMES, NO_PAIR, rater_agreement_of
-from replay.statistics.undefined import Undefined
+from replay.statistics.rater_table import NO_NAMES, NO_PAIR, NOT_USUAL, rater_agreement_of
+from replay.statistics.undefined import UndefinedNumber
 
 
 def rated(*rows: str) -> list[RatedItem]:
@@ -40,7 +40,7 @@ def rated(*rows: str) -> list[RatedItem]:
 GRANTS = rated(*["yy yy yn ny nn"] * 5, *["yy yy ny nn nn"] * 5)
 
 
-def values(row) -> list[float | Undefined]:
+def values(row) -> list[float | UndefinedNumber]:
     return [number.value for number in (row.agreement, row.cohen, row.fleiss, row.alpha)]
 
 
@@ -74,7 +74,7 @@ def test_each_interval_is_that_of_the_measure_over_resampled_conversations(metho
             for _ in range(int(weight[int(item.conversation[1:])]))
         ]
         known = krippendorff_alpha(drawn, "nominal")
-        return np.nan if isinstance(known, Undefined) else known
+        return np.nan if isinstance(known, UndefinedNumber) else known
 
     drawn = np.array([alpha(weight) for weight in weights])
     ends = interval(
@@ -133,6 +133,20 @@ def test_a_pair_counts_over_the_items_that_both_rated():
         ("ann", "bob", 2), ("ann", "eve", 2), ("bob", "eve", 1),
     ]  # fmt: skip
     assert found.total.fleiss.items == 2
+
+
+def test_fleiss_kappa_of_each_depth_is_of_items_that_the_total_is_of():
+    """Three of two ratings at depth 1 and one at depth 2, where two have three: two ratings are usual."""
+    found = rater_agreement_of(rated("yy- yyn", "yn- nnn", "nn- ny-"))
+
+    assert [row.shared for row in (*found.depths, found.total)] == [3, 3, 6]
+    assert [row.complete for row in (*found.depths, found.total)] == [3, 1, 4]
+    # Depth 1: equal on 2 of 3; of 6 ratings half are yes: (2/3 - 1/2)/(1 - 1/2).
+    assert found.depths[0].fleiss.value == pytest.approx(1 / 3)
+
+    alone = rater_agreement_of(rated("yy- yyn", "yn- nnn"))
+    assert alone.total.complete == alone.depths[1].complete == 2, "of as many of both the larger number"
+    assert alone.depths[0].fleiss.value == NOT_USUAL
 
 
 def test_a_crowd_has_no_cohens_kappa():
@@ -208,7 +222,7 @@ def test_names_of_raters_and_ratings_and_the_order_of_items_change_nothing(rows,
     found, again = (rater_agreement_of(items, resamples=20) for items in (one, other))
 
     for before, after in zip(values(found.total), values(again.total), strict=True):
-        assert before == (after if isinstance(after, Undefined) else pytest.approx(after, abs=1e-12))
+        assert before == (after if isinstance(after, UndefinedNumber) else pytest.approx(after, abs=1e-12))
 
 
 @given(ROWS)

@@ -11,7 +11,7 @@ from replay.scorers.exact_match import em
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Unscored
 from replay.statistics import score_column
-from replay.statistics.score_column import ScoreColumn, in_parts, score_columns, stored_column, surveyed
+from replay.statistics.score_column import ScoreColumn, in_parts, score_columns, stored_column, survey_scorers
 from replay.statistics.turn_frame import TURN_COLUMNS, encodable, turn_columns, turn_rows, turns_frame
 from tests.scorers.turns import INVALID, NOT_JUDGED, turn
 from tests.statistics.repeated import played
@@ -118,9 +118,9 @@ def test_only_a_scorer_that_must_see_all_is_shown_all():
         yield turn(system="retriever")
 
     same = em()
-    assert surveyed({"em": same}, read)["em"] is same
+    assert survey_scorers({"em": same}, read)["em"] is same
     assert reads == []
-    found = surveyed({"em": same, "hit_rate": hit_rate_scorer()}, read)
+    found = survey_scorers({"em": same, "hit_rate": hit_rate_scorer()}, read)
     assert found["em"] is same
     assert found["hit_rate"].reporting == frozenset()  # known now, and empty
     assert reads == [1]

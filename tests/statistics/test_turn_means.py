@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.scorers.stored_scorer import StoredScorer
-from replay.statistics.comparison import ComparisonSettings, Side, compare_sides
+from replay.statistics.comparison import ComparisonSettings, ComparisonSide, compare_sides
 from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import ScoreColumn
 from tests.statistics.repeated import FAILED, played
@@ -15,9 +15,9 @@ BEFORE = ([[1, 1]], [[1, 0]], [[0, 0]], [[1, 1]], [[0, 1]], [[1, 0]])
 AFTER = ([[1, 1]], [[1, 1]], [[0, 1]], [[1, 1]], [[0, 1]], [[0, 0]])
 
 
-def side(*conversations, of=lambda column: column) -> Side:
+def side(*conversations, of=lambda column: column) -> ComparisonSide:
     records, scores = played(*conversations)
-    return Side(records=records, scores={"check": of(scores["check"])})
+    return ComparisonSide(records=records, scores={"check": of(scores["check"])})
 
 
 def compared(first, second):

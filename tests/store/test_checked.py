@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.statistics.checks import count_checks
-from replay.store.browsing import RunBrowser
+from replay.store.page_queries import RunBrowser
 from replay.store.store import RunStore
-from tests.report.pages.runs import make_run, record, talk
 from tests.report.sample_checks import check
+from tests.viewer.runs import make_run, record, talk
 
 PASSED = check("c1", 2, "+", system="s", value=["a", "é"], evidence="found a", asked=None, answer=None)
 UNREACHED = replace(PASSED, depth=3, called="half \ud800", passed=None, reason="never reached", evidence=None)

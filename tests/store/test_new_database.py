@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -12,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import RunError
-from replay.runs.run import newest_run
+from replay.results.run import newest_run
 from replay.store.database import connect, make
-from replay.store.reader import RunReader
 from replay.store.store import RunStore
 from tests.samples import conversation
 
@@ -90,12 +90,12 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def test_what_is_planted_beside_the_tables_calls_no_function(tmp_path):
-    """A view in a folder that somebody sent is read in the place of the table of its name."""
+    """Whoever opens a sent database without looking at its tables."""
     path = tmp_path / "run" / "run.db"
     make(path, {}, has_turn_key=True)
     with closing(connect(path)) as connection:
         connection.executescript(
             "DROP TABLE event;CREATE VIEW event AS SELECT 1 AS id, 'k' AS kind, deflated(zeroblob(9)) AS data"
         )
-    with pytest.raises(RunError, match="unsafe use of deflated"):
-        RunReader(path.parent).events("k")
+        with pytest.raises(sqlite3.OperationalError, match="unsafe use of deflated"):
+            connection.execute("SELECT data FROM event").fetchall()

@@ -230,12 +230,12 @@ async def test_new_scores_wait_beside_the_earlier_ones_until_they_take_their_pla
     before = [StoredScore("c", "s", "p", 1, 0.5, None)]
     store.add_scores("f1", before)
     store.add_scores("em", before)
-    store.begin_anew()
+    store.begin_staging()
     again = [StoredScore("c", "s", "p", 1, 0.75, None), StoredScore("c", "s", "p", 2, None, "skipped")]
     store.add_scores("f1", again, anew=True)
     await store.flush()
     assert list(store.scores("f1")) == before
-    store.switch(["f1"], facts={"scorers": ["f1"]}, event=("scored", {}))
+    store.publish_staged(["f1"], facts={"scorers": ["f1"]}, event=("scored", {}))
     await store.flush()
     assert list(store.scores("em")) == before
     assert list(store.scores("f1")) == again
@@ -253,17 +253,28 @@ async def test_a_conversation_that_starts_again_leaves_no_old_turn(folder):
     store.close()
 
 
-async def test_a_damaged_database_is_an_error_of_ours(folder):
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE turn",
+        "DROP TABLE event; CREATE VIEW event AS SELECT 1 AS id, '' AS at, '' AS kind, '' AS data",
+        "CREATE TRIGGER often AFTER INSERT ON event BEGIN DELETE FROM turn; END",
+        "ALTER TABLE turn ADD COLUMN long TEXT AS (hex(zeroblob(400000000)))",
+    ],
+)
+def test_a_database_with_other_tables_than_ours_is_an_error_of_ours(folder, change):
     RunStore.create(folder, {}).close()
-    connection = sqlite3.connect(folder / DATABASE)
-    connection.execute("DROP TABLE turn")
-    connection.close()
-    store = RunStore(folder)
-    try:
-        with pytest.raises(RunError, match="damaged"):
-            list(store.records())
-    finally:
-        store.close()
+    with closing(sqlite3.connect(folder / DATABASE)) as connection:
+        connection.executescript(change)
+    with pytest.raises(RunError, match="is not what convreplay makes; it is damaged, or somebody"):
+        RunStore(folder)
+
+
+def test_tables_and_indexes_of_somebodys_own_beside_ours_harm_nothing(folder):
+    RunStore.create(folder, {}).close()
+    with closing(sqlite3.connect(folder / DATABASE)) as connection:
+        connection.executescript("CREATE TABLE mine (x); CREATE INDEX kinds ON event (kind); ANALYZE")
+    RunStore(folder).close()
 
 
 @pytest.mark.parametrize("keyed", [True, False])
@@ -303,9 +314,9 @@ async def test_a_judges_verdicts_give_way_with_its_columns_and_no_others(folder)
     for judge in ("kind", "kinder"):
         store.add_verdict(verdict(judge, 1))
         store.add_scores(judge, [StoredScore(**at, value=1.0, unscored=None)])
-    store.begin_anew()
+    store.begin_staging()
     store.add_verdict(verdict("kind", 2), anew=True)
-    store.switch(["kind"], judge="kind", facts={}, event=("judged", {}))
+    store.publish_staged(["kind"], judge="kind", facts={}, event=("judged", {}))
     store.settle()
     assert [one.asks for judge in ("kind", "kinder") for one in store.verdicts(judge)] == [2, 1]
     assert [len(list(store.scores(judge))) for judge in ("kind", "kinder")] == [0, 1]
@@ -317,13 +328,13 @@ async def test_a_switch_that_fails_leaves_everything_as_it_was(folder):
     store = RunStore.create(folder, {})
     before = [StoredScore("c", "s", "p", 1, 0.5, None)]
     store.add_scores("f1", before)
-    store.begin_anew()
+    store.begin_staging()
     store.add_scores("f1", [StoredScore("c", "s", "p", 1, 0.75, None)], anew=True)
     store._writing.post(
         "CREATE TRIGGER full BEFORE INSERT ON score BEGIN SELECT RAISE(FAIL, 'full'); END", ()
     )
     store.settle()
-    store.switch(["f1"], facts={"scorers": ["f1"]}, event=("scored", {}))
+    store.publish_staged(["f1"], facts={"scorers": ["f1"]}, event=("scored", {}))
     with pytest.raises(RunError, match="full"):
         store.settle()
     assert list(store.scores("f1")) == before

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from replay.core.conversation import Conversation, Turn
-from replay.study.conduct.study_file import StudyFile, parse_study
-from replay.study.results import HumanScore, Results, TurnKey
+from replay.study.results import HumanScore, JudgedTurnKey, Results
+from replay.study.running.study_file import StudyFile, parse_study
 from replay.study.tasks import StudyState
 from replay.testing.turns import turn
 
@@ -28,7 +28,7 @@ def rated(
         for depth, given in enumerate(turns, 1):
             at = {"system": system, "policy": policy, "conversation": conversation}
             records.append(turn("Paris.", "Paris", depth=depth, **at))
-            key = TurnKey(system, policy, conversation, depth)
+            key = JudgedTurnKey(system, policy, conversation, depth)
             scores += [
                 HumanScore(name=name, turn=key, rater=rater, value=value) for rater, value in given.items()
             ]

@@ -11,11 +11,11 @@ from pathlib import Path
 from aiohttp import ClientResponse, ClientSession, CookieJar, web
 
 from replay.core.settings.code_gate import code_may_run
-from replay.study.conduct.beginning import begin_study, open_study
-from replay.study.conduct.flow import Flow
-from replay.study.conduct.live import LiveTalks, built_systems
-from replay.study.conduct.study_file import parse_study
 from replay.study.pages.server import StudyPages
+from replay.study.running.flow import Flow
+from replay.study.running.live import LiveTalks, built_systems
+from replay.study.running.start import begin_study, open_study
+from replay.study.running.study_file import parse_study
 from tests.adapters.servers import in_a_thread
 
 
@@ -41,6 +41,11 @@ async def served(database: Path, **options) -> AsyncIterator[Served]:
     finally:
         await runner.cleanup()
         store.close()
+
+
+def shown_text(html: str) -> str:
+    """What *html* shows, tables by row; without the tokens of links, which may hold any word by chance."""
+    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>|token=[\w-]+", " ", html)))
 
 
 class Served:
@@ -92,6 +97,10 @@ class Browser:
     @property
     def heading(self) -> str:
         return unescape(re.findall(r"<h2>(.*?)</h2>", self.html, re.DOTALL)[0])
+
+    @property
+    def text(self) -> str:
+        return shown_text(self.html)
 
     def form(self, action: str) -> dict[str, str]:
         """The hidden fields of the page's form that goes to the address that ends in *action*."""

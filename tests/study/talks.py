@@ -21,7 +21,7 @@ from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
 from replay.study.presets.names import PRESETS
 from replay.study.results import Results
-from replay.study.steps import Field, Option, Step, Transcript
+from replay.study.steps import Field, Option, StudyStep, Transcript
 from replay.study.tasks import NewTask, TalkPlan
 from tests.study.serving import Browser, Served
 from tests.waiting import until_async
@@ -65,11 +65,11 @@ class Chat:
             hint="Ask about what was said before.",
         )
 
-    def steps(self, task, turns, answers) -> Sequence[Step]:
+    def steps(self, task, turns, answers) -> Sequence[StudyStep]:
         said = tuple(Exchange(question=one.question, answer=one.answer) for one in turns)
         options = (Option(value=1, label="Yes"), Option(value=0, label="No"))
         return [
-            Step(
+            StudyStep(
                 id="good",
                 heading="Was it good?",
                 blocks=(Transcript(heading="What was said", exchanges=said),),
@@ -82,6 +82,9 @@ class Chat:
 
     def further(self, state, rater) -> Sequence[NewTask] | None:
         return None
+
+    def to_come(self, state, rater):
+        return 0
 
     def results(self, state) -> Results:
         return Results(records=(), conversations=())
@@ -108,8 +111,11 @@ async def answered(study: Served, browser: Browser) -> None:
 
 
 async def ask(study: Served, browser: Browser, question: str) -> None:
+    """Ask, wait for the answer, and go on to the judging after the last one."""
     await browser.send("/rate/talk/ask", {"question": question})
     await answered(study, browser)
+    if "That was the last question" in browser.html:
+        await browser.send("/rate/talk/end")
 
 
 def http_system(address: str, **settings: Any) -> dict[str, Any]:
@@ -151,11 +157,11 @@ def never_end(method: str) -> None:
 
 
 if __name__ == "__main__":
-    from replay.cli import heed_command_line
+    from replay.cli import run_cli
 
     known()
     if "DIE_AFTER" in os.environ:
         die_after(os.environ["DIE_AFTER"])
     if "NEVER_ENDS" in os.environ:
         never_end(os.environ["NEVER_ENDS"])
-    heed_command_line()
+    run_cli()

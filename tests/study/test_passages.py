@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Passage, Turn
-from replay.study.passages import PAGE, TABLES, PassageIndex, keep_passages, told_apart
+from replay.study.passages import PAGE, TABLES, PassageIndex, keep_passages, with_unique_ids
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def index_of(tmp_path):
     def make(*conversations):
         with closing(sqlite3.connect(tmp_path / "study.db")) as connection, connection:
             connection.executescript(TABLES)
-            keep_passages(connection, told_apart(conversations))
+            keep_passages(connection, with_unique_ids(conversations))
         return PassageIndex(tmp_path / "study.db")
 
     return make
@@ -52,7 +52,9 @@ def test_passages_that_share_an_id_are_told_apart(index_of):
 
 def test_a_turns_gold_passage_is_called_as_the_passage_is():
     turn = Turn(id="q", question="Who?", gold_passages=("p1", "elsewhere"))
-    first, second = told_apart([about("a", "Rex barks."), replace(about("b", "Tom meows."), turns=(turn,))])
+    first, second = with_unique_ids(
+        [about("a", "Rex barks."), replace(about("b", "Tom meows."), turns=(turn,))]
+    )
 
     assert first.passages[0].id == "p1"
     assert [one.id for one in second.passages] == ["b/p1"]
@@ -61,7 +63,7 @@ def test_a_turns_gold_passage_is_called_as_the_passage_is():
 
 def test_no_name_is_given_twice():
     named = [Conversation(id="x", turns=(), passages=(Passage(id="b/p1", text="Ann sings."),))]
-    found = told_apart([*named, about("a", "Rex barks."), about("b", "Tom meows.")])
+    found = with_unique_ids([*named, about("a", "Rex barks."), about("b", "Tom meows.")])
 
     assert [one.passages[0].id for one in found] == ["b/p1", "p1", "b/p1+"]
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from replay import AdapterError, Unscored, why_unanswered
-from replay.scorers.judges.judge import Opinion, Output, PlannedAsk, failed
+from replay.scorers.judges.judge import Opinion, Output, PlannedAsk, ask_failure
 from replay.testing import JudgeContract, always, case, failure
 from tests.testing.checking import said
 
@@ -30,7 +30,7 @@ class Polite:
         try:
             reply = await ask("polite", case.record.answer, parameters={})
         except AdapterError as error:
-            return Opinion(values={"": failed(error)})
+            return Opinion(values={"": ask_failure(error)})
         return Opinion(values={"": {"yes": 1.0}.get(reply.text, Unscored(reason="no"))})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.resolver import Document, Span
+from replay.coreference.resolver import CharSpan, Document
 from replay.testing import ResolverContract
 from tests.testing.checking import said
 
@@ -20,7 +20,7 @@ class Last:
 
     def clusters(self, document):
         end = len(document.text())
-        return [(Span(start=0, end=3), Span(start=end - 3, end=end))] if end > 8 else []
+        return [(CharSpan(start=0, end=3), CharSpan(start=end - 3, end=end))] if end > 8 else []
 
 
 def resolver(**members):
@@ -56,23 +56,23 @@ DOCUMENTS = [Document(question="Who sang?"), Document(question="Why did she sing
         ),
         (
             "spans_lie_in_the_text_and_in_order",
-            resolver(clusters=lambda self, document: [(Span(start=0, end=3), Span(start=3, end=99))]),
+            resolver(clusters=lambda self, document: [(CharSpan(start=0, end=3), CharSpan(start=3, end=99))]),
             "lies outside the text",
         ),
         (
             "spans_lie_in_the_text_and_in_order",
-            resolver(clusters=lambda self, document: [(Span(start=0, end=3), Span(start=0, end=3))]),
+            resolver(clusters=lambda self, document: [(CharSpan(start=0, end=3), CharSpan(start=0, end=3))]),
             "not in document order, or there twice",
         ),
         (
             "spans_lie_in_the_text_and_in_order",
-            resolver(clusters=lambda self, document: [(Span(start=0, end=3),)]),
+            resolver(clusters=lambda self, document: [(CharSpan(start=0, end=3),)]),
             "has one span",
         ),
         (
             "spans_lie_in_the_text_and_in_order",
             resolver(clusters=lambda self, document: [[0, 3]]),
-            "give tuples of Span",
+            "give tuples of CharSpan",
         ),
         (
             "spans_lie_in_the_text_and_in_order",
@@ -116,4 +116,4 @@ def test_what_a_question_leaves_out_may_be_read():
 
 
 def _first(document):
-    return [(Span(start=0, end=1), Span(start=1, end=2))] if len(document.text()) > 8 else []
+    return [(CharSpan(start=0, end=1), CharSpan(start=1, end=2))] if len(document.text()) > 8 else []

@@ -16,7 +16,7 @@ from replay import (
     GoldPolicy,
     Turn,
 )
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.testing import FAIL, HANG, AdapterContract, FakeClock, ScriptedSystem, failure, play
 
 TALK = Conversation(id="c", turns=(Turn(id="1", question="One?"), Turn(id="2", question="Two?")))
@@ -112,7 +112,7 @@ async def test_waits_before_retries_pass_on_the_clock_too():
     "outcome", ["timed-out", "connection-failed", "rate-limited", "refused", "bad-reply", "cut-off"]
 )
 async def test_every_outcome_can_be_had(outcome):
-    patience = Patience(attempts=1)
+    patience = RetryPolicy(attempts=1)
     (record,) = await play(ScriptedSystem(failure(outcome, "oh")), GoldPolicy(), TALK, patience=patience)
     assert (record.outcome, record.error) == (outcome, "fake: oh")
 

@@ -35,10 +35,13 @@ from replay_adapters.botframework.direct_line import Activity, DirectLine, said_
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
 from replay_adapters.http.cookies import Extras, trace_extras
 from replay_adapters.json_reply import ReplyPath, with_titles
-from replay_adapters.reading import reading
 from replay_adapters.rendering import rendered
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
 from replay_adapters.websocket.client import WebSocketClient
+
+GREETED_WITHIN_S = 15.0
+"""So long Direct Line itself waits for a bot; one that wakes up for its first conversation takes seconds."""
 
 _log = logging.getLogger("replay.botframework")
 
@@ -50,6 +53,8 @@ class BotFrameworkAdapter:
     base_url: str
     """``https://directline.botframework.com``, or that of the bot's region, as in
     ``https://europe.directline.botframework.com``. No default: load goes only where a scenario says."""
+    path: str = "/v3/directline"
+    """Where Direct Line is below the base address; ``/directline`` for emulators."""
     secret_env: str | None = None
     """The environment variable with the channel's secret; left out, none is sent, for local stand-ins."""
     tokens: bool = False
@@ -61,7 +66,8 @@ class BotFrameworkAdapter:
     """An answer is complete when the bot sent nothing for so long after a message."""
     poll_s: float = 0.3
     greeting: int = 0
-    """So many messages the bot sends by itself when a conversation begins; they are waited for."""
+    """So many messages the bot sends by itself when a conversation begins; they are waited for, 15 s at
+    most."""
     locale: str | None = None
     """Language of the questions, as in ``en-US``."""
     channel_data: Any = None
@@ -75,6 +81,8 @@ class BotFrameworkAdapter:
 
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")
+        if self.path and not self.path.startswith("/"):
+            raise ValueError(f'path "{self.path}" does not begin with "/", as "/v3/directline" does')
         check_variables(self.channel_data, "channel_data")
         for name in ("quiet_s", "poll_s"):
             check_seconds(name, getattr(self, name))
@@ -115,6 +123,7 @@ class BotFrameworkAdapter:
     async def session(self, conversation: Conversation) -> AsyncIterator[BotFrameworkSession]:
         line = DirectLine(
             base_url=self.base_url,
+            path=self.path,
             user=f"dl_{uuid4().hex}",  # the prefix is asked for where ids are checked
             with_secret=self._http,
             own_client=self._client if self.tokens else None,
@@ -148,13 +157,13 @@ class BotFrameworkAdapter:
         actions = suggested.get("actions") if isinstance(suggested, Mapping) else None
         return with_titles(activity.text_at("text"), actions if self.buttons else None)
 
-    def passages_in(self, answer: Answer) -> tuple[Passage, ...]:
+    def passages_in(self, answer: BotAnswer) -> tuple[Passage, ...]:
         """The passages that the bot used for *answer*."""
         value = [dict(activity.value) for activity in answer.activities]
         return self._passages.passages(answer, value)
 
 
-class Answer:
+class BotAnswer:
     """What the bot sent after a question."""
 
     status = None
@@ -192,7 +201,7 @@ class BotFrameworkSession:
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         activity = self._adapter.activity(self._conversation, request)
-        with reading(self._line.place):
+        with parse_errors_as_bad_reply(self._line.place):
             return await self._ask(activity, trace_extras(request))
 
     async def _ask(self, activity: Mapping[str, Any], extras: Extras | None) -> ChatReply:
@@ -206,7 +215,7 @@ class BotFrameworkSession:
         if not self._settled:
             await self._line.skip()  # what belongs to a question that was given up
         self._settled = False
-        answer = Answer(self._line.place)
+        answer = BotAnswer(self._line.place)
         sent = perf_counter()
         self._questions.append(await self._line.post(activity, extras))
         try:
@@ -221,7 +230,7 @@ class BotFrameworkSession:
         self._settled = True
         return self._reply(answer, sent)
 
-    async def _listen(self, answer: Answer) -> None:
+    async def _listen(self, answer: BotAnswer) -> None:
         while not answer.complete:
             try:
                 async with asyncio.timeout(self._adapter.quiet_s if answer.activities else None):
@@ -231,7 +240,7 @@ class BotFrameworkSession:
             for activity in activities:
                 self._take(activity, answer)
 
-    def _take(self, activity: Activity, answer: Answer) -> None:
+    def _take(self, activity: Activity, answer: BotAnswer) -> None:
         kind = activity.text_at("type")
         if self._line.is_ours(activity):
             if _number(activity.text_at("id")) == _number(self._questions[-1]):
@@ -264,22 +273,35 @@ class BotFrameworkSession:
             )
 
     def _is_late(self, activity: Activity) -> bool:
-        """Whether it answers a question before the last one."""
+        """Return whether it answers a question before the last one."""
         to = _number(activity.text_at("replyToId"))
         return bool(to) and to in map(_number, self._questions[:-1])
 
     async def _wait_for_greeting(self) -> None:
-        while self._greetings_due > 0 and not self._over:
-            try:
-                activities = await self._line.more()
-            except AdapterError as error:
-                error.reached = False
-                raise
-            kinds = [activity.text_at("type") for activity in activities]
-            self._greetings_due -= kinds.count("message")
-            self._over = "endOfConversation" in kinds
+        """
+        Raises:
+            AdapterError: it doesn't come. The question has not been sent then.
+        """
+        wanted, due = self._adapter.greeting, self._greetings_due
+        try:
+            async with asyncio.timeout(GREETED_WITHIN_S if due > 0 else None):
+                while self._greetings_due > 0 and not self._over:
+                    activities = await self._line.more()
+                    kinds = [activity.text_at("type") for activity in activities]
+                    self._greetings_due -= kinds.count("message")
+                    self._over = "endOfConversation" in kinds
+        except TimeoutError as error:
+            raise AdapterRefusedError(
+                f"{self._line.place}: the bot sent {wanted - self._greetings_due} messages by itself within "
+                f"{GREETED_WITHIN_S:g} s, and greeting: {wanted} waits for more; set it to what comes, 0 "
+                "for a bot that waits to be asked",
+                reached=False,
+            ) from error
+        except AdapterError as error:
+            error.reached = False
+            raise
 
-    def _reply(self, answer: Answer, sent: float) -> ChatReply:
+    def _reply(self, answer: BotAnswer, sent: float) -> ChatReply:
         """
         The whole answer.
 

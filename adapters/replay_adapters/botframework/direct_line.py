@@ -15,12 +15,12 @@ from typing import Any
 from urllib.parse import quote
 
 from replay import AdapterError, AdapterReplyError
+from replay_adapters.http.bearer_token import bearer_token, lifetime_s
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.cookies import Extras
-from replay_adapters.http.handed_token import handed_token, lifetime_s
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import listed
-from replay_adapters.websocket.client import Closed, Frame, Socket, WebSocketClient
+from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient, WebSocketFrame
 
 SERVICE = "check that base_url is that of a Direct Line 3.0 service"
 RECONNECTS = 3
@@ -48,6 +48,7 @@ class DirectLine:
         self,
         *,
         base_url: str,
+        path: str,
         user: str,
         with_secret: HttpClient,
         own_client: Callable[[str], HttpClient] | None,
@@ -59,7 +60,7 @@ class DirectLine:
         *own_client* makes a client from a token; None goes on with the secret. Without *stream* activities
         are polled for. *clock* gives seconds, for a token's age.
         """
-        self._base = f"{base_url.rstrip('/')}/v3/directline"
+        self._base = base_url.rstrip("/") + path.rstrip("/")
         self._user = user
         self._with_secret = with_secret
         self._own_client = own_client
@@ -152,13 +153,13 @@ class DirectLine:
             while await self._polled():
                 pass
         elif self._socket is not None:
-            while isinstance(received := await self._socket.received(), Frame):
+            while isinstance(received := await self._socket.received(), WebSocketFrame):
                 self._new(_set_in(received), received.at)
             if received is not None:
                 await self._reconnect()
 
     def is_ours(self, activity: Activity) -> bool:
-        """Whether we sent it; what was sent before it stands before it."""
+        """Return whether we sent it; what was sent before it stands before it."""
         sender = activity.value.get("from")
         return isinstance(sender, Mapping) and sender.get("id") == self._user
 
@@ -172,7 +173,7 @@ class DirectLine:
             await self._reconnect()
         assert self._socket is not None
         received = await self._socket.receive()
-        if isinstance(received, Closed):
+        if isinstance(received, ClosedFrame):
             # The service closes streams now and then; the watermark says where to go on.
             if not self._reconnects:
                 raise received.error()
@@ -232,7 +233,7 @@ class DirectLine:
 
     async def _take_token(self, reply: HttpReply, value: Mapping[str, Any]) -> None:
         assert self._own_client is not None
-        token = handed_token(reply, value, "token", SERVICE)
+        token = bearer_token(reply, value, "token", SERVICE)
         old, self._own = self._own, self._own_client(token)
         await self._own.__aenter__()
         self._token_from = self._clock()
@@ -284,7 +285,7 @@ def _stream_url(reply: HttpReply, value: Mapping[str, Any]) -> str:
     return _text(reply, value, "streamUrl")
 
 
-def _set_in(frame: Frame) -> Mapping[str, Any]:
+def _set_in(frame: WebSocketFrame) -> Mapping[str, Any]:
     """The activity set in *frame*; an empty frame, which says that the stream is alive, is an empty one."""
     if not frame.text.strip():
         return {}

@@ -11,8 +11,8 @@ import msgspec
 
 from replay import Message, ToolCall, Usage
 from replay_adapters.chat.openai_chat import token_count
-from replay_adapters.chat.stream_errors import error_told
-from replay_adapters.chat.streamed_answer import Streamed, decoded_events
+from replay_adapters.chat.stream_errors import stream_error
+from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
 
@@ -81,7 +81,7 @@ class Messages:
                 content = blocks[0]["text"] if is_text else blocks
                 yield {"role": "assistant" if is_assistant else "user", "content": content}
 
-    def read(self, reply: HttpReply, value: Any) -> Streamed:
+    def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
         blocks = value.get("content") if isinstance(value, dict) else None
         if not isinstance(blocks, list):
             raise reply.unusable(
@@ -90,7 +90,7 @@ class Messages:
             )
         texts = [block.get("text") for block in blocks if isinstance(block, dict)]
         finish = value.get("stop_reason")
-        found = Streamed(
+        found = StreamedAnswer(
             pieces=[text for text in texts if isinstance(text, str)],
             finish=finish,
             refused=finish == "refusal",
@@ -100,9 +100,9 @@ class Messages:
         found.take_usage(_usage(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
-    def read_stream(self, reply: HttpReply) -> Streamed:
+    def read_stream(self, reply: HttpReply) -> StreamedAnswer:
         events, positions, _ = decoded_events(reply, _events, _event)
-        streamed = Streamed()
+        streamed = StreamedAnswer()
         counts: dict[str, Any] = {}
         for event, read in zip(events, positions, strict=True):
             delta = event.delta
@@ -124,7 +124,7 @@ class Messages:
             elif event.type == "message_stop":
                 streamed.complete = True
             elif event.type == "error":
-                raise error_told(reply, event.error)
+                raise stream_error(reply, event.error)
         streamed.complete = streamed.complete or streamed.finish is not None
         streamed.refused = streamed.finish == "refusal"
         streamed.usage = _usage(counts)
@@ -154,7 +154,7 @@ def _with_tools(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     return shaped
 
 
-def _take_call(index: Any, block: Any, found: Streamed) -> None:
+def _take_call(index: Any, block: Any, found: StreamedAnswer) -> None:
     if isinstance(block, dict) and block.get("type") == "tool_use":
         found.calls.take(index, id=block.get("id"), name=block.get("name"), arguments=block.get("input"))
 

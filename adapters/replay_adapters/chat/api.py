@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from replay import Message
-from replay_adapters.chat.streamed_answer import Streamed
+from replay_adapters.chat.streamed_answer import StreamedAnswer
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
 
@@ -36,7 +36,7 @@ class ChatApi(Protocol):
 
     @property
     def has_system_messages(self) -> bool:
-        """Whether system messages may stand among the others."""
+        """Return whether system messages may stand among the others."""
         ...
 
     def fields(
@@ -49,7 +49,7 @@ class ChatApi(Protocol):
         """*messages* as the API has them; calls and results among them are paired."""
         ...
 
-    def read(self, reply: HttpReply, value: Any) -> Streamed:
+    def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
         """
         What *reply*, a JSON *value*, says.
 
@@ -58,7 +58,7 @@ class ChatApi(Protocol):
         """
         ...
 
-    def read_stream(self, reply: HttpReply) -> Streamed:
+    def read_stream(self, reply: HttpReply) -> StreamedAnswer:
         """
         What the events of *reply* say.
 

@@ -14,7 +14,7 @@ from replay_adapters.json_bytes import encode_json, whole_text
 
 
 @dataclass(slots=True)
-class _Call:
+class _PartialCall:
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
@@ -28,8 +28,8 @@ class CallPieces:
     __slots__ = ("_calls", "_latest")
 
     def __init__(self) -> None:
-        self._calls: list[_Call] = []
-        self._latest: dict[int | None, _Call] = {}
+        self._calls: list[_PartialCall] = []
+        self._latest: dict[int | None, _PartialCall] = {}
 
     def take(
         self, index: Any, *, id: Any = None, name: Any = None, piece: Any = None, arguments: Any = None
@@ -45,7 +45,7 @@ class CallPieces:
         call = self._latest.get(index)
         another = call is not None and ((id and call.id and id != call.id) or (index is None and name))
         if call is None or another:
-            call = self._latest[index] = _Call()
+            call = self._latest[index] = _PartialCall()
             self._calls.append(call)
         call.id = call.id or id
         call.name = call.name or name
@@ -71,7 +71,7 @@ class CallPieces:
         )
 
 
-def _arguments(call: _Call) -> str:
+def _arguments(call: _PartialCall) -> str:
     """As JSON text. None at all stand for an empty object: so servers call a tool without parameters."""
     text = whole_text(call.pieces)
     if not text.strip() and call.arguments is not None:

@@ -18,13 +18,14 @@ from replay import (
     ChatRequest,
     Conversation,
     HistoryKeeper,
+    Session,
     Template,
     ToolCall,
 )
 from replay_adapters.chat.api import ChatApi
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.streamed_answer import (
-    Streamed,
+    StreamedAnswer,
     check_complete,
     stream_times,
     streamed_passages,
@@ -34,7 +35,7 @@ from replay_adapters.http.cookies import trace_extras
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.reading import reading
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_variables, filled_address
 
 
@@ -62,8 +63,10 @@ class ChatAdapter:
             headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=unauthorized
         )
         parts = urlsplit(filled_address(self.base_url, "base_url"))
+        # The whole address is what documentation often shows; that is taken, too.
+        path = parts.path.rstrip("/").removesuffix(api.path)
         # Azure has its version in a query, which stays at the end.
-        self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + api.path))
+        self._url = urlunsplit(parts._replace(path=path + api.path))
         self._api = api
         self._bodies = ChatBodies(self.system, self.extra, api, as_recorded=self.as_recorded)
         self._takes_prompts = "system_prompt" in Template((self.system or "", self.extra)).names
@@ -94,12 +97,12 @@ class ChatAdapter:
         await self._client.__aexit__()
 
     @asynccontextmanager
-    async def session(self, conversation: Conversation) -> AsyncIterator[ChatSession]:
+    async def session(self, conversation: Conversation) -> AsyncIterator[Session]:
         yield ChatSession(self, ChatBody(self._bodies, conversation))
 
-    async def send(self, body: bytes, request: ChatRequest) -> ChatReply:
+    async def send(self, body: bytes, request: ChatRequest) -> tuple[ChatReply, str | None]:
         """
-        What is answered to *body*, which puts *request*.
+        What is answered to *body*, which puts *request*, and the id under which the server keeps it.
 
         Raises:
             AdapterError: no answer came.
@@ -108,13 +111,13 @@ class ChatAdapter:
             "POST", self._url, body=body, stream=self._end, extras=trace_extras(request)
         )
         try:
-            with reading(reply.place):
+            with parse_errors_as_bad_reply(reply.place):
                 return self._read(reply, request)
         except AdapterError as error:
             error.raw = reply.raw
             raise
 
-    def _read(self, reply: HttpReply, request: ChatRequest) -> ChatReply:
+    def _read(self, reply: HttpReply, request: ChatRequest) -> tuple[ChatReply, str | None]:
         value: Any = None
         if self._end is None or _is_whole(reply):
             value = reply.json()
@@ -136,7 +139,7 @@ class ChatAdapter:
             if value is None
             else self._passages.passages(reply, value)
         )
-        return ChatReply(
+        answer = ChatReply(
             text=text,
             tool_calls=calls,
             passages=passages,
@@ -146,14 +149,15 @@ class ChatAdapter:
             logprobs=found.logprobs,
             raw=reply.raw if request.keep_raw else None,
         )
+        return answer, found.id
 
 
 def _is_whole(reply: HttpReply) -> bool:
-    """Whether *reply*, which was to be a stream, is none: asked to stream, some don't."""
+    """Return whether *reply*, which was to be a stream, is none: asked to stream, some don't."""
     return reply.broken is None and bool(reply.reads) and reply.reads[0].lstrip()[:1] == b"{"
 
 
-def _without_text(reply: HttpReply, found: Streamed) -> AdapterReplyError:
+def _without_text(reply: HttpReply, found: StreamedAnswer) -> AdapterReplyError:
     """An error that says why there is no text."""
     if found.refused:
         why, step = "answered with a refusal of the model", "that is all it has to say to this question"
@@ -174,4 +178,5 @@ class ChatSession:
         self._body = body
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        return await self._adapter.send(self._body.of(request), request)
+        reply, _ = await self._adapter.send(self._body.of(request), request)
+        return reply

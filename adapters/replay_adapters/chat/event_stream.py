@@ -126,7 +126,7 @@ class ServerSentEvents:
             self._name = value
 
 
-class JsonLines:
+class JsonLinesReader:
     """Reads of JSON lines, one after another."""
 
     def __init__(self) -> None:
@@ -206,7 +206,7 @@ def json_array(reads: Sequence[bytes]) -> JsonArray | None:
 
 
 def done_has_come(reads: Sequence[bytes]) -> bool:
-    """Whether the newest of *reads* brings the event ``[DONE]``, so that nothing more will come."""
+    """Return whether the newest of *reads* brings the event ``[DONE]``, so that nothing more will come."""
     tail = reads[-1][-LAST_BYTES:]
     for read in reversed(reads[:-1]):
         if len(tail) >= LAST_BYTES:

@@ -7,17 +7,21 @@ https://platform.openai.com/docs/api-reference. Replies come in one piece, or st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
+from replay import Conversation, HistoryKeeper, Session
 from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.chat.openai_chat import ChatCompletions
 from replay_adapters.chat.openai_responses import Responses
+from replay_adapters.chat.stored_responses import StoredSession
 from replay_adapters.http.client import MAX_REPLY_BYTES
 from replay_adapters.setting_checks import check_address, from_environment, headers_from_environment
 
-OURS = ("model", "messages", "input", "instructions", "stream", "stream_options")
+OURS = ("model", "messages", "input", "instructions", "stream", "stream_options", "previous_response_id")
 """Fields of the body that ``extra`` can't replace."""
 
 
@@ -26,11 +30,14 @@ class OpenAIAdapter(ChatAdapter):
     """A model behind a Chat Completions or Responses endpoint."""
 
     base_url: str
-    """Up to and without ``/chat/completions``, as in ``http://localhost:8000/v1``; what stands behind a
-    ``?`` stays at the end."""
+    """Up to ``/chat/completions`` or ``/responses``, as in ``http://localhost:8000/v1``; what stands behind
+    a ``?`` stays at the end."""
     model: str
     api: Literal["chat", "responses"] = "chat"
     """``chat`` posts to ``/chat/completions``, ``responses`` to ``/responses``."""
+    history: HistoryKeeper = "client"
+    """``server``, under ``responses``: only the question is sent, with the ``previous_response_id`` of the
+    answer before it."""
     api_key_env: str | None = None
     """The environment variable that holds the key; none for a server that wants no key."""
     system: str | None = None
@@ -57,6 +64,15 @@ class OpenAIAdapter(ChatAdapter):
         check_address(self.base_url, "base_url")
         if not self.model.strip():
             raise ValueError('model is empty; name one the server has, as its "/models" lists them')
+        for api, path in (("chat", ChatCompletions.path), ("responses", Responses.path)):
+            if api != self.api and urlsplit(self.base_url).path.rstrip("/").endswith(path):
+                raise ValueError(
+                    f'base_url ends with "{path}", which is that of api: {api}; set that, or end it before'
+                )
+        if self.history == "server" and (self.api != "responses" or self.extra.get("store") is False):
+            raise ValueError(
+                "history: server is for api: responses with responses that are stored (store: true)"
+            )
         for name in OURS:
             if name in self.extra:
                 what = "has a setting of its own" if name in ("model", "stream") else "is ours to send"
@@ -70,8 +86,16 @@ class OpenAIAdapter(ChatAdapter):
         else:
             next_step = "set api_key_env to the environment variable that holds the key"
         make: type[ChatCompletions | Responses] = ChatCompletions if self.api == "chat" else Responses
-        api = make(model=self.model, stream=self.stream, stream_usage=self.stream_usage)
-        self._speak(api, headers=headers, unauthorized=next_step)
+        spoken = make(model=self.model, stream=self.stream, stream_usage=self.stream_usage)
+        self._speak(spoken, headers=headers, unauthorized=next_step)
+
+    @asynccontextmanager
+    async def session(self, conversation: Conversation) -> AsyncIterator[Session]:
+        if self.history == "server":
+            yield StoredSession(self, self._bodies, conversation)
+            return
+        async with super().session(conversation) as session:
+            yield session
 
     @property
     def takes_seed(self) -> bool:

@@ -9,11 +9,11 @@ import msgspec
 
 from replay import Message, TokenLogprobs, Usage, message_fields
 from replay_adapters.chat.event_stream import DONE, done_has_come
-from replay_adapters.chat.stream_errors import error_told
-from replay_adapters.chat.streamed_answer import Streamed, decoded_events
+from replay_adapters.chat.stream_errors import stream_error
+from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.reading import STUMBLES
+from replay_adapters.reply_errors import STUMBLES
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -77,7 +77,7 @@ class ChatCompletions:
     def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
         return map(message_fields, messages)
 
-    def read(self, reply: HttpReply, value: Any) -> Streamed:
+    def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
         try:
             choice = value["choices"][0]
             message = choice["message"]
@@ -87,7 +87,7 @@ class ChatCompletions:
                 " without choices[0].message; check that base_url ends "
                 "before /chat/completions and leads to a Chat Completions server",
             ) from error
-        found = Streamed(
+        found = StreamedAnswer(
             pieces=[text_in(content) or ""],
             finish=choice.get("finish_reason"),
             refused=isinstance(message.get("refusal"), str),
@@ -97,9 +97,9 @@ class ChatCompletions:
         found.take_usage(usage_of(value.get("usage")), value.get("usage"), reply.headers)
         return found
 
-    def read_stream(self, reply: HttpReply) -> Streamed:
+    def read_stream(self, reply: HttpReply) -> StreamedAnswer:
         chunks, positions, done = decoded_events(reply, _chunks, _chunk)
-        streamed = Streamed(complete=done)
+        streamed = StreamedAnswer(complete=done)
         logprobs: list[Any] = []
         add_piece, add_read = streamed.pieces.append, streamed.piece_reads.append
         for chunk, read in zip(chunks, positions, strict=True):
@@ -129,7 +129,7 @@ class ChatCompletions:
         return streamed
 
 
-def _take_calls(calls: Any, function: Any, found: Streamed) -> None:
+def _take_calls(calls: Any, function: Any, found: StreamedAnswer) -> None:
     """Take *calls*, of a whole reply or of an event, and the *function*, which is what they were before."""
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
@@ -138,14 +138,14 @@ def _take_calls(calls: Any, function: Any, found: Streamed) -> None:
         _take_call(FUNCTION, None, function, found)
 
 
-def _take_call(index: Any, id: Any, function: Any, found: Streamed) -> None:
+def _take_call(index: Any, id: Any, function: Any, found: StreamedAnswer) -> None:
     called = function if isinstance(function, dict) else {}
     given = called.get("arguments")
     piece, arguments = (given, None) if isinstance(given, str) else (None, given)
     found.calls.take(index, id=id, name=called.get("name"), piece=piece, arguments=arguments)
 
 
-def _take_rest(reply: HttpReply, chunk: Chunk, streamed: Streamed) -> None:
+def _take_rest(reply: HttpReply, chunk: Chunk, streamed: StreamedAnswer) -> None:
     """
     Take from *chunk* what isn't a choice.
 
@@ -153,7 +153,7 @@ def _take_rest(reply: HttpReply, chunk: Chunk, streamed: Streamed) -> None:
         AdapterError: it tells of an error.
     """
     if chunk.error is not None:
-        raise error_told(reply, chunk.error)
+        raise stream_error(reply, chunk.error)
     if chunk.usage is not None:
         streamed.take_usage(usage_of(chunk.usage), chunk.usage)
 

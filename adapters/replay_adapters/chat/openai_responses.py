@@ -9,8 +9,8 @@ import msgspec
 
 from replay import Message, Usage
 from replay_adapters.chat.openai_chat import logprobs_of, usage_of
-from replay_adapters.chat.stream_errors import error_told
-from replay_adapters.chat.streamed_answer import Streamed, decoded_events
+from replay_adapters.chat.stream_errors import stream_error
+from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import listed
@@ -38,7 +38,7 @@ _events = msgspec.json.Decoder(list[ResponseEvent])
 
 
 class Responses:
-    """How Responses are spoken. The history is sent along each time; nothing is taken from the server's."""
+    """How Responses are spoken."""
 
     path = "/responses"
     messages = "input"
@@ -77,19 +77,20 @@ class Responses:
                     "arguments": call.arguments,
                 }
 
-    def read(self, reply: HttpReply, value: Any) -> Streamed:
+    def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
         if not isinstance(value, dict) or not isinstance(value.get("output"), list):
             raise reply.unusable(
                 " without output; check that base_url ends before "
                 "/responses and leads to a server with Responses",
             )
         if value.get("status") == "failed":
-            raise error_told(reply, value.get("error"))
+            raise stream_error(reply, value.get("error"))
         parts = list(_parts(value))
         logprobs = [one for part in parts for one in listed(part, "logprobs")]
-        found = Streamed(
+        found = StreamedAnswer(
             pieces=[part["text"] for part in parts if isinstance(part.get("text"), str)],
             finish=_finish(value),
+            id=_id(value),
             refused=any("refusal" in part for part in parts),
             logprobs=logprobs_of(logprobs) if logprobs else None,
         )
@@ -97,9 +98,9 @@ class Responses:
         found.take_usage(_usage(value), value.get("usage"), reply.headers)
         return found
 
-    def read_stream(self, reply: HttpReply) -> Streamed:
+    def read_stream(self, reply: HttpReply) -> StreamedAnswer:
         events, positions, _ = decoded_events(reply, _events, _event)
-        streamed = Streamed()
+        streamed = StreamedAnswer()
         logprobs: list[Any] = []
         for event, read in zip(events, positions, strict=True):
             if event.type == "response.output_text.delta" and isinstance(event.delta, str):
@@ -116,13 +117,14 @@ class Responses:
                 streamed.calls.take(event.output_index, piece=event.delta)
             elif event.type == "error":
                 told = {"code": event.code, "message": event.message}
-                raise error_told(reply, told if event.error is None else event.error)
+                raise stream_error(reply, told if event.error is None else event.error)
             elif event.type in ENDS:
                 response = event.response if isinstance(event.response, dict) else {}
                 if event.type == "response.failed":
-                    raise error_told(reply, response.get("error"))
+                    raise stream_error(reply, response.get("error"))
                 streamed.complete = True
                 streamed.finish = _finish(response)
+                streamed.id = _id(response)
                 streamed.take_usage(_usage(response), response.get("usage"))
                 if not streamed.calls:
                     _take_calls(response, streamed)
@@ -131,12 +133,12 @@ class Responses:
         return streamed
 
 
-def _take_calls(response: Mapping[str, Any], found: Streamed) -> None:
+def _take_calls(response: Mapping[str, Any], found: StreamedAnswer) -> None:
     for index, item in enumerate(listed(response, "output")):
         _take_call(index, item, found)
 
 
-def _take_call(index: Any, item: Any, found: Streamed) -> None:
+def _take_call(index: Any, item: Any, found: StreamedAnswer) -> None:
     if isinstance(item, dict) and item.get("type") == "function_call":
         id = item.get("call_id") or item.get("id")
         found.calls.take(index, id=id, name=item.get("name"), arguments=item.get("arguments"))
@@ -180,6 +182,11 @@ def _parts(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for item in value["output"]:
         if isinstance(item, dict) and item.get("type") == "message":
             yield from (part for part in listed(item, "content") if isinstance(part, dict))
+
+
+def _id(response: Mapping[str, Any]) -> str | None:
+    found = response.get("id")
+    return found if isinstance(found, str) and found else None
 
 
 def _finish(response: Mapping[str, Any]) -> str | None:

@@ -16,7 +16,7 @@ MOST_USD = 1e6
 """No reply costs more; sums over a run stay finite."""
 
 
-def told_cost_usd(usage: Any, headers: Mapping[str, str]) -> float | None:
+def reported_cost_usd(usage: Any, headers: Mapping[str, str]) -> float | None:
     """The cost in *usage*, or in *headers*; None where neither tells one."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     if cost is None:

@@ -35,7 +35,7 @@ STATUSES = {
 _CODES = ("code", "status", "status_code", "type")
 
 
-def error_told(reply: HttpReply, error: Any) -> AdapterError:
+def stream_error(reply: HttpReply, error: Any) -> AdapterError:
     """*error*, an object or a text, as its code says."""
     status = None
     if isinstance(error, dict):

@@ -31,7 +31,7 @@ from replay_adapters.chat.event_stream import (
     events_in,
     json_array,
 )
-from replay_adapters.chat.reported_cost import told_cost_usd
+from replay_adapters.chat.reported_cost import reported_cost_usd
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import decode_json, whole_text
 from replay_adapters.json_reply import ReplyPath
@@ -39,7 +39,7 @@ from replay_adapters.json_reply import ReplyPath
 T = TypeVar("T")
 
 
-class Streamed(msgspec.Struct):
+class StreamedAnswer(msgspec.Struct):
     """What the events of one answer say, as far as they came; or what a reply in one piece says."""
 
     pieces: list[str] = []
@@ -52,6 +52,8 @@ class Streamed(msgspec.Struct):
     """Why the model stopped, in the system's word."""
     refused: bool = False
     """The model refused to answer."""
+    id: str | None = None
+    """Under which the server keeps the answer."""
     calls: CallPieces = msgspec.field(default_factory=CallPieces)
     """Tools that it wants to be called."""
     usage: Usage | None = None
@@ -65,7 +67,7 @@ class Streamed(msgspec.Struct):
         The *headers* of a stream have no cost: they were sent before there was any.
         """
         self.usage = usage or self.usage
-        cost = told_cost_usd(told, headers or {})
+        cost = reported_cost_usd(told, headers or {})
         self.cost_usd = self.cost_usd if cost is None else cost
 
 
@@ -144,7 +146,7 @@ def decoded(
         ) from error
 
 
-def check_complete(reply: HttpReply, streamed: Streamed, missing: str) -> None:
+def check_complete(reply: HttpReply, streamed: StreamedAnswer, missing: str) -> None:
     """
     Nothing, if the answer is complete; *missing* says what should have ended it.
 
@@ -206,6 +208,6 @@ def streamed_passages(reply: HttpReply, path: ReplyPath) -> tuple[Passage, ...]:
     for number, (event, _) in reversed([*enumerate(events, 1)]):
         if event.data.strip() not in (b"", DONE):
             value = decoded(reply, event, number)
-            if path.find(reply, value) is not None:
+            if path.holds(reply, value):
                 return path.passages(reply, value)
     return ()

@@ -16,7 +16,7 @@ from replay import (
     WireTimes,
     instructions,
     json_text,
-    matched,
+    match_results,
     question_messages,
 )
 
@@ -106,7 +106,7 @@ def calls_of(message: Any, earlier: Sequence[Message]) -> tuple[ToolCall, ...]:
         ToolCall(id=call.id or "", name=call.function, arguments=json_text(call.arguments))
         for call in message.tool_calls or ()
     )
-    return matched((*earlier, Message(role="assistant", tool_calls=calls)))[-1].tool_calls
+    return match_results((*earlier, Message(role="assistant", tool_calls=calls)))[-1].tool_calls
 
 
 def steps_in(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
@@ -124,7 +124,7 @@ def steps_in(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
                     name=message.function,
                 )
             )
-    return matched(steps)
+    return match_results(steps)
 
 
 def reply_of(output: ModelOutput, request: ChatRequest, steps: tuple[Message, ...] = ()) -> ChatReply:

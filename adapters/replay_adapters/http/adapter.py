@@ -62,7 +62,7 @@ class HttpAdapter:
     close: SessionRequest | None = None
     """Closes the session when a conversation is over."""
     history: HistoryKeeper = "client"
-    """``server`` without ``session_id``: each session gets an id from us, for the templates to send."""
+    """Without ``session_id`` each session gets an id from us, for the templates to send."""
     format: Content = "json"
     """What a reply in one piece, or the data of a server-sent event, holds; a text is a JSON text to the
     paths."""
@@ -77,7 +77,7 @@ class HttpAdapter:
     join: Join = "concatenate"
     """``last`` where each event has the whole text so far."""
     error: str | None = None
-    """JMESPath of what an event of a stream says of an error."""
+    """JMESPath of what a reply, or an event of a stream, says of an error."""
     poll: Poll | None = None
     """The reply is that of a job, which is asked for until it is done, or whose stream is read; ``answer``,
     ``passages``, ``steps`` and ``session_id`` stand in its last reply."""
@@ -130,6 +130,7 @@ class HttpAdapter:
             answer=ReplyPath(self.answer or whole, "answer"),
             passages=ReplyPath(self.passages or None, "passages"),
             steps=ReplyPath(self.steps or None, "steps"),
+            error=ReplyPath(self.error or None, "error"),
             session_id=ReplyPath(self.session_id or None, "session_id"),
             events=events or None,
             poller=Poller(self.poll, streams=self.stream is not None) if self.poll else None,
@@ -160,7 +161,7 @@ class HttpAdapter:
         Raises:
             ValueError: settings that say how a reply comes don't go together.
         """
-        of_events = ("piece", "until", "error")
+        of_events = ("piece", "until")
         if self.stream is None:
             if not self.answer and self.format == "json":
                 raise ValueError("answer is missing: the JMESPath of the answer in the reply")
@@ -170,7 +171,7 @@ class HttpAdapter:
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is for streams of events; set stream to one of them")
         elif self.stream == "text":
-            for name in (*of_events, "answer", "passages", "steps"):
+            for name in (*of_events, "error", "answer", "passages", "steps"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is for streams of events; a text is all answer")
             if self.join != "concatenate":
@@ -205,7 +206,7 @@ class HttpAdapter:
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[HttpSession]:
         # A fresh id, not the conversation's: several policies play the same conversation at a time.
-        ours = uuid4().hex if self.history == "server" and self.session_id is None else None
+        ours = str(uuid4()) if self.session_id is None else None
         cookies = Cookies() if self.cookies == "session" else None
         session = HttpSession(self._system, conversation, ours, cookies)
         try:

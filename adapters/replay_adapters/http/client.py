@@ -18,7 +18,7 @@ import aiohttp
 from yarl import URL
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
-from replay_adapters.http.connections import OneReplyEach, new_session, over_a_used_connection
+from replay_adapters.http.connections import StrictConnector, new_session, over_a_used_connection
 from replay_adapters.http.cookies import Extras
 from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
@@ -120,7 +120,7 @@ class HttpClient:
         self._kept, self._once = self._sessions(kept=True), self._sessions(kept=False)
 
     def _sessions(self, *, kept: bool) -> _Sessions:
-        connector = OneReplyEach(kept=kept)
+        connector = StrictConnector(kept=kept)
         kind = {} if any(name.lower() == "content-type" for name in self._headers) else _JSON
         return _Sessions(
             bodiless=new_session(self._headers, connector),

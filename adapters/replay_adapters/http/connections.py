@@ -60,7 +60,7 @@ def new_session(
     return session
 
 
-class OneReplyEach(aiohttp.TCPConnector):
+class StrictConnector(aiohttp.TCPConnector):
     """Connections of which none is used again that has brought more than the reply it owed."""
 
     def __init__(self, *, kept: bool) -> None:

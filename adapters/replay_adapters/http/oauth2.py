@@ -16,12 +16,12 @@ from typing import ClassVar, Literal, TypeVar
 from urllib.parse import quote_plus, urlencode
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_secret
+from replay_adapters.http.bearer_token import bearer_token, lifetime_s
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.cookies import Extras
 from replay_adapters.http.fields import FORM
-from replay_adapters.http.handed_token import handed_token, lifetime_s
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.reading import reading
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, filled_address, from_environment
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class ClientCredentials:
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _AccessToken:
     value: str
     renew_at: float | None
     """A moment of the clock; None where the server doesn't say how long it lives."""
@@ -81,7 +81,7 @@ class AccessTokens:
         self._next_step = f"check client id and secret (set by {variables}), the scope and the token_url"
         self._client = HttpClient(unauthorized=self._next_step)
         self._clock = clock
-        self._token: _Token | None = None
+        self._token: _AccessToken | None = None
         self._fetching = asyncio.Lock()
 
     async def __aenter__(self) -> None:
@@ -118,13 +118,13 @@ class AccessTokens:
                 token = self._token
         return token.value
 
-    async def _fetched(self) -> _Token:
+    async def _fetched(self) -> _AccessToken:
         asked_at = self._clock()
         try:
             reply = await self._client.request(
                 "POST", self._url, body=self._body, extras=Extras(headers=self._headers)
             )
-            with reading(reply.place):
+            with parse_errors_as_bad_reply(reply.place):
                 return self._token_in(reply, asked_at)
         except AdapterReplyError as error:
             raise AdapterRefusedError(
@@ -140,13 +140,13 @@ class AccessTokens:
                 status=error.status,
             ) from error
 
-    def _token_in(self, reply: HttpReply, asked_at: float) -> _Token:
+    def _token_in(self, reply: HttpReply, asked_at: float) -> _AccessToken:
         """
         Raises:
             AdapterReplyError: there is no token that we can use.
         """
         value = reply.json()
-        found = handed_token(reply, value, "access_token", self._next_step)
+        found = bearer_token(reply, value, "access_token", self._next_step)
         kind = value.get("token_type", "Bearer")
         if str(kind).lower() != "bearer":
             raise AdapterReplyError(
@@ -155,5 +155,5 @@ class AccessTokens:
             )
         lives_s = lifetime_s(value.get("expires_in"))
         if lives_s is None:
-            return _Token(found, None)
-        return _Token(found, asked_at + lives_s - min(RENEWED_BEFORE_S, lives_s / 10))
+            return _AccessToken(found, None)
+        return _AccessToken(found, asked_at + lives_s - min(RENEWED_BEFORE_S, lives_s / 10))

@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec.structs import replace
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate, hidden
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate, redact
 from replay_adapters.http.redaction import retry_after_s
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
@@ -128,7 +128,7 @@ class Poller:
             AdapterRefusedError: the job failed.
         """
         if told := self._failed.find(reply, value):
-            why = f' ("{hidden(told)[:200]}")' if isinstance(told, str) else ""
+            why = f' ("{redact(told)[:200]}")' if isinstance(told, str) else ""
             raise AdapterRefusedError(
                 f"{reply.place} tells that the job failed{why}: {reply.excerpt()}; "
                 "the fault is on the system's side; its log may say more",

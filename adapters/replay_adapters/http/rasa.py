@@ -27,8 +27,8 @@ from replay_adapters.http.cookies import trace_extras
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath, with_titles
-from replay_adapters.reading import reading
 from replay_adapters.rendering import rendered
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, check_variables, from_environment
 
 
@@ -102,7 +102,7 @@ class RasaAdapter:
                 "POST", self._url, body, extras=trace_extras(request), once=True
             )
             try:
-                with reading(reply.place):
+                with parse_errors_as_bad_reply(reply.place):
                     return self._reply_in(reply, reply.json())
             except AdapterError as error:
                 error.raw = reply.raw

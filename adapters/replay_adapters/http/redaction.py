@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from replay import hidden
-from replay_adapters.reading import STUMBLES
+from replay import redact
+from replay_adapters.reply_errors import STUMBLES
 
 EXCERPT = 200
 """Characters of a reply shown in a message."""
@@ -32,7 +32,7 @@ def shown_url(url: str) -> str:
     except ValueError:
         return "(not a URL)"
     start = f"{parts.scheme}://{host}" if parts.scheme or host else ""
-    return hidden(start + parts.path) + ("?..." if parts.query else "")
+    return redact(start + parts.path) + ("?..." if parts.query else "")
 
 
 class Secrets:
@@ -45,7 +45,7 @@ class Secrets:
 
     def hidden(self, text: str, *, cut: bool = False) -> str:
         """*text* with stars for every secret in it; of a *cut* one also for half a secret at its end."""
-        return hidden(text, self._parts, cut=cut)
+        return redact(text, self._parts, cut=cut)
 
 
 def excerpt(content: bytes, secrets: Secrets) -> str:

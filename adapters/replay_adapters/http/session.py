@@ -24,6 +24,7 @@ from replay import (
     HistoryKeeper,
     template_variables,
 )
+from replay_adapters.chat.stream_errors import stream_error
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.cookies import Cookies, Extras, trace_headers
 from replay_adapters.http.fields import FORM
@@ -33,8 +34,8 @@ from replay_adapters.http.reply import HttpReply
 from replay_adapters.http.request import Request, RequestTemplate
 from replay_adapters.http.stream import Content, EventPaths
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.reading import reading
 from replay_adapters.rendering import question_variables
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
 
 CLOSED_WITHIN_S = 10.0
 """How long closing a session may take; it is the one request without a question's deadline."""
@@ -54,6 +55,8 @@ class HttpSystem:
     answer: ReplyPath
     passages: ReplyPath
     steps: ReplyPath
+    error: ReplyPath
+    """In a reply in one piece; ``events`` know it for theirs."""
     session_id: ReplyPath
     """In the reply to ``open``; without ``open`` in those to questions."""
     events: EventPaths | None
@@ -90,7 +93,7 @@ class HttpSession:
         )
         self._is_open = True
         try:
-            with reading(reply.place):
+            with parse_errors_as_bad_reply(reply.place):
                 if poller is not None:
                     get = partial(self._get, stream=events.end() if events else None)
                     reply, submitted = await poller.answered(reply, sent.url, variables, get)
@@ -111,6 +114,8 @@ class HttpSession:
             self._keep_session_id(reply, [*before, *events.values])
             return system.events.answer(reply, events, system.passages, system.steps)
         value = reply.text() if system.content == "text" else reply.json()
+        if told := system.error.find(reply, value):
+            raise stream_error(reply, value if told is True else told)
         self._keep_session_id(reply, [*before, value])
         return ChatReply(
             text=system.answer.text(reply, value),
@@ -145,7 +150,7 @@ class HttpSession:
         try:
             reply = await self._send(request.filled_in(variables))
             if path.expression is not None:
-                with reading(reply.place):
+                with parse_errors_as_bad_reply(reply.place):
                     self._session_id = path.id(reply, reply.json())
                 if self._session_id is None:
                     raise path.unusable(reply, "gives no session id")

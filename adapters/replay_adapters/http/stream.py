@@ -16,14 +16,14 @@ from typing import Any, Literal
 from replay import AdapterReplyError, ChatReply
 from replay_adapters.chat.event_stream import (
     EventReader,
-    JsonLines,
+    JsonLinesReader,
     ServerSentEvents,
     StreamEvent,
     events_in,
 )
-from replay_adapters.chat.stream_errors import error_told
+from replay_adapters.chat.stream_errors import stream_error
 from replay_adapters.chat.streamed_answer import (
-    Streamed,
+    StreamedAnswer,
     check_complete,
     check_event_stream,
     decoded,
@@ -100,7 +100,7 @@ class EventPaths:
 
     def _reader(self) -> EventReader:
         if self._format == "json-lines":
-            return JsonLines()
+            return JsonLinesReader()
         return ServerSentEvents(dataless=self._format == "sse-named")
 
     def _is_last(self, event: StreamEvent) -> bool:
@@ -156,6 +156,7 @@ class EventPaths:
         ended = self._until is None and reply.broken is None
         found = events_in(reply.reads, self._reader(), ended=reply.broken is None)
         if not found and self._format != "json-lines":
+            self._check_refusal(reply)
             check_event_stream(reply)
         for number, (event, read) in enumerate(found, 1):
             if self._content == "json" and not event.data.strip() and not event.name:
@@ -173,11 +174,25 @@ class EventPaths:
             values.append(value)
             positions.append(read)
             if told := self._error.find(reply, value):
-                raise error_told(reply, self._error_in(value) if told is True else told)
+                raise stream_error(reply, self._error_in(value) if told is True else told)
             if self._ends(value):
                 ended = True
                 break
         return Events(values=values, reads=positions, ended=ended)
+
+    def _check_refusal(self, reply: HttpReply) -> None:
+        """
+        Nothing, unless *reply*, which was to be a stream, is one JSON value that tells of an error.
+
+        Raises:
+            AdapterError: it is, as of JSON-RPC, which says so with a status of success.
+        """
+        try:
+            value = self._value(StreamEvent(reply.raw), decode_json(reply.raw))
+        except ValueError:
+            return
+        if told := self._error.search(value):
+            raise stream_error(reply, self._error_in(value) if told is True else told)
 
     def _error_in(self, value: Any) -> Any:
         """What *value*, an event that is an error as a whole, says."""
@@ -191,7 +206,7 @@ class EventPaths:
             AdapterCutOffError: it is not complete.
             AdapterError: there is none, or the events are of another shape than the paths were made for.
         """
-        streamed = Streamed()
+        streamed = StreamedAnswer()
         whole, whole_read = None, 0
         for value, read in zip(events.values, events.reads, strict=True):
             if piece := _text_at(self._piece, reply, value):
@@ -215,9 +230,7 @@ class EventPaths:
                 raise reply.unusable(" with an empty text", "the system's log may say why")
             path = self._answer if self._answer.expression else self._piece
             raise path.unusable(reply, f"gives no text in any of {len(events.values)} events")
-        used = next(
-            (value for value in reversed(events.values) if passages.find(reply, value) is not None), None
-        )
+        used = next((value for value in reversed(events.values) if passages.holds(reply, value)), None)
         return ChatReply(
             text=whole,
             passages=() if used is None else passages.passages(reply, used),
@@ -250,5 +263,5 @@ def _texts(reply: HttpReply) -> Events:
 
 
 def _is_half_a_line(reply: HttpReply, event: StreamEvent) -> bool:
-    """Whether *event*, the last one and not JSON, looks like a line that the server broke off."""
+    """Return whether *event*, the last one and not JSON, looks like a line that the server broke off."""
     return event.data.lstrip()[:1] in (b"{", b"[") and reply.reads[-1][-1:] not in (b"\n", b"\r")

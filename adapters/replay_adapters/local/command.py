@@ -32,7 +32,7 @@ from replay import (
     WireTimes,
 )
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.local.command_process import CommandProcess, Line
+from replay_adapters.local.command_process import CommandProcess, OutputLine
 from replay_adapters.local.command_start import start
 from replay_adapters.rendering import question_variables
 from replay_adapters.setting_checks import (
@@ -96,7 +96,7 @@ class CommandAdapter:
         self._paths = {name: ReplyPath(getattr(self, name), name) for name in named}
         self._command = _found(self.command, self.folder)
         self._send = Template(self.send)
-        self._shared = ProcessKeeper(self)
+        self._shared = ProcessPool(self)
 
     @property
     def unsent_system_prompts(self) -> str | None:
@@ -115,7 +115,7 @@ class CommandAdapter:
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[CommandSession]:
-        keeper = self._shared if self.per == "run" else ProcessKeeper(self)
+        keeper = self._shared if self.per == "run" else ProcessPool(self)
         try:
             yield CommandSession(self, keeper, conversation)
         finally:
@@ -144,7 +144,7 @@ class CommandAdapter:
         except (TypeError, ValueError) as error:
             raise AdapterRefusedError(f"the question can't be put: {error}", reached=False) from error
 
-    def reply_in(self, line: Line, value: Any, sent: float) -> ChatReply:
+    def reply_in(self, line: OutputLine, value: Any, sent: float) -> ChatReply:
         """
         What the program answered with *line*.
 
@@ -163,7 +163,7 @@ class CommandAdapter:
             raw=line.content,
         )
 
-    def _value_and_key(self, line: Line) -> tuple[Any, str | None]:
+    def _value_and_key(self, line: OutputLine) -> tuple[Any, str | None]:
         try:
             value = json.loads(line.content)
         except (ValueError, RecursionError) as error:
@@ -176,7 +176,7 @@ class CommandAdapter:
         return value, key if self.per == "run" and isinstance(key, str) else None
 
 
-class ProcessKeeper:
+class ProcessPool:
     """The process of a conversation, or of a run: started when it is needed, anew when it is gone."""
 
     def __init__(self, adapter: CommandAdapter) -> None:
@@ -227,7 +227,7 @@ class ProcessKeeper:
 class CommandSession:
     """One conversation with the program."""
 
-    def __init__(self, adapter: CommandAdapter, keeper: ProcessKeeper, conversation: Conversation) -> None:
+    def __init__(self, adapter: CommandAdapter, keeper: ProcessPool, conversation: Conversation) -> None:
         self._adapter = adapter
         self._keeper = keeper
         self._conversation = conversation

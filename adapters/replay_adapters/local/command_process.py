@@ -27,7 +27,7 @@ _log = logging.getLogger("replay.command")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class OutputLine:
     """One line that a program printed."""
 
     place: str
@@ -47,12 +47,12 @@ class Line:
         return excerpt(self.content, self.secrets)
 
 
-class Asked:
+class PendingAsk:
     """A line that the program owes an answer to."""
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.answer: asyncio.Future[tuple[Line, Any]] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[tuple[OutputLine, Any]] = asyncio.get_running_loop().create_future()
 
 
 class CommandProcess:
@@ -63,7 +63,7 @@ class CommandProcess:
         process: asyncio.subprocess.Process,
         *,
         place: str,
-        read: Callable[[Line], tuple[Any, str | None]],
+        read: Callable[[OutputLine], tuple[Any, str | None]],
         max_line_bytes: int,
         grace_s: float,
         secrets: Secrets,
@@ -83,7 +83,7 @@ class CommandProcess:
         self._grace_s = grace_s
         self._secrets = secrets
         self._held = held
-        self._asked: list[Asked] = []
+        self._asked: list[PendingAsk] = []
         self._stderr = bytearray()
         self.failure: AdapterError | None = None
         """Why it can't be asked any more."""
@@ -97,15 +97,15 @@ class CommandProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether it can be asked."""
+        """Return whether it can be asked."""
         return self.failure is None and self._ending is None
 
     @property
     def waited_for(self) -> bool:
-        """Whether somebody still waits for an answer."""
+        """Return whether somebody still waits for an answer."""
         return any(not asked.answer.done() for asked in self._asked)
 
-    async def ask(self, line: bytes, key: str) -> tuple[Line, Any, float]:
+    async def ask(self, line: bytes, key: str) -> tuple[OutputLine, Any, float]:
         """
         Write *line* and wait for its answer; the answer, its value, and when the line was written.
 
@@ -116,7 +116,7 @@ class CommandProcess:
         await Incoming(self._stdout).taken_in()
         if self.failure is not None:
             raise self.failure
-        asked = Asked(key)
+        asked = PendingAsk(key)
         self._asked.append(asked)
         stdin = self._process.stdin
         assert stdin is not None
@@ -204,7 +204,7 @@ class CommandProcess:
 
     def _take(self, content: bytes) -> AdapterError | None:
         """Hand a line to whom it answers; why the process is of no more use, if it isn't."""
-        line = Line(
+        line = OutputLine(
             place=self._place, content=content.rstrip(b"\r\n"), at=perf_counter(), secrets=self._secrets
         )
         try:

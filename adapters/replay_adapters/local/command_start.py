@@ -14,7 +14,7 @@ from typing import Any
 
 from replay import AdapterConnectionError
 from replay_adapters.http.redaction import Secrets
-from replay_adapters.local.command_process import CommandProcess, Line
+from replay_adapters.local.command_process import CommandProcess, OutputLine
 
 _WATCHED = """\
 ( ( trap "" HUP INT TERM; exec 3</dev/fd/$0 || exit
@@ -40,7 +40,7 @@ async def start(
     folder: Path,
     environment: Mapping[str, str],
     place: str,
-    read: Callable[[Line], tuple[Any, str | None]],
+    read: Callable[[OutputLine], tuple[Any, str | None]],
     max_line_bytes: int,
     grace_s: float,
 ) -> CommandProcess:

@@ -31,7 +31,7 @@ from replay import (
     Message,
     ToolCall,
     load_object,
-    matched,
+    match_results,
     tool_call_in,
 )
 from replay_adapters.passages import passages_of
@@ -267,4 +267,4 @@ def _tool_calls(listed: Any, target: str, steps: Sequence[Message]) -> tuple[Too
     calls = tuple(call for call in found if call is not None)
     if len(calls) < len(found):
         raise AdapterReplyError(f'"{target}" returned tool_calls that are not a list of calls, by name')
-    return matched((*steps, Message(role="assistant", tool_calls=calls)))[-1].tool_calls
+    return match_results((*steps, Message(role="assistant", tool_calls=calls)))[-1].tool_calls

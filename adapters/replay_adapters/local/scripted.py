@@ -97,7 +97,7 @@ class ScriptedFault:
             _check_delay(self.retry_after_s, "retry_after_s")
 
     def hits(self, conversation: str, depth: int, attempt: int, count: int) -> bool:
-        """Whether it strikes the *count*-th ask of a session."""
+        """Return whether it strikes the *count*-th ask of a session."""
         return (
             self.conversation in (None, conversation)
             and self.depth in (None, depth)

@@ -71,7 +71,7 @@ class WebSocketAdapter:
     session_id: str | None = None
     """JMESPath of the session's id in a frame. With it the system keeps the history."""
     history: HistoryKeeper = "client"
-    """``server`` without ``session_id``: each session gets an id from us, for the templates to send."""
+    """Without ``session_id`` each session gets an id from us, for the templates to send."""
     headers: Mapping[str, str] = field(default_factory=dict)
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret: the environment variable that holds the value, or a text such as
@@ -158,7 +158,7 @@ class WebSocketAdapter:
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[WebSocketSession]:
         # A fresh id, not the conversation's: several policies play the same conversation at a time.
-        ours = uuid4().hex if self.history == "server" and self.session_id is None else None
+        ours = str(uuid4()) if self.session_id is None else None
         session = WebSocketSession(self._client, self._format, conversation, ours)
         try:
             yield session

@@ -43,7 +43,7 @@ _THEIR_FAULTS = frozenset({1011, 1013})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class WebSocketFrame:
     """A text frame, or a binary one that holds a text."""
 
     place: str
@@ -63,7 +63,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class ClosedFrame:
     """The connection's end."""
 
     place: str
@@ -111,7 +111,9 @@ class Socket:
         self._response = response
         self._secrets = secrets
         self._max_frame_bytes = max_frame_bytes
-        self._received: asyncio.Queue[Frame | Closed | AdapterReplyError] = asyncio.Queue(_FRAMES_AHEAD)
+        self._received: asyncio.Queue[WebSocketFrame | ClosedFrame | AdapterReplyError] = asyncio.Queue(
+            _FRAMES_AHEAD
+        )
         self._reading = asyncio.create_task(self._read_on())
 
     async def send(self, text: str) -> None:
@@ -131,7 +133,7 @@ class Socket:
                 reached=False,
             ) from error
 
-    async def receive(self) -> Frame | Closed:
+    async def receive(self) -> WebSocketFrame | ClosedFrame:
         """
         The next frame, or the connection's end, after which there is nothing to be received.
 
@@ -140,7 +142,7 @@ class Socket:
         """
         return _given(await self._received.get())
 
-    async def received(self) -> Frame | Closed | None:
+    async def received(self) -> WebSocketFrame | ClosedFrame | None:
         """As ``receive``, but None where nothing is there yet."""
         if self._received.empty():
             await Incoming(self._response.get_extra_info("socket")).taken_in()
@@ -159,13 +161,15 @@ class Socket:
         while True:
             received = self._from_message(await self._response.receive(), perf_counter())
             await self._received.put(received)
-            if not isinstance(received, Frame):
+            if not isinstance(received, WebSocketFrame):
                 return
 
-    def _from_message(self, message: aiohttp.WSMessage, at: float) -> Frame | Closed | AdapterReplyError:
+    def _from_message(
+        self, message: aiohttp.WSMessage, at: float
+    ) -> WebSocketFrame | ClosedFrame | AdapterReplyError:
         match message.type:
             case aiohttp.WSMsgType.TEXT:
-                return Frame(place=self.place, text=message.data, at=at, secrets=self._secrets)
+                return WebSocketFrame(place=self.place, text=message.data, at=at, secrets=self._secrets)
             case aiohttp.WSMsgType.BINARY:
                 try:
                     text = message.data.decode()
@@ -174,11 +178,11 @@ class Socket:
                         f"{self.place} sent {len(message.data)} bytes that are no text ({error}); "
                         "audio and pictures can't be read"
                     )
-                return Frame(place=self.place, text=text, at=at, secrets=self._secrets)
+                return WebSocketFrame(place=self.place, text=text, at=at, secrets=self._secrets)
             case aiohttp.WSMsgType.CLOSE:
                 # A reason has 123 bytes at most, which may end in the middle of a key.
                 said = self._secrets.hidden(" ".join(str(message.extra or "").split()), cut=True)
-                return Closed(place=self.place, code=message.data or None, said=said)
+                return ClosedFrame(place=self.place, code=message.data or None, said=said)
             case aiohttp.WSMsgType.ERROR if isinstance(message.data, aiohttp.WebSocketError):
                 if message.data.code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
                     return AdapterReplyError(
@@ -189,10 +193,10 @@ class Socket:
                     f"{self.place} sent what is no WebSocket frame ({message.data}); check the address"
                 )
         said = "no answer to a ping" if isinstance(message.data, TimeoutError) else ""
-        return Closed(place=self.place, code=None, said=said)
+        return ClosedFrame(place=self.place, code=None, said=said)
 
 
-def _given(received: Frame | Closed | AdapterReplyError) -> Frame | Closed:
+def _given(received: WebSocketFrame | ClosedFrame | AdapterReplyError) -> WebSocketFrame | ClosedFrame:
     if isinstance(received, AdapterReplyError):
         raise received
     return received

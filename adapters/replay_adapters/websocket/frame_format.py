@@ -19,7 +19,7 @@ from replay import (
     WireTimes,
 )
 from replay_adapters.json_reply import ReplyPath, spelt_out
-from replay_adapters.websocket.client import Frame
+from replay_adapters.websocket.client import WebSocketFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class FrameFormat:
                 f"{self.place}: the frame is not JSON ({error}); check its template", reached=False
             ) from error
 
-    def value_in(self, frame: Frame) -> Any:
+    def value_in(self, frame: WebSocketFrame) -> Any:
         """
         The JSON value in *frame*.
 
@@ -80,7 +80,7 @@ class FrameFormat:
             ) from error
 
 
-class Answer:
+class AnswerBuilder:
     """What came of an answer so far."""
 
     def __init__(self, format: FrameFormat) -> None:
@@ -92,14 +92,14 @@ class Answer:
         self._moments: list[float] = []
         self.pieces: list[str] = []
         self.complete: bool = False
-        self.last: Frame | None = None
+        self.last: WebSocketFrame | None = None
 
     @property
     def text(self) -> str:
         """The pieces together."""
         return "".join(self.pieces if self._format.join == "concatenate" else self.pieces[-1:])
 
-    def add(self, frame: Frame, value: Any) -> None:
+    def add(self, frame: WebSocketFrame, value: Any) -> None:
         """
         Take what is the answer's in *frame*, whose value is *value*.
 

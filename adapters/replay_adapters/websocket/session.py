@@ -17,10 +17,16 @@ from replay import (
     Conversation,
 )
 from replay_adapters.http.cookies import trace_headers
-from replay_adapters.reading import reading
 from replay_adapters.rendering import question_variables, rendered
-from replay_adapters.websocket.client import NORMAL_CLOSURE, Closed, Frame, Socket, WebSocketClient
-from replay_adapters.websocket.frame_format import Answer, FrameFormat
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
+from replay_adapters.websocket.client import (
+    NORMAL_CLOSURE,
+    ClosedFrame,
+    Socket,
+    WebSocketClient,
+    WebSocketFrame,
+)
+from replay_adapters.websocket.frame_format import AnswerBuilder, FrameFormat
 
 _log = logging.getLogger("replay.websocket")
 
@@ -64,13 +70,13 @@ class WebSocketSession:
         try:
             socket = await self._open(request)
             text = self._format.text_of(rendered(self._format.send, self._variables(request)))
-            answer = Answer(self._format)
+            answer = AnswerBuilder(self._format)
             sent = perf_counter()
             await socket.send(text)
             try:
-                with reading(socket.place):
+                with parse_errors_as_bad_reply(socket.place):
                     await self._receive(socket, answer)
-            except _SaidSoError as error:
+            except _ReportedError as error:
                 keep = True  # it said that this question failed, and goes on
                 raise AdapterRefusedError(str(error)) from None
             keep = True
@@ -80,14 +86,14 @@ class WebSocketSession:
             if not keep or self._format.history == "client":
                 await self.close()
 
-    async def _receive(self, socket: Socket, answer: Answer) -> None:
+    async def _receive(self, socket: Socket, answer: AnswerBuilder) -> None:
         while not answer.complete:
             try:
                 async with asyncio.timeout(self._format.quiet_s if answer.pieces else None):
                     received = await socket.receive()
             except TimeoutError:
                 break
-            if isinstance(received, Closed):
+            if isinstance(received, ClosedFrame):
                 await self.close()
                 if self._format.closes_when_done and received.code == NORMAL_CLOSURE and answer.pieces:
                     break
@@ -100,7 +106,7 @@ class WebSocketSession:
     async def _open(self, request: ChatRequest) -> Socket:
         """The connection to ask over, as it is or new."""
         if self._socket is not None:
-            with reading(self._socket.place):
+            with parse_errors_as_bad_reply(self._socket.place):
                 ended = await self._ended_or_late(self._socket)
             if ended is None:
                 return self._socket
@@ -113,7 +119,7 @@ class WebSocketSession:
         self._socket = socket = await self._client.connect(url, trace_headers(request.traceparent))
         for value in rendered(self._format.on_open, self._variables(request)):
             await socket.send(self._format.text_of(value))
-        with reading(socket.place):
+        with parse_errors_as_bad_reply(socket.place):
             await self._greeted(socket)
         self._was_open = True
         return socket
@@ -122,15 +128,15 @@ class WebSocketSession:
         path, waiting = self._format.paths["greeting"], self._format.greetings
         while waiting:
             received = await socket.receive()
-            if isinstance(received, Closed):
+            if isinstance(received, ClosedFrame):
                 raise received.error(asked=False)
             try:
                 value = self._read(received)
-            except _SaidSoError as error:
+            except _ReportedError as error:
                 raise AdapterRefusedError(str(error), reached=False) from None
             waiting -= path.expression is None or path.holds(received, value)
 
-    async def _ended_or_late(self, socket: Socket) -> Closed | None:
+    async def _ended_or_late(self, socket: Socket) -> ClosedFrame | None:
         """
         The connection's end, if it ended since the last answer.
 
@@ -138,9 +144,9 @@ class WebSocketSession:
             AdapterReplyError: more of that answer came when it was held for complete.
         """
         while (received := await socket.received()) is not None:
-            if isinstance(received, Closed):
+            if isinstance(received, ClosedFrame):
                 return received
-            late = Answer(self._format)
+            late = AnswerBuilder(self._format)
             late.add(received, self._format.value_in(received))
             if late.pieces:
                 raise AdapterReplyError(
@@ -151,17 +157,19 @@ class WebSocketSession:
                 )
         return None
 
-    def _read(self, frame: Frame) -> Any:
+    def _read(self, frame: WebSocketFrame) -> Any:
         """
         The value in *frame*, with the session's id taken from it.
 
         Raises:
-            _SaidSoError: it says that the system failed.
+            _ReportedError: it says that the system failed.
             AdapterReplyError: there is no value in it.
         """
         value = self._format.value_in(frame)
         if self._format.paths["error"].holds(frame, value):
-            raise _SaidSoError(f"{frame.place} says that it failed: {frame.excerpt()}; its log may say more")
+            raise _ReportedError(
+                f"{frame.place} says that it failed: {frame.excerpt()}; its log may say more"
+            )
         self._session_id = self._format.paths["session_id"].id(frame, value) or self._session_id
         return value
 
@@ -169,7 +177,7 @@ class WebSocketSession:
         return question_variables(self._conversation, request, self._format.history, self._session_id)
 
 
-class _SaidSoError(Exception):
+class _ReportedError(Exception):
     """The system reported a failure of its own."""
 
 

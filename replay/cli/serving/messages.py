@@ -12,7 +12,7 @@ from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
 
 
-class _Part(msgspec.Struct, gc=False):
+class _MessagePart(msgspec.Struct, gc=False):
     text: str
 
 
@@ -21,7 +21,7 @@ class _Function(msgspec.Struct, gc=False):
     arguments: str
 
 
-class _Call(msgspec.Struct, gc=False):
+class _ToolCall(msgspec.Struct, gc=False):
     id: str
     function: _Function
 
@@ -30,8 +30,8 @@ class SentMessage(msgspec.Struct, gc=False):
     """One of them, as it came."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[_Part] | None = None
-    tool_calls: list[_Call] | None = None
+    content: str | list[_MessagePart] | None = None
+    tool_calls: list[_ToolCall] | None = None
     tool_call_id: str | None = None
     name: str | None = None
 
@@ -42,7 +42,7 @@ class SentMessage(msgspec.Struct, gc=False):
         return self.content or ""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What the messages come to."""
 
     question: str
@@ -55,7 +55,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """In all messages."""
 
 
-def read_messages(sent: Sequence[SentMessage]) -> Asked:
+def read_messages(sent: Sequence[SentMessage]) -> AskedQuestion:
     """
     Raises:
         BadRequest: one lacks what its role needs, or nothing waits for an answer.
@@ -86,7 +86,7 @@ def read_messages(sent: Sequence[SentMessage]) -> Asked:
         raise BadRequest(
             "messages: the last is not the user's, nor a tool's result, so there is nothing to answer"
         )
-    return Asked(
+    return AskedQuestion(
         question=question,
         history=tuple(exchanges),
         steps=tuple(steps),

@@ -13,7 +13,7 @@ from replay.cli.serving.messages import SentMessage, read_messages
 from replay.cli.serving.refusal import BadRequest
 from replay.core.adapter import ChatRequest
 from replay.core.conversation import Conversation, Passage
-from replay.core.decoding import decoded
+from replay.core.decoding import decode_as
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class _CompletionBody(msgspec.Struct):
     """Anything at all, of which one text is looked for."""
 
 
-class _Passage(msgspec.Struct, gc=False):
+class _QuestionPassage(msgspec.Struct, gc=False):
     text: str
     id: str | int | float | None = None
     title: str | None = None
@@ -77,7 +77,7 @@ class _Passage(msgspec.Struct, gc=False):
 class _QuestionBody(msgspec.Struct):
     question: str
     session_id: str | None = None
-    passages: list[str | _Passage] | None = None
+    passages: list[str | _QuestionPassage] | None = None
     conversation: str | None = None
 
 
@@ -138,7 +138,7 @@ def _decoded(content: bytes, kind: type[T]) -> T:
         BadRequest: it is none.
     """
     try:
-        return decoded(content, kind)
+        return decode_as(content, kind)
     except msgspec.ValidationError as error:
         raise BadRequest(f"the body can't be understood: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -148,12 +148,12 @@ def _decoded(content: bytes, kind: type[T]) -> T:
 def _named(metadata: msgspec.Raw) -> str | None:
     """The conversation that *metadata* names."""
     try:
-        return decoded(metadata, _Metadata).conversation
+        return decode_as(metadata, _Metadata).conversation
     except (ValueError, RecursionError):
         return None
 
 
-def _passage(item: str | _Passage, number: int) -> Passage:
+def _passage(item: str | _QuestionPassage, number: int) -> Passage:
     if isinstance(item, str):
         return Passage(id=f"p{number}", text=item)
     return Passage(id=str(item.id or f"p{number}"), text=item.text, title=item.title or "")

@@ -29,7 +29,7 @@ from replay.cli.serving.reply import completion, completion_events, passages
 from replay.cli.serving.request import read_completion, read_question
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from replay.core.adapter import Adapter
-from replay.core.asking.opening import opened
+from replay.core.asking.opening import open_all
 from replay.core.asking.session import usable_reply
 from replay.core.errors import (
     AdapterConnectionError,
@@ -37,7 +37,7 @@ from replay.core.errors import (
     AdapterReplyError,
     AdapterTimeoutError,
 )
-from replay.core.secret_hiding import hide_in_error
+from replay.core.redaction import redact_error
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_BYTES = 4 * MEBIBYTE
@@ -114,7 +114,7 @@ class _Server:
 
     async def entered(self, app: web.Application) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(opened((self._adapter,)))
+            await stack.enter_async_context(open_all((self._adapter,)))
             stack.push_async_callback(self._idle.close)
             stack.push_async_callback(self._chats.close)
             yield
@@ -205,7 +205,7 @@ async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamR
         headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
         return _error(error.status, str(error), "invalid_request_error", headers)
     except AdapterError as error:
-        hide_in_error(error)
+        redact_error(error)
         wait_s = error.retry_after_s
         headers = {} if wait_s is None else {"Retry-After": str(ceil(wait_s))}
         return _error(_status(error), str(error), error.outcome, headers)

@@ -12,7 +12,7 @@ from uuid import uuid4
 from replay.cli.serving.refusal import BadRequest
 from replay.cli.serving.request import ChatQuestion
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.core.asking.session import opened_session, usable_reply
+from replay.core.asking.session import open_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange
@@ -36,7 +36,7 @@ class _Open:
 
 async def _open(adapter: Adapter, conversation: Conversation) -> _Open:
     stack = AsyncExitStack()
-    session = await stack.enter_async_context(opened_session(adapter, conversation))
+    session = await stack.enter_async_context(open_session(adapter, conversation))
     return _Open(session, stack.aclose, sum(len(passage.text) for passage in conversation.passages))
 
 

@@ -17,14 +17,14 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest
-from replay.core.asking.patience import Patience, PatientAsker
-from replay.core.asking.politeness import PolitenessLimit
 from replay.core.asking.prompt import short_hash
-from replay.core.asking.tally import Tally
-from replay.core.cancelling import in_thread
-from replay.core.decoding import converted
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryingClient, RetryPolicy
+from replay.core.asking.tally import AskTally
+from replay.core.decoding import convert_to
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.settings.prices import Prices, cost_usd
+from replay.core.uncancellable import in_thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class Model:
     adapter: Adapter
     identity: str
     """Adapter and settings, without secrets, as JSON: what a reply depends on beside what is asked."""
-    limit: PolitenessLimit | None = None
+    limit: RateLimit | None = None
     prices: Prices | None = None
 
     @property
     def takes_parameters(self) -> bool:
-        """Whether parameters of an ask reach the model; else its adapter's own settings decide."""
+        """Return whether parameters of an ask reach the model; else its adapter's own settings decide."""
         return bool(getattr(self.adapter, "takes_parameters", False))
 
     @property
@@ -49,7 +49,7 @@ class Model:
         own = "" if self.takes_parameters else "+own-parameters"
         return f"{'_'.join(self.name.split())}@{short_hash(self.identity)}{own}"
 
-    def sent(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    def sent_parameters(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Those of *parameters* that go to the adapter."""
         return parameters if self.takes_parameters else {}
 
@@ -74,12 +74,12 @@ class Question:
         return question_key(self.model, self.prompt, self.parameters, self.sample)
 
 
-class CachedAsker:
+class CachingClient:
     """Asks, through one cache; what was asked, and what it took, is counted in its tally."""
 
-    def __init__(self, who: str, patience: Patience, cache: DiskCache, tally: Tally) -> None:
+    def __init__(self, who: str, patience: RetryPolicy, cache: DiskCache, tally: AskTally) -> None:
         """*who* is what a model is called in messages, *cache* where replies are kept."""
-        self._asker = PatientAsker(patience, who=who)
+        self._asker = RetryingClient(patience, who=who)
         self._cache = cache
         self._tally = tally
         self._locks: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
@@ -98,7 +98,7 @@ class CachedAsker:
         key = ask.key
         # The same question is not asked twice at a time.
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = self._asked_once.get(key) or await in_thread(kept_reply, self._cache, key)
+            kept = self._asked_once.get(key) or await in_thread(read_reply, self._cache, key)
             if kept is not None:
                 self._tally.cached += 1
                 return kept, True
@@ -124,11 +124,11 @@ def question_key(model: Model, prompt: str, parameters: Mapping[str, Any], sampl
     return content_key(prompt, model.identity, dict(parameters), sample)
 
 
-def kept_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
+def read_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
     """The reply that *cache* keeps under *key*, if it is there and can be read."""
     for value in cache.get([key]).values():
         with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
-            return converted(json.loads(value), ChatReply)
+            return convert_to(json.loads(value), ChatReply)
     return None
 
 

@@ -36,8 +36,43 @@ class CircuitBreaker(Protocol):
         ...
 
 
+class FailureCounts(Protocol):
+    """How asks of each endpoint ended so far."""
+
+    def has_answered(self, name: str) -> bool:
+        """Return whether *name* ever answered."""
+        ...
+
+    def answered(self, name: str) -> None:
+        """Note that *name* answered."""
+        ...
+
+    def failed(self, name: str) -> int:
+        """Note that *name* failed once more; return how often it has since its last answer."""
+        ...
+
+
+class OwnFailureCounts:
+    """Those of what this process asks."""
+
+    def __init__(self) -> None:
+        self._answered: set[str] = set()
+        self._in_a_row: dict[str, int] = {}
+
+    def has_answered(self, name: str) -> bool:
+        return name in self._answered
+
+    def answered(self, name: str) -> None:
+        self._answered.add(name)
+        self._in_a_row[name] = 0
+
+    def failed(self, name: str) -> int:
+        self._in_a_row[name] = self._in_a_row.get(name, 0) + 1
+        return self._in_a_row[name]
+
+
 class Breaker:
-    """The one of all that is asked from this process."""
+    """The one that looks at how often an endpoint failed."""
 
     def __init__(
         self,
@@ -46,39 +81,40 @@ class Breaker:
         fail_fast: bool = True,
         who: str = "system",
         way_out: str = "",
+        counts: FailureCounts | None = None,
     ) -> None:
         """
         *stop_after* failures of one endpoint in a row stop everything; None stands for any number.
 
-        *who* is what an endpoint is called; *way_out* says how to go on with a refused key.
+        *who* is what an endpoint is called; *way_out* says how to go on with a refused key; *counts* are of
+        this process where they are left out.
         """
         self._stop_after = stop_after
         self._fail_fast = fail_fast
         self._who = who
         self._way_out = way_out
-        self._answered: set[str] = set()
-        self._in_a_row: dict[str, int] = {}
+        self._counts = counts or OwnFailureCounts()
         self.stop: RunStoppedError | None = None
 
     def answered(self, name: str) -> None:
-        self._answered.add(name)
-        self._in_a_row[name] = 0
+        self._counts.answered(name)
 
     async def failed(self, name: str, error: AdapterError) -> None:
-        if self._fail_fast and error.status in KEY_REFUSED and name not in self._answered:
+        if self._fail_fast and error.status in KEY_REFUSED and not self._counts.has_answered(name):
             raise RunStoppedError(
                 f'stopped: {self._who} "{name}" refused us before it answered anything, so it would refuse '
-                f"everything: {_shown(error)}.{self._way_out}"
+                f"everything: {_printable_error(error)}.{self._way_out}"
             )
-        in_a_row = self._in_a_row[name] = self._in_a_row.get(name, 0) + 1
-        if in_a_row == self._stop_after:
-            failures = "failure" if in_a_row == 1 else "failures in a row"
+        in_a_row = self._counts.failed(name)
+        # More than that where another process counted the one that made it as many.
+        if self.stop is None and self._stop_after is not None and in_a_row >= self._stop_after:
+            failures = "failure" if self._stop_after == 1 else "failures in a row"
             self.stop = RunStoppedError(
-                f'stopped: {self._who} "{name}" brought {in_a_row} {failures} (play.stop_after); '
-                f"the last one: {_shown(error)}"
+                f'stopped: {self._who} "{name}" brought {self._stop_after} {failures} (play.stop_after); '
+                f"the last one: {_printable_error(error)}"
             )
 
 
-def _shown(error: AdapterError) -> str:
+def _printable_error(error: AdapterError) -> str:
     """What *error* says; a system's own words in it must not move the cursor of whoever reads it."""
     return "".join(letter if letter.isprintable() else " " for letter in str(error))

@@ -9,7 +9,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class CostEstimate:
     """What it would take one judge, or another; tokens and cost are guesses, counts of asks are not."""
 
     name: str

@@ -13,16 +13,16 @@ _CHARACTERS_TRIED = 2_000_000
 """Characters read in vain, over all these places, before a reply is given up."""
 
 
-class _NoJsonError(ValueError):
+class _NonJsonConstantError(ValueError):
     """What Python would read although it is no JSON."""
 
 
-def _refused(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     """NaN and Infinity stand for numbers that there are none of (RFC 8259, section 6)."""
-    raise _NoJsonError(f"the object holds {constant}, which is no JSON")
+    raise _NonJsonConstantError(f"the object holds {constant}, which is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refused)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
@@ -59,7 +59,7 @@ def json_problem(text: str) -> str:
         _DECODER.raw_decode(text, place)
     except json.JSONDecodeError as error:
         return f"{error.msg} at character {error.pos - place} of the object"
-    except _NoJsonError as error:
+    except _NonJsonConstantError as error:
         return str(error)
     except RecursionError:
         return "the object is nested too deeply"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from replay.core.asking.patience import Endpoint
+from replay.core.asking.retries import Endpoint
 
 
 @asynccontextmanager
-async def opened(parts: Iterable[object]) -> AsyncIterator[None]:
+async def open_all(parts: Iterable[object]) -> AsyncIterator[None]:
     """Those of *parts* that are async context managers, each entered once, for as long as the block lasts."""
     async with AsyncExitStack() as stack:
         for part in {id(part): part for part in parts}.values():
@@ -18,6 +18,6 @@ async def opened(parts: Iterable[object]) -> AsyncIterator[None]:
         yield
 
 
-def opened_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
+def open_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
     """The adapters of *endpoints*, which may share them."""
-    return opened(one.adapter for one in endpoints)
+    return open_all(one.adapter for one in endpoints)

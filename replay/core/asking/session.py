@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterReplyError
-from replay.core.logs import tell
-from replay.core.secret_hiding import hide_in_error, hide_in_reply
+from replay.core.logs import log_event
+from replay.core.redaction import redact_error, redact_reply
 
 
 @asynccontextmanager
-async def opened_session(
+async def open_session(
     adapter: Adapter, conversation: Conversation, unclosed: Callable[[AdapterError], None] = lambda _: None
 ) -> AsyncIterator[Session]:
     """
@@ -36,8 +36,8 @@ async def opened_session(
             else:
                 await opening.__aexit__(type(error), error, error.__traceback__)
         except AdapterError as failure:
-            hide_in_error(failure)
-            tell(logging.INFO, "session not closed", conversation=conversation.id, error=str(failure))
+            redact_error(failure)
+            log_event(logging.INFO, "session not closed", conversation=conversation.id, error=str(failure))
             unclosed(failure)
 
     try:
@@ -57,7 +57,7 @@ async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
         AdapterReplyError: it calls tools in the place of a text, and whoever asks runs none.
         AdapterError: none came.
     """
-    reply = hide_in_reply(await session.ask(request))
+    reply = redact_reply(await session.ask(request))
     if not reply.tool_calls or request.runs_tools or reply.text.strip():
         return reply
     calls = ", ".join(f"{call.name}({call.arguments})" for call in reply.tool_calls)

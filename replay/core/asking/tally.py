@@ -10,7 +10,7 @@ from replay.core.errors import AdapterError
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class AskTally:
     """Counts of one judge, or of whoever else asks a model."""
 
     verdicts: int = 0
@@ -62,16 +62,25 @@ class Tally:
         self.failed_asks += 1
         self.first_failure = self.first_failure or message
 
+    def add(self, other: AskTally) -> None:
+        """Count what *other* counted, too."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + other.cost_usd
+        self.first_failure = self.first_failure or other.first_failure
+        self.problems += [problem for problem in other.problems if problem not in self.problems]
+
     def sentences(self) -> Iterator[str]:
         """What a reader of the numbers should know of it."""
-        yield f"{_taken(self)}."
+        yield f"{_usage_text(self)}."
         if self.failed_asks:
             first = " ".join((self.first_failure or "").split())
             yield f"{self.failed_asks:,} {_asks(self.failed_asks)} failed, the first one: {first[:300]}"
         yield from self.problems
 
 
-def _taken(tally: Tally) -> str:
+def _usage_text(tally: AskTally) -> str:
     parts = [f"{tally.asks:,} {_asks(tally.asks)} sent"]
     if tally.retries:
         parts.append(f"{tally.retries:,} of them retries")
@@ -90,17 +99,12 @@ def _asks(count: int) -> str:
     return "ask" if count == 1 else "asks"
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
+def total(tallies: Iterable[AskTally]) -> AskTally:
     """What all *tallies* count together, as of a run that was resumed."""
-    summed = Tally()
+    summed = AskTally()
     for one in tallies:
-        for name in _COUNTS:
-            setattr(summed, name, getattr(summed, name) + getattr(one, name))
-        if one.cost_usd is not None:
-            summed.cost_usd = (summed.cost_usd or 0.0) + one.cost_usd
-        summed.first_failure = summed.first_failure or one.first_failure
-        summed.problems += [problem for problem in one.problems if problem not in summed.problems]
+        summed.add(one)
     return summed
 
 
-_COUNTS = [field.name for field in fields(Tally) if field.type == "int"]
+_COUNTS = [field.name for field in fields(AskTally) if field.type == "int"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_OID, uuid5
 
 from replay.core.adapter import ChatRequest
+from replay.core.asking.templating import EACH_MESSAGE
 from replay.core.message import message_fields
 
 if TYPE_CHECKING:
@@ -30,10 +32,10 @@ class _Variables(Mapping[str, Any]):
         return name in self._make
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._make)
+        return (name for name in self._make if name != EACH_MESSAGE)
 
     def __len__(self) -> int:
-        return len(self._make)
+        return len(self._make) - 1
 
 
 def template_variables(
@@ -48,7 +50,8 @@ def template_variables(
     ``conversation`` (``id``, ``title``, ``section``, ``background``), ``passage`` (all passages, separated by
     blank lines), ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id``, ``seed`` (None
     unless the scenario says ``play.seed_per_repeat``) and ``traceparent`` (None unless it has ``telemetry``).
-    Gold answers and standalone questions are not among them.
+    Gold answers and standalone questions are not among them. Within ``{each: ...}`` there is ``message``
+    besides: ``id``, ``role``, ``content``, ``tool_calls``, ``tool_call_id`` and ``name``.
     """
     asked = ChatRequest(question="", history=(), depth=1) if request is None else request
     return _Variables(
@@ -71,5 +74,21 @@ def template_variables(
             "session_id": lambda: session_id,
             "seed": lambda: asked.seed,
             "traceparent": lambda: asked.traceparent,
+            EACH_MESSAGE: lambda: _each_message(asked, session_id or conversation.id),
         }
     )
+
+
+def _each_message(request: ChatRequest, session: str) -> list[dict[str, Any]]:
+    """
+    The messages of *request* with all fields that one of them may have, and ids.
+
+    A message has the same id in each request of a *session* whose history only grows, and no two have the
+    same: there are servers that put them into a database by it, or together with those they know.
+    """
+    first = request.depth - len(request.history)
+    none = dict.fromkeys(("tool_calls", "tool_call_id", "name"))
+    return [
+        {"id": str(uuid5(NAMESPACE_OID, f"{session} {first} {number}")), **none, **message_fields(message)}
+        for number, message in enumerate(request.messages)
+    ]

@@ -3,7 +3,8 @@ Templates in scenario files: the texts and JSON bodies that adapters send.
 
 Jinja2 in a sandbox: a template can read the variables it is given, and nothing else. A string that
 is one single ``{{ expression }}`` keeps the expression's own type, so that ``"{{ messages }}"`` in a
-JSON body becomes a list and not its spelling.
+JSON body becomes a list and not its spelling. ``{each: ..., if: ...}`` whose texts use ``message`` becomes a
+list as well, for systems with messages of a shape of their own.
 
 Making a template only reads it: Jinja computes constant expressions while it compiles (``{{ 9**(9**9) }}``,
 ``{{ []|tojson|tojson|... }}``), so that is left until the first rendering.
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, TemplateError, meta, nodes
@@ -34,6 +35,8 @@ _FAILURES = (
     MemoryError,
 )  # fmt: skip
 """What a template raises that can't be rendered."""
+EACH_MESSAGE = "each message"
+"""The variable with what ``message`` stands for, one after another; no template can name it."""
 _SINGLE = re.compile(r"\A\s*\{\{[-+]?((?:(?!-?\}\}).)*)-?\}\}\s*\Z", re.DOTALL)
 
 
@@ -70,7 +73,7 @@ class TextTemplate:
             if not paths:
                 return constant[0]
             try:
-                texts = [str(_found(path, variables)) for path in paths]
+                texts = [str(_look_up(path, variables)) for path in paths]
             except KeyError:
                 pass  # a global of Jinja's, or none at all, which Jinja says in its own words
             else:
@@ -94,8 +97,9 @@ class Template:
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables that its texts use and don't set themselves."""
-        return frozenset().union(*(TextTemplate(text).names for text in _texts(self.value)))
+        """The variables that its texts use and don't set themselves; ``message`` comes from ``messages``."""
+        names = _names(self.value)
+        return names - {"message"} | {"messages"} if "message" in names else names
 
     def render(self, variables: Mapping[str, Any]) -> Any:
         """
@@ -111,11 +115,33 @@ def _compile(value: Any) -> Callable[[Mapping[str, Any]], Any]:
         return _compile_expression(value, single[1]) if single else TextTemplate(value).render
     if isinstance(value, Mapping):
         members = {key: _compile(item) for key, item in value.items()}
+        if "each" in members and members.keys() <= {"each", "if"} and "message" in _names(value):
+            return partial(_messages, members["each"], members.get("if"))
         return lambda variables: {key: render(variables) for key, render in members.items()}
     if isinstance(value, Sequence):
         items = [_compile(item) for item in value]
         return lambda variables: [render(variables) for render in items]
     return lambda variables: value
+
+
+def _messages(
+    each: Callable[[Mapping[str, Any]], Any],
+    condition: Callable[[Mapping[str, Any]], Any] | None,
+    variables: Mapping[str, Any],
+) -> list[Any]:
+    """*each* rendered for every message for which *condition* holds, without fields that come out null."""
+    found = ({**variables, "message": message} for message in variables[EACH_MESSAGE])
+    return [_without_nulls(each(own)) for own in found if condition is None or condition(own)]
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [*map(_without_nulls, value)] if isinstance(value, list) else value
+
+
+def _names(value: Any) -> frozenset[str]:
+    return frozenset().union(*(TextTemplate(text).names for text in _texts(value)))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -196,7 +222,7 @@ def _path(node: nodes.Node) -> tuple[str, ...]:
     return ()
 
 
-def _found(path: tuple[str, ...], variables: Mapping[str, Any]) -> Any:
+def _look_up(path: tuple[str, ...], variables: Mapping[str, Any]) -> Any:
     """
     Raises:
         KeyError: nothing stands there, or it isn't for us to say what does.
@@ -221,7 +247,7 @@ def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, An
     def render(variables: Mapping[str, Any]) -> Any:
         if path is not None:
             try:
-                return _found(path, variables)
+                return _look_up(path, variables)
             except KeyError:
                 pass  # as for texts
         try:

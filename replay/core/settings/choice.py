@@ -41,13 +41,15 @@ class Choice(Section):
         How it is called in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
 
         Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``; of other mappings what
-        stands in them: ``pred(history=last:4)``.
+        stands in them: ``pred(history=last:4)``; of a model's path or hub name the last part.
         """
         if self.called is not None:
             return self.called
         if not self.settings:
             return self.name
         shown = {key: _in_short(value) for key, value in self.settings.items()}
+        if isinstance(model := shown.get("model"), str):
+            shown["model"] = model.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or model
         return f"{self.name}({','.join(f'{key}={value}' for key, value in shown.items())})"
 
     @property

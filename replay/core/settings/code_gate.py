@@ -30,7 +30,7 @@ def code_may_run() -> Iterator[None]:
 
 
 @contextmanager
-def closed_unless_opened() -> Iterator[None]:
+def code_forbidden() -> Iterator[None]:
     """Within the block something is built by name; only ``code_may_run`` around it lets that run code."""
     before = _open.set(code_runs())
     try:
@@ -39,7 +39,7 @@ def closed_unless_opened() -> Iterator[None]:
         _open.reset(before)
 
 
-def pass_gate(target: str) -> None:
+def require_code_allowed(target: str) -> None:
     """
     Make sure that the code called *target* may run here.
 
@@ -51,5 +51,5 @@ def pass_gate(target: str) -> None:
 
 
 def code_runs() -> bool:
-    """Whether the gate is open here."""
+    """Return whether the gate is open here."""
     return bool(_open.get())

@@ -81,7 +81,7 @@ def _finding(detail: Mapping[str, Any], value: Any) -> _Finding:
 
 
 def _leads_on(value: Any, part: int | str) -> bool:
-    """Whether *part* is a key or index of *value*, and not the name of an allowed type."""
+    """Return whether *part* is a key or index of *value*, and not the name of an allowed type."""
     if isinstance(value, Mapping):
         return part in value
     return isinstance(part, int) and isinstance(value, Sequence) and not isinstance(value, str)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replay.core.secret_signs import name_tells
+from replay.core.secret_patterns import name_suggests_secret
 
 
 def identity(adapter: str, settings: Mapping[str, Any], folder: Path, *, whole: bool = False) -> str:
@@ -38,7 +38,7 @@ def _plain(value: Any, whole: bool) -> Any:
 
 
 def _is_secret(name: str) -> bool:
-    return name.lower() in ("headers", "token") or name_tells(name) in ("key", "variable")
+    return name.lower() in ("headers", "token") or name_suggests_secret(name) in ("key", "variable")
 
 
 def _texts(value: Any) -> list[str]:

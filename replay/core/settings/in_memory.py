@@ -59,7 +59,7 @@ def _with_names(value: Any, given: dict[str, Any]) -> Any:
 
 
 def _name(thing: Any, given: dict[str, Any]) -> str:
-    own = "conversations" if isinstance(thing, list | tuple) else called(thing)
+    own = "conversations" if isinstance(thing, list | tuple) else object_name(thing)
     name, count = own, 1
     while name in given and given[name] is not thing:
         count += 1
@@ -68,7 +68,7 @@ def _name(thing: Any, given: dict[str, Any]) -> str:
     return f"{PLACE}:{name}"
 
 
-def called(thing: Any) -> str:
+def object_name(thing: Any) -> str:
     """What *thing* is called in its program: a function's or a class's name, or that of an object's class."""
     thing = thing.func if isinstance(thing, partial) else thing
     name = getattr(thing, "__name__", type(thing).__name__)
@@ -76,11 +76,11 @@ def called(thing: Any) -> str:
 
 
 def is_in_memory(name: object) -> bool:
-    """Whether *name* is one that ``with_names`` gave."""
+    """Return whether *name* is one that ``with_names`` gave."""
     return isinstance(name, str) and name.startswith(f"{PLACE}:")
 
 
-def recalled(name: str) -> Any:
+def lookup_object(name: str) -> Any:
     """
     What was given the *name* last: by this task or thread, by one that started it, else by any.
 

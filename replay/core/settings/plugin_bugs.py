@@ -15,7 +15,7 @@ from types import TracebackType
 from replay.core.errors import PluginError, ReplayError
 
 
-def raised(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What *error* is and says, and on which line of the plug-in that we called it came up."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     called = _frames_of_plugin(error)
@@ -25,7 +25,7 @@ def raised(error: BaseException) -> str:
     return f"{said} ({Path(deepest.filename).name}, line {deepest.lineno})"
 
 
-class blaming:
+class attributed_to:
     """
     Around calls of a plug-in while a run goes on. A fault of our own comes out as it is.
 
@@ -49,7 +49,7 @@ class blaming:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, Exception) and not isinstance(error, ReplayError) and _frames_of_plugin(error):
-            raise PluginError(f"{self._who % self._names}: {raised(error)}") from error
+            raise PluginError(f"{self._who % self._names}: {describe_error(error)}") from error
 
 
 def in_short(error: ReplayError) -> ReplayError:
@@ -79,7 +79,7 @@ def _frames_of_plugin(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _is_plugins(filename: str) -> bool:
-    """Whether a file is neither ours nor of the standard library, which calls both of us."""
+    """Return whether a file is neither ours nor of the standard library, which calls both of us."""
     if filename.startswith((_OURS, "<")):
         return False
     return not filename.startswith(_STANDARD_LIBRARY) or "site-packages" in filename

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
-from replay.core.settings.code_gate import closed_unless_opened, pass_gate
+from replay.core.settings.code_gate import code_forbidden, require_code_allowed
 from replay.core.settings.faults import faults_of, nearest
-from replay.core.settings.in_memory import factory_of, is_in_memory, recalled
-from replay.core.settings.plugin_bugs import raised
+from replay.core.settings.in_memory import factory_of, is_in_memory, lookup_object
+from replay.core.settings.plugin_bugs import describe_error
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
@@ -64,9 +64,9 @@ def load(kind: Kind, name: str, folder: Path) -> Factory:
         CodeNotRunError: it is no entry point, and something is only looked at (``code_gate``).
     """
     if is_in_memory(name):
-        return typing.cast(Factory, factory_of(recalled(name)))
+        return typing.cast(Factory, factory_of(lookup_object(name)))
     if ":" in name:
-        with closed_unless_opened():
+        with code_forbidden():
             return typing.cast(Factory, load_object(name, folder))
     entry = available(kind).get(name)
     if entry is None:
@@ -96,8 +96,8 @@ def load_object(target: str, folder: Path) -> Any:
         CodeNotRunError: something is only looked at (``code_gate``).
     """
     if is_in_memory(target):
-        return recalled(target)
-    pass_gate(target)
+        return lookup_object(target)
+    require_code_allowed(target)
     place, _, attribute = target.rpartition(":")
     if place.endswith(".py"):
         module = _import_file((folder / place).resolve())
@@ -109,7 +109,7 @@ def load_object(target: str, folder: Path) -> Any:
                 raise PluginNotFoundError(f'there is no module "{place}" to import') from error
             raise PluginError(f'"{place}" can\'t be imported: {error}') from error
         except Exception as error:
-            raise PluginError(f'"{place}" can\'t be imported: {raised(error)}') from error
+            raise PluginError(f'"{place}" can\'t be imported: {describe_error(error)}') from error
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -133,7 +133,7 @@ def _import_file(path: Path) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise PluginError(f'"{path}" can\'t be imported: {raised(error)}') from error
+        raise PluginError(f'"{path}" can\'t be imported: {describe_error(error)}') from error
     return module
 
 
@@ -154,7 +154,7 @@ def misfit(made: object, protocol: type) -> str | None:
             if isinstance(error, AttributeError) and not _defines(made, name):
                 missing.append(name)
             else:
-                wrong.append(f"its {name} can't be had: {raised(error)}")
+                wrong.append(f"its {name} can't be had: {describe_error(error)}")
             continue
         meant = inspect.getattr_static(protocol, name)
         is_property = isinstance(meant, property)
@@ -174,7 +174,7 @@ def misfit(made: object, protocol: type) -> str | None:
 
 
 def _defines(made: object, name: str) -> bool:
-    """Whether *made* has *name*, if only as a property that fails."""
+    """Return whether *made* has *name*, if only as a property that fails."""
     missing = object()
     return inspect.getattr_static(made, name, missing) is not missing
 
@@ -269,7 +269,7 @@ def build(
     values = {name: folder / v if isinstance(v, Path) else v for name, v in values.items()}
     values |= {name: value for name, value in provided.items() if name in wanted}
     try:
-        with closed_unless_opened():
+        with code_forbidden():
             return factory(**values)
     except ScenarioError as error:  # of a plug-in that this one is made with
         faults = [Fault(path=f"{key_path}.{f.path}", message=f.message) for f in error.faults]
@@ -279,7 +279,9 @@ def build(
     except ReplayError:
         raise
     except Exception as error:
-        raise PluginError(f"making it fails: {raised(error)}; docs/plugins.md shows a whole one") from error
+        raise PluginError(
+            f"making it fails: {describe_error(error)}; docs/plugins.md shows a whole one"
+        ) from error
 
 
 def make(

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from replay.core.errors import Fault
+from replay.core.settings.yaml_faults import yaml_fault
 
 
 class Lines:
@@ -56,12 +57,8 @@ def parse(text: str) -> tuple[Any, Lines, list[Fault]]:
         # Before values are made of it, which puts merged keys (<<) into it.
         _walk(node, "", lines, faults)
         value = loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        problem = error.problem or "can't be read"
-        return None, Lines({}), [Fault(path="", message=f"not valid YAML: {problem}", line=line)]
     except yaml.YAMLError as error:
-        return None, Lines({}), [Fault(path="", message=f"not valid YAML: {error}")]
+        return None, Lines({}), [yaml_fault(text, error)]
     except RecursionError:
         return None, Lines({}), [Fault(path="", message="not valid YAML: it is nested too deeply")]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -73,7 +70,7 @@ def parse(text: str) -> tuple[Any, Lines, list[Fault]]:
 
 def _check_size(node: yaml.Node, sizes: dict[int, int], around: tuple[int, ...]) -> int:
     """
-    How many values *node* comes to once its aliases are followed.
+    Return how many values *node* comes to once its aliases are followed.
 
     Raises:
         yaml.MarkedYAMLError: too many, or endlessly many.

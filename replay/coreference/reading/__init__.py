@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.language import ENGLISH_ONLY
-from replay.coreference.resolver import Cluster, Document, Span
+from replay.coreference.resolver import CharSpan, Cluster, Document
 
 __all__ = ["VERSION", "EmbeddedResolver"]
 
@@ -30,10 +30,20 @@ class EmbeddedResolver:
     """The default resolver; has no settings."""
 
     languages: ClassVar[frozenset[str]] = ENGLISH_ONLY
+    largest_batch: ClassVar[int] = 4
+    """Documents are read one by one, so that the first of many would only wait for the last."""
+    worth_caching: ClassVar[bool] = True
 
     @property
     def signature(self) -> str:
         return f"embedded-{VERSION}"
+
+    @property
+    def kept_by(self) -> str:
+        """What readings that are kept on disk depend on beside the signature: the files that they came of."""
+        from replay.coreference.reading.network import folder_in_use
+
+        return "|".join(f"{file}:{file.stat().st_mtime_ns}" for file in sorted(folder_in_use().iterdir()))
 
     def read(self, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
         """
@@ -78,6 +88,6 @@ def _clusters(document: Document, found: Sequence[Reading]) -> list[Cluster]:
         said = re.compile(r"\s+".join(map(re.escape, antecedent.split())))
         places = list(said.finditer(context))
         if places:
-            spans = [Span(start=len(context) + m.start, end=len(context) + m.end) for m in meaning_it]
-            clusters.append((Span(start=places[-1].start(), end=places[-1].end()), *sorted(spans)))
+            spans = [CharSpan(start=len(context) + m.start, end=len(context) + m.end) for m in meaning_it]
+            clusters.append((CharSpan(start=places[-1].start(), end=places[-1].end()), *sorted(spans)))
     return sorted(clusters)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
-from replay.core.decoding import decoded
+from replay.core.decoding import decode_as
 from replay.core.drift_evidence import Reading
 from replay.coreference.reading.network import folder_in_use
 from replay.coreference.resolver import Document
@@ -45,7 +44,7 @@ class Decisions(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=2)
 def load(folder: Path) -> Decisions:
     """Return the decisions that belong to the weights in *folder*."""
-    return decoded((folder / FILE).read_bytes(), Decisions)
+    return decode_as((folder / FILE).read_bytes(), Decisions)
 
 
 def current() -> Decisions:
@@ -53,27 +52,23 @@ def current() -> Decisions:
     return load(folder_in_use())
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One mention's two distributions against each other; shares of probability, in [0, 1]."""
-
-    lost: float
-    """Of what is meant in the recorded history, the words that the own history doesn't say."""
-    apart: float
-    """Total variation distance of the two."""
-
-
-def comparison(gold: Reading, own: Reading, said: frozenset[str]) -> Comparison:
-    """Return how *gold* and *own* differ, where the own history has the words *said*."""
-    leaning = sum(p for p, _ in gold.distribution) or 1.0
-    lost = 0.0
+def lost(gold: Reading, said: frozenset[str]) -> float:
+    """Return how much of what is meant in the recorded history has words that are not *said* in the own one,
+    as a share of its probability in [0, 1]."""
+    total = sum(p for p, _ in gold.distribution) or 1.0
+    found = 0.0
     for probability, text in gold.distribution:
         key = content_words(text) or comparable_words(text)
-        lost += probability / leaning * sum(word not in said for word in key) / max(1, len(key))
+        found += probability / total * sum(word not in said for word in key) / max(1, len(key))
+    return found
+
+
+def apart(gold: Reading, own: Reading) -> float:
+    """Return the total variation distance of what is meant in the two histories, in [0, 1]."""
     before, after = _by_words(gold), _by_words(own)
-    apart = sum(abs(p - after.get(key, 0.0)) for key, p in before.items())
-    apart += sum(p for key, p in after.items() if key not in before)
-    return Comparison(lost, min(1.0, apart / 2))
+    found = sum(abs(p - after.get(key, 0.0)) for key, p in before.items())
+    found += sum(p for key, p in after.items() if key not in before)
+    return min(1.0, found / 2)
 
 
 def _by_words(reading: Reading) -> dict[tuple[str, ...], float]:
@@ -90,15 +85,13 @@ def words_of(document: Document) -> frozenset[str]:
     return frozenset(word for piece in document.pieces() for word in words(piece))
 
 
-def verdict_features(
-    logit: float, pairs: Sequence[tuple[Reading, Reading]], compared: Sequence[Comparison]
-) -> list[float]:
-    """Return what the verdict weighs: the pair's *logit*, and what its readings say."""
-    leaning = max((_leaning(gold) for gold, _ in pairs), default=0.0)
-    weight = sum(_leaning(gold) for gold, _ in pairs) or 1.0
-    lost = sum(c.lost * _leaning(g) for c, (g, _) in zip(compared, pairs, strict=True)) / weight
-    apart = sum(c.apart * _leaning(g) for c, (g, _) in zip(compared, pairs, strict=True)) / weight
-    return [max(-6.0, min(6.0, logit)), _logit(leaning), lost, apart, lost * leaning, apart * leaning]
+def verdict_features(logit: float, meant: Sequence[Reading], lost: Sequence[float]) -> list[float]:
+    """Return what the verdict weighs: the pair's *logit*, how surely the question leans on anything, and how
+    much of what it means is *lost*, by mention."""
+    most = max(map(leaning, meant), default=0.0)
+    weight = sum(map(leaning, meant)) or 1.0
+    gone = sum(share * leaning(reading) for share, reading in zip(lost, meant, strict=True)) / weight
+    return [max(-6.0, min(6.0, logit)), _logit(most), gone, gone * most]
 
 
 def edit_features(place_probability: float, reading: Reading) -> list[float]:
@@ -118,7 +111,8 @@ def edit_features(place_probability: float, reading: Reading) -> list[float]:
     ]
 
 
-def _leaning(reading: Reading) -> float:
+def leaning(reading: Reading) -> float:
+    """Return how probable it is that the mention means anything that was said, in [0, 1]."""
     return min(1.0, sum(p for p, _ in reading.distribution))
 
 

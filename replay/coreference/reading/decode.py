@@ -42,7 +42,7 @@ _SOURCES = {Role.ANSWER: "answer", Role.ASKED: "question", Role.TITLE: "title", 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MentionSpans:
     """Where a question leans on its history."""
 
     position: int
@@ -82,13 +82,13 @@ def _extent(reading: Reading) -> tuple[int, int]:
     return reading.mention.start, reading.mention.end
 
 
-def places(sequence: TokenSequence, output: NetworkOutput) -> list[Place]:
+def places(sequence: TokenSequence, output: NetworkOutput) -> list[MentionSpans]:
     """Return where the question leans on its history, in order; none of them overlap."""
     if not sequence.history:
         return []
     question = sequence.question
     leaning = _sigmoid(output.tags[: len(question.tokens) + 2, _INSERT])
-    found: list[Place] = []
+    found: list[MentionSpans] = []
     for position in np.argsort(-leaning, kind="stable"):
         probability = float(leaning[position])
         if probability < LEAST_PROBABILITY or len(found) == MOST_MENTIONS:
@@ -100,7 +100,7 @@ def places(sequence: TokenSequence, output: NetworkOutput) -> list[Place]:
         if start == end and not output.preposition[position].argmax():
             start, end = _pronoun_near(question.text, start, found)
         if not any(_overlap((start, end), (other.start, other.end)) for other in found):
-            found.append(Place(int(position), start, end, probability))
+            found.append(MentionSpans(int(position), start, end, probability))
     return sorted(found, key=lambda place: (place.start, place.end))
 
 
@@ -131,7 +131,7 @@ def _giving_way(question: Segment, output: NetworkOutput, number: int) -> tuple[
     return start, end
 
 
-def _pronoun_near(question: str, at: int, others: Sequence[Place]) -> tuple[int, int]:
+def _pronoun_near(question: str, at: int, others: Sequence[MentionSpans]) -> tuple[int, int]:
     """Return the pronoun of *question* that what is put at *at* stands for; *at* where there is none."""
     free = [
         mention
@@ -143,7 +143,9 @@ def _pronoun_near(question: str, at: int, others: Sequence[Place]) -> tuple[int,
     return (at, at) if nearest is None else (nearest.start, nearest.end)
 
 
-def reading_at(sequence: TokenSequence, output: NetworkOutput, place: Place, is_ellipsis: bool) -> Reading:
+def reading_at(
+    sequence: TokenSequence, output: NetworkOutput, place: MentionSpans, is_ellipsis: bool
+) -> Reading:
     """Return what the question means at *place*; *is_ellipsis* says that it is what the question leaves
     out."""
     question = sequence.question.text
@@ -170,7 +172,7 @@ def reading_at(sequence: TokenSequence, output: NetworkOutput, place: Place, is_
     )
 
 
-def _mention(question: str, place: Place, possessive: bool, is_ellipsis: bool) -> Mention:
+def _mention(question: str, place: MentionSpans, possessive: bool, is_ellipsis: bool) -> Mention:
     """
     Return the mention at *place*: what is replaced, "the fee" that more is said of, or what was left out.
 
@@ -251,7 +253,9 @@ def _by_text(spans: Sequence[PointedSpan]) -> list[PointedSpan]:
     return sorted(merged.values(), key=lambda span: -span.probability)
 
 
-def _put(question: str, output: NetworkOutput, place: Place, span: PointedSpan, possessive: bool) -> str:
+def _put(
+    question: str, output: NetworkOutput, place: MentionSpans, span: PointedSpan, possessive: bool
+) -> str:
     """Return the words for *place*: preposition, article, span and possessive, with the spaces they need."""
     there = span.segment.first + span.first
     preposition = PREPOSITIONS[int(output.preposition[place.position].argmax())]
@@ -301,7 +305,7 @@ def _word_before(span: PointedSpan) -> str:
 
 
 def _is_sentence_initial(span: PointedSpan, text: str) -> bool:
-    """Whether a capital may come from the beginning of a sentence, and not from more than the first
+    """Return whether a capital may come from the beginning of a sentence, and not from more than the first
     letter."""
     first = text.split(" ", 1)[0]
     if not first[:1].isupper() or not first[1:].islower():
@@ -310,7 +314,7 @@ def _is_sentence_initial(span: PointedSpan, text: str) -> bool:
     return not before or before[-1] in _SENTENCE_ENDS
 
 
-def _spaced(question: str, place: Place, put: str) -> str:
+def _spaced(question: str, place: MentionSpans, put: str) -> str:
     """Return *put* with the spaces that it needs where it comes."""
     if any(c.isalnum() for c in question[place.start : place.end]):
         return put

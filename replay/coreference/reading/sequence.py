@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from replay.coreference.reading.wordpiece import Token, WordPiece
+from replay.coreference.reading.wordpiece import WordPiece, WordPieceToken
 from replay.coreference.resolver import Document
 
 MAX_TOKENS = 224
+MAX_PAIR = 144
+"""Tokens of what a verdict is given on: more of the own history takes longer and tells no more."""
 MAX_QUESTION = 48
 _MAX_ANSWERS = (110, 64)
 """Tokens of the newest answer, and of the one before it; of older ones ``_MAX_OLDER``."""
@@ -54,7 +56,7 @@ class Segment:
     role: Role
     first: int
     """Position of its first token in the sequence."""
-    tokens: Sequence[Token]
+    tokens: Sequence[WordPieceToken]
     turns_back: int = 0
     """Of an answer or an earlier question: 1 is the newest exchange."""
 
@@ -84,6 +86,7 @@ class TokenSequence:
     roles: list[int] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     """The question first."""
+    most: int = MAX_TOKENS
 
     @property
     def question(self) -> Segment:
@@ -95,12 +98,12 @@ class TokenSequence:
 
     def add(self, pieces: WordPiece, text: str, role: Role, most: int, turns_back: int = 0) -> bool:
         """Append *text*, at most *most* tokens of it; return whether there was room."""
-        room = min(most, MAX_TOKENS - len(self.ids) - 1)
+        room = min(most, self.most - len(self.ids) - 1)
         if not text.strip():
             return True
         if room < _LEAST:
             return False
-        tokens: list[Token] = []
+        tokens: list[WordPieceToken] = []
         for token in pieces.tokens(text):
             if len(tokens) == room:
                 break
@@ -120,8 +123,8 @@ def sequence_of(pieces: WordPiece, document: Document) -> TokenSequence:
     return found
 
 
-def _begun(pieces: WordPiece, question: str) -> TokenSequence:
-    found = TokenSequence(ids=[pieces.start], roles=[Role.QUESTION])
+def _begun(pieces: WordPiece, question: str, most: int = MAX_TOKENS) -> TokenSequence:
+    found = TokenSequence(ids=[pieces.start], roles=[Role.QUESTION], most=most)
     tokens = list(pieces.tokens(question))
     # Of a long message the end is the question.
     tokens = tokens[max(0, len(tokens) - MAX_QUESTION) :]
@@ -164,7 +167,7 @@ def pair_of(pieces: WordPiece, gold: Document, own: Document, meant: Sequence[st
     *meant* are texts from the recorded history, the most telling first; the recorded sentence that the first
     of them stands in is read as well, or that in which nothing was found: the newest answer's beginning.
     """
-    found = _begun(pieces, gold.question)
+    found = _begun(pieces, gold.question, MAX_PAIR)
     found.add(pieces, " & ".join(meant[:2]), Role.READING, _MAX_READING)
     found.add(pieces, _sentence_with(gold, meant[0] if meant else ""), Role.RECORDED, _MAX_RECORDED)
     add_history(found, pieces, own)

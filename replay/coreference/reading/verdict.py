@@ -1,4 +1,4 @@
-"""Does the question still mean the same? The pair's network and the two readings, weighed."""
+"""Does the question still mean the same? The pair's network, weighed with what the own history still says."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from replay.coreference.reading.sequence import pair_of
 from replay.coreference.resolver import Document
 
 
-def probability_of_drift(
-    pairs: Sequence[tuple[Reading, Reading]], gold: Document, own: Document
-) -> tuple[float, list[float]]:
-    """
-    Return how probable it is that the question means something else in *own*, and each mention's share in
-    that.
-
-    *pairs* are the mentions' readings in *gold* and in *own*. Shares are in [0, 1]; the largest is 1.
-    """
-    compared, features = evidence(pairs, gold, own)
-    shares = [
-        0.01 + max(c.lost, c.apart) * sum(p for p, _ in g.distribution)
-        for c, (g, _) in zip(compared, pairs, strict=True)
-    ]
-    most = max(shares)
-    return decisions.current().verdict.probability(features), [share / most for share in shares]
+def probability_of_drift(meant: Sequence[Reading], gold: Document, own: Document) -> float:
+    """Return how probable it is that the question, which has the readings *meant* in *gold*, means something
+    else in *own*."""
+    return decisions.current().verdict.probability(evidence(meant, gold, own))
 
 
-def evidence(
-    pairs: Sequence[tuple[Reading, Reading]], gold: Document, own: Document
-) -> tuple[list[decisions.Comparison], list[float]]:
-    """Return the comparison of each of *pairs*, and what the verdict weighs."""
+def evidence(meant: Sequence[Reading], gold: Document, own: Document) -> list[float]:
+    """Return what the verdict weighs, as ``probability_of_drift`` takes it."""
     reader = network.current()
-    sequence = pair_of(reader.pieces, gold, own, list(texts_of([before for before, _ in pairs])))
-    logit = float(reader.run(sequence).verdict[0])
+    logit = float(reader.run(pair_of(reader.pieces, gold, own, list(texts_of(meant)))).verdict[0])
     said = decisions.words_of(own)
-    compared = [decisions.comparison(before, after, said) for before, after in pairs]
-    return compared, decisions.verdict_features(logit, pairs, compared)
+    return decisions.verdict_features(logit, meant, [decisions.lost(reading, said) for reading in meant])
+
+
+def shares_of(pairs: Sequence[tuple[Reading, Reading]], own: Document) -> list[float]:
+    """
+    Return each mention's share in the question's probability, in [0, 1]; the largest is 1.
+
+    *pairs* are the mentions' readings in the recorded history and in *own*, the latter empty where it was not
+    looked at.
+    """
+    said = decisions.words_of(own)
+    shares = [
+        0.01
+        + max(decisions.lost(gold, said), decisions.apart(gold, after) if after.distribution else 0.0)
+        * decisions.leaning(gold)
+        for gold, after in pairs
+    ]
+    return [share / max(shares) for share in shares]

@@ -22,7 +22,7 @@ _LONGEST_WORD = 40
 _REMEMBERED_WORDS = 20_000
 
 
-class Token(NamedTuple):
+class WordPieceToken(NamedTuple):
     """One piece of a word, and where it stands."""
 
     id: int
@@ -48,7 +48,7 @@ class WordPiece:
         """Read the vocabulary in *path*, a piece a line."""
         return cls({piece: number for number, piece in enumerate(path.read_text("utf-8").splitlines())})
 
-    def tokens(self, text: str) -> Iterator[Token]:
+    def tokens(self, text: str) -> Iterator[WordPieceToken]:
         """Yield the pieces of *text* in order."""
         for word in _WORD.finditer(text):
             at, end = word.span()
@@ -57,7 +57,7 @@ class WordPiece:
                 pieces = pieces[:1]
             for number, (piece, length) in enumerate(pieces):
                 stop = end if number == len(pieces) - 1 else at + length
-                yield Token(piece, at, stop, number == 0)
+                yield WordPieceToken(piece, at, stop, number == 0)
                 at = stop
 
     def _pieces_of(self, word: str) -> tuple[tuple[int, int], ...]:

@@ -15,20 +15,19 @@ import numpy as np
 from scipy.optimize import minimize
 
 from replay.core.drift_evidence import Reading
-from replay.coreference.drift_hard import paired
 from replay.coreference.reading import EmbeddedResolver, decisions, network
 from replay.coreference.reading.decisions import Decisions, Logistic
 from replay.coreference.reading.verdict import evidence
 from replay.coreference.resolver import Document
 from replay.coreference.rewriting import rewrite
 from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
-from replay.coreference.training.corrupted import corrupted
+from replay.coreference.training.corrupted import corrupt
 from replay.coreference.training.dialogues import read_dialogues
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.prepare import WINDOW
 from replay.coreference.words import content_words, word_f1, words
 
-UNDECIDED_VERDICT = Logistic(coefficients=(1.0, 0, 0, 0, 0, 0), intercept=0)
+UNDECIDED_VERDICT = Logistic(coefficients=(1.0, 0, 0, 0), intercept=0)
 UNDECIDED_EDIT = Logistic(coefficients=(1.0, 0, 0, 0, 0, 0, 0), intercept=0)
 _MOST_CORRUPTED = 2000
 _DECAY = 0.0003
@@ -66,7 +65,7 @@ def calibrate(folder: Path, rewrites: Sequence[Path], dev: Sequence[Path]) -> It
     turns = read_dialogues(dev)
     questions = [e for e in with_titles(read_examples(rewrites)) if is_held_out(e) and is_for_decisions(e)]
     shown = [replace(e.document, turns=e.document.turns[-WINDOW:]) for e in questions]
-    wrong = list(corrupted(questions, harmless=True))
+    wrong = list(corrupt(questions, harmless=True))
     wrong = random.Random(0).sample(wrong, min(_MOST_CORRUPTED, len(wrong)))
     spoken = verdict_cases((t.gold, t.own, not t.same) for t in turns if t.same is not None)
     written = verdict_cases((one.example.document, one.document, bool(one.lost)) for one in wrong)
@@ -123,9 +122,9 @@ def verdict_cases(
     resolver = EmbeddedResolver()
     features, truths = [], []
     for gold, own, changed in cases:
-        before, after = resolver.read([gold, own])
-        if before and gold != own:
-            features.append(evidence(list(paired(before, after)), gold, own)[1])
+        meant = resolver.read([gold])[0] if gold != own else ()
+        if meant:
+            features.append(evidence(meant, gold, own))
             truths.append(float(changed))
     return features, truths
 

@@ -31,7 +31,7 @@ _OPENINGS = ("Sure. ", "As far as I know: ", "I think that ", "According to my i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrupted:
+class CorruptedExample:
     """An example under another history."""
 
     example: Example
@@ -42,7 +42,9 @@ class Corrupted:
     """The words of the human rewrite that went with the recorded answer; the question is invalid with any."""
 
 
-def corrupted(examples: Sequence[Example], *, seed: int = 0, harmless: bool = False) -> Iterator[Corrupted]:
+def corrupt(
+    examples: Sequence[Example], *, seed: int = 0, harmless: bool = False
+) -> Iterator[CorruptedExample]:
     """
     Every example with each of its last ``BACK`` answers replaced in the ways of ``WRONG``.
 
@@ -80,7 +82,7 @@ class _Drawing:
     said: Sequence[str]
     """The answers of the example's own dialog."""
 
-    def all(self, harmless: bool) -> Iterator[Corrupted]:
+    def all(self, harmless: bool) -> Iterator[CorruptedExample]:
         turns = self.example.document.turns
         for at in range(max(0, len(turns) - BACK), len(turns)):
             gold = turns[at].answer
@@ -135,7 +137,7 @@ class _Drawing:
             return " ".join(said[: max(4, len(said) * 2 // 3)])
         return self.rng.choice(_OPENINGS) + gold
 
-    def _with(self, way: Way, answers: dict[int, str]) -> Corrupted:
+    def _with(self, way: Way, answers: dict[int, str]) -> CorruptedExample:
         document = self.example.document
         turns = tuple(
             Exchange(question=turn.question, answer=answers.get(at, turn.answer))
@@ -144,7 +146,7 @@ class _Drawing:
         shown = replace(document, turns=turns)
         added = set(content_words(self.example.rewrite)) - set(words(document.question))
         gold = {word for at in answers for word in content_words(document.turns[at].answer)}
-        return Corrupted(
+        return CorruptedExample(
             example=self.example,
             document=shown,
             way=way,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from replay.core.decoding import decoded
+from replay.core.decoding import decode_as
 from replay.core.errors import DatasetError
 from replay.core.history import Exchange
 from replay.coreference.resolver import Document
@@ -21,7 +21,7 @@ from replay.coreference.resolver import Document
 WINDOW = 6
 
 
-class _Turn(msgspec.Struct):
+class _DialogueTurn(msgspec.Struct):
     question: str
     gold_answer: str
     own_answer: str
@@ -35,12 +35,12 @@ class _Turn(msgspec.Struct):
 
 class _Dialogue(msgspec.Struct):
     id: str
-    turns: list[_Turn]
+    turns: list[_DialogueTurn]
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedTurn:
+class AnnotatedTurn:
     """One question after the recorded and after the other answers."""
 
     dialog: str
@@ -60,7 +60,7 @@ class JudgedTurn:
     leans_on_own: tuple[str, ...]
 
 
-def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
+def read_dialogues(paths: Sequence[Path]) -> list[AnnotatedTurn]:
     """
     Return the questions of all files but each dialogue's first.
 
@@ -70,7 +70,7 @@ def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
     found = []
     for path in paths:
         try:
-            dialogues = decoded(path.read_bytes(), list[_Dialogue])
+            dialogues = decode_as(path.read_bytes(), list[_Dialogue])
         except (OSError, msgspec.MsgspecError) as error:
             raise DatasetError(str(error), path=str(path)) from error
         for position, dialogue in enumerate(dialogues):
@@ -79,7 +79,7 @@ def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
                     continue
                 before = dialogue.turns[max(0, number - WINDOW) : number]
                 found.append(
-                    JudgedTurn(
+                    AnnotatedTurn(
                         dialog=dialogue.id,
                         held_out=position % 2 == 1,
                         kind=dialogue.kind,
@@ -96,5 +96,5 @@ def read_dialogues(paths: Sequence[Path]) -> list[JudgedTurn]:
     return found
 
 
-def _document(turn: _Turn, before: Sequence[tuple[str, str]]) -> Document:
+def _document(turn: _DialogueTurn, before: Sequence[tuple[str, str]]) -> Document:
     return Document(question=turn.question, turns=tuple(Exchange(question=q, answer=a) for q, a in before))

@@ -36,7 +36,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class TokenEdit:
     """Words of a question replaced by others; nothing replaced is an insertion."""
 
     start: int
@@ -59,7 +59,7 @@ def content_words(text: str) -> list[str]:
     ]
 
 
-def edits_between(question: str, rewrite: str) -> Iterator[Edit]:
+def edits_between(question: str, rewrite: str) -> Iterator[TokenEdit]:
     """Yield the edits that make *rewrite* of *question*; those that put no content word anywhere are left
     out."""
     before, after = list(_WORD.finditer(question)), list(_WORD.finditer(rewrite))
@@ -80,7 +80,7 @@ def edits_between(question: str, rewrite: str) -> Iterator[Edit]:
         yield _edit(start, end, put)
 
 
-def _edit(start: int, end: int, put: str) -> Edit:
+def _edit(start: int, end: int, put: str) -> TokenEdit:
     is_possessive = bool(re.search(r"['’]s?$", put))
     text = re.sub(r"['’]s?$", "", put).strip(" ,")
     preposition = 0
@@ -95,7 +95,7 @@ def _edit(start: int, end: int, put: str) -> Edit:
         text = rest
     if put.lstrip().startswith(",") and not preposition:
         preposition = PREPOSITIONS.index(",")
-    return Edit(
+    return TokenEdit(
         start=start,
         end=end,
         preposition=preposition,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from replay.coreference.reading.sequence import Role, Segment, TokenSequence, pair_of, sequence_of
 from replay.coreference.reading.wordpiece import WordPiece
 from replay.coreference.resolver import Document
-from replay.coreference.training.edits import Edit, Span, content_words, edits_between, spans_of
+from replay.coreference.training.edits import Span, TokenEdit, content_words, edits_between, spans_of
 
 IGNORED = -1
 _SENTENCE_ENDS = ".!?:\n|-*"
@@ -158,7 +158,7 @@ def _capitals(segment: Segment) -> list[tuple[int, bool]]:
     return found
 
 
-def _positions(question: Segment, edit: Edit) -> tuple[int, list[int]]:
+def _positions(question: Segment, edit: TokenEdit) -> tuple[int, list[int]]:
     """Return the position that *edit* comes before, and those it leaves out."""
     tokens = question.tokens
     position = next((n for n, token in enumerate(tokens) if token.start >= edit.start), len(tokens))
@@ -168,7 +168,7 @@ def _positions(question: Segment, edit: Edit) -> tuple[int, list[int]]:
     return question.first + position, [question.first + n for n in deleted]
 
 
-def _meant(edit: Edit, marked: Sequence[str], history: Sequence[Segment]) -> list[Span]:
+def _meant(edit: TokenEdit, marked: Sequence[str], history: Sequence[Segment]) -> list[Span]:
     put = set(content_words(edit.text))
     for text in marked:
         words = set(content_words(text))

@@ -11,7 +11,7 @@ SHARES = {"qrecc_a": 8, "gecor_a": 8, "pacific_a": 8, "canard_train": 40}
 
 
 def is_held_out(example: Example) -> bool:
-    """Whether *example* is never trained on."""
+    """Return whether *example* is never trained on."""
     return hashlib.sha256(example.group.encode()).digest()[0] % SHARES.get(example.source, 4) == 0
 
 

@@ -13,8 +13,8 @@ from replay.core.history import Exchange
 from replay.coreference.reading.wordpiece import WordPiece
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import read_examples, with_titles
-from replay.coreference.training.corrupted import Corrupted, corrupted
-from replay.coreference.training.dialogues import JudgedTurn, read_dialogues
+from replay.coreference.training.corrupted import CorruptedExample, corrupt
+from replay.coreference.training.dialogues import AnnotatedTurn, read_dialogues
 from replay.coreference.training.edits import edits_between
 from replay.coreference.training.examples import (
     TrainingExample,
@@ -24,7 +24,7 @@ from replay.coreference.training.examples import (
     without_background,
 )
 from replay.coreference.training.held_out import is_held_out
-from replay.coreference.training.synthetic import undone
+from replay.coreference.training.synthetic import undo_rewrite
 
 WEIGHTS = {"canard_train": 0.6, "qrecc_a": 1.0, "gecor_a": 0.8, "pacific_a": 0.8}
 _CARELESS = 0.15
@@ -65,7 +65,7 @@ def prepare(
             jobs.append(partial(_from_undone, document, example.rewrite, rng.random(), "silver"))
     if files.pairs:
         wanted = [e for e in questions if e.source != "canard_train" or rng.random() < 0.12]
-        for one in corrupted(wanted, seed=seed, harmless=True):
+        for one in corrupt(wanted, seed=seed, harmless=True):
             if rng.random() < 0.2:
                 jobs.append(partial(_from_corrupted, one))
     for turn, others in _with_others(read_dialogues(files.dialogues)):
@@ -105,14 +105,14 @@ def _from_question(document: Document, rewrite: str, source: str, pieces: WordPi
 def _from_undone(
     document: Document, standalone: str, seed: float, source: str, pieces: WordPiece
 ) -> list[TrainingExample]:
-    made = undone(document, standalone, random.Random(seed))
+    made = undo_rewrite(document, standalone, random.Random(seed))
     if made is None:
         return []
     leaning, rewrite, name = made
     return _some(from_rewrite(pieces, leaning, rewrite, spans=[name], weight=0.6, source=source))
 
 
-def _from_corrupted(one: Corrupted, pieces: WordPiece) -> list[TrainingExample]:
+def _from_corrupted(one: CorruptedExample, pieces: WordPiece) -> list[TrainingExample]:
     example = one.example
     spans = [edit.text for edit in edits_between(example.document.question, example.rewrite)]
     gold, own = (replace(d, turns=d.turns[-WINDOW:]) for d in (example.document, one.document))
@@ -129,7 +129,7 @@ def _from_corrupted(one: Corrupted, pieces: WordPiece) -> list[TrainingExample]:
     ]
 
 
-def _with_others(turns: Sequence[JudgedTurn]) -> Iterator[tuple[JudgedTurn, tuple[str, ...]]]:
+def _with_others(turns: Sequence[AnnotatedTurn]) -> Iterator[tuple[AnnotatedTurn, tuple[str, ...]]]:
     """Yield each of *turns* with what the other questions of its dialogue lean on."""
     spans: dict[str, list[str]] = {}
     for turn in turns:
@@ -139,7 +139,7 @@ def _with_others(turns: Sequence[JudgedTurn]) -> Iterator[tuple[JudgedTurn, tupl
 
 
 def _from_dialogue(
-    turn: JudgedTurn, others: tuple[str, ...], pairs: bool, seed: float, pieces: WordPiece
+    turn: AnnotatedTurn, others: tuple[str, ...], pairs: bool, seed: float, pieces: WordPiece
 ) -> list[TrainingExample]:
     rng = random.Random(seed)
     found: list[TrainingExample] = []
@@ -170,7 +170,7 @@ def _from_dialogue(
     return found
 
 
-def _from_older_dialogue(turn: JudgedTurn, pairs: bool, pieces: WordPiece) -> list[TrainingExample]:
+def _from_older_dialogue(turn: AnnotatedTurn, pairs: bool, pieces: WordPiece) -> list[TrainingExample]:
     if turn.same is None:
         return []
     found = []

@@ -35,7 +35,7 @@ class _Named:
     """Where it ends with its possessive."""
 
 
-def undone(document: Document, standalone: str, rng: random.Random) -> tuple[Document, str, str] | None:
+def undo_rewrite(document: Document, standalone: str, rng: random.Random) -> tuple[Document, str, str] | None:
     """
     Return *document* with a question made of *standalone*, its standalone form, and what it leans on.
 

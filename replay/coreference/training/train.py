@@ -135,9 +135,19 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=6, help="of a network that begins with MiniLM")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--only-decisions", action="store_true", help="fit the last two decisions anew to what is in --out"
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if not options.only_decisions:
+        train(options)
+    for line in calibrate(options.out, options.rewrites, options.dev):
+        print(line)
 
+
+def train(options: argparse.Namespace) -> None:
+    """Train the network and write it to ``options.out``."""
     network = begun(options.out, options.further, options.layers, "pretrained" not in options.without)
     pieces = WordPiece.load(options.out / "vocabulary.txt")
     files = TrainingFiles(
@@ -158,8 +168,6 @@ def main() -> None:
         print(f"course {number + 1}: {len(lessons)} examples")
         fit(network, [lessons], seed=options.seed + number, rate=rate, frozen=frozen)
     export(network, options.out / "reader.onnx")
-    for line in calibrate(options.out, options.rewrites, options.dev):
-        print(line)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ from deepeval.test_case import ConversationalTestCase, ToolCall, Turn
 
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Turn as RecordedTurn
-from replay.core.message import instructions, joined
+from replay.core.message import instructions, join_texts
 from replay.core.record import TurnRecord
 from replay.report.drift_text import why_invalid
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn
 
@@ -69,17 +69,17 @@ def _case(
 ) -> ConversationalTestCase:
     first, facts = records[0], turn_facts(records, scores)
     rubrics = [one.value for one in talk.expect if one.kind == "rubric"]
-    outcome = joined(one if isinstance(one, str) else one["text"] for one in rubrics)
+    outcome = join_texts(one if isinstance(one, str) else one["text"] for one in rubrics)
     return ConversationalTestCase(
         name=f"{first.conversation} ({first.system}, {first.policy})",
         turns=[
             *(turn for one in talk.turns[: talk.asked_from - 1] for turn in _recorded(one)),
             *(turn for one, known in zip(records, facts, strict=True) for turn in _played(one, known)),
         ],
-        scenario=without_pictures(talk.metadata.get("scenario") or joined((talk.title, talk.section)))
+        scenario=without_pictures(talk.metadata.get("scenario") or join_texts((talk.title, talk.section)))
         or None,
         expected_outcome=without_pictures(talk.metadata.get("expected_outcome") or outcome) or None,
-        chatbot_role=joined(one.text for one in instructions(talk.turns[0].asked_with)) or None,
+        chatbot_role=join_texts(one.text for one in instructions(talk.turns[0].asked_with)) or None,
         context=[without_pictures(passage.text) for passage in talk.passages] or None,
         metadata={
             "system": first.system,

@@ -14,11 +14,11 @@ from deepeval.test_case import ConversationalTestCase
 
 from replay.core.errors import InputError
 from replay.integrations.deepeval.cases import play_scores, turn_facts
-from replay.integrations.deepeval.play_metric import Looked, PlayMetric, nothing
-from replay.integrations.deepeval.talks import played_elsewhere
-from replay.report.printing import shortened
+from replay.integrations.deepeval.play_metric import MetricResult, PlayMetric, nothing
+from replay.integrations.deepeval.talks import import_conversations
+from replay.report.printing import shorten
+from replay.runs.driver import made_scorers
 from replay.runs.logged_drift import drift as drift_between
-from replay.runs.own_loop import made_scorers
 from replay.statistics.score_column import score_columns
 
 WIDTH = 100
@@ -41,7 +41,7 @@ class ScoreMetric(PlayMetric):
     def __name__(self) -> str:
         return self.column
 
-    def look(self, case: ConversationalTestCase) -> Looked:
+    def look(self, case: ConversationalTestCase) -> MetricResult:
         known, facts = _facts(case, self.column)
         if self.column not in known["scores"]:
             has = ", ".join(known["scores"]) or "none"
@@ -54,7 +54,7 @@ class ScoreMetric(PlayMetric):
             raise nothing(f"the turns of {case.name} have no {self.column} ({why})")
         values = [(one, value) for one in facts if (value := one["scores"].get(self.column)) is not None]
         said = f"{score:.3g} over {len(values)} turn{'s' * (len(values) != 1)}"
-        return Looked(
+        return MetricResult(
             score,
             f"{said} ({reasons})" if reasons else said,
             {f"depth {one['depth']}": value for one, value in values},
@@ -87,7 +87,7 @@ class DriftMetric(PlayMetric):
     def __name__(self) -> str:
         return "drift"
 
-    def look(self, case: ConversationalTestCase) -> Looked:
+    def look(self, case: ConversationalTestCase) -> MetricResult:
         facts = _facts(case)[1] if _is_of_run(case) else _compared(case)
         verdicts = {one["depth"]: one["valid"] for one in facts if one["valid"] is not None}
         if not verdicts:
@@ -102,7 +102,7 @@ class DriftMetric(PlayMetric):
         ]
         said = f"{len(verdicts) - len(bad)} of {len(verdicts)} questions mean the same"
         by_depth = {f"depth {depth}": float(valid) for depth, valid in verdicts.items()}
-        return Looked(sum(verdicts.values()) / len(verdicts), said, by_depth, bad)
+        return MetricResult(sum(verdicts.values()) / len(verdicts), said, by_depth, bad)
 
 
 class ChecksMetric(PlayMetric):
@@ -115,7 +115,7 @@ class ChecksMetric(PlayMetric):
     def __name__(self) -> str:
         return "checks"
 
-    def look(self, case: ConversationalTestCase) -> Looked:
+    def look(self, case: ConversationalTestCase) -> MetricResult:
         checks = (case.metadata or {}).get("checks", ())
         looked = [one for one in checks if one["passed"] is not None]
         if not looked:
@@ -132,7 +132,7 @@ class ChecksMetric(PlayMetric):
         if unlooked := len(checks) - len(looked):
             said += f" ({unlooked} not looked at)"
         by_depth = {where: sum(found) / len(found) for where, found in passed.items()}
-        return Looked(1 - len(bad) / len(looked), said, by_depth, bad)
+        return MetricResult(1 - len(bad) / len(looked), said, by_depth, bad)
 
 
 def _is_of_run(case: ConversationalTestCase) -> bool:
@@ -144,13 +144,13 @@ def _facts(case: ConversationalTestCase, *scorers: str) -> tuple[dict[str, Any],
     if _is_of_run(case):
         turns = [turn.metadata for turn in case.turns if "depth" in (turn.metadata or {})]
         return case.metadata, sorted(turns + case.metadata["not_asked"], key=lambda one: one["depth"])
-    records = played_elsewhere(case).records
+    records = import_conversations(case).records
     scores = score_columns(records, made_scorers(scorers))
     return play_scores(scores), turn_facts(records, scores)
 
 
 def _compared(case: ConversationalTestCase) -> list[dict[str, Any]]:
-    talk = played_elsewhere(case)
+    talk = import_conversations(case)
     if not any(turn.gold_answers for turn in talk.gold.turns):
         return []
     return turn_facts(drift_between([talk.gold], [talk.own]).records, {})
@@ -159,4 +159,4 @@ def _compared(case: ConversationalTestCase) -> list[dict[str, Any]]:
 def _quoted(*texts: str | None) -> str:
     """The first of *texts*, which may be none."""
     text = next(iter(texts), None)
-    return "nothing" if text is None else f'"{shortened(text, WIDTH)}"'
+    return "nothing" if text is None else f'"{shorten(text, WIDTH)}"'

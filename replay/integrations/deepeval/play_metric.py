@@ -15,7 +15,7 @@ MOST = 3
 """Turns that a reason shows."""
 
 
-class Looked(NamedTuple):
+class MetricResult(NamedTuple):
     """What a metric found."""
 
     score: float
@@ -63,14 +63,14 @@ class PlayMetric(BaseConversationalMetric):  # type: ignore[misc]
         return self.success
 
     @abstractmethod
-    def look(self, case: ConversationalTestCase) -> Looked:
+    def look(self, case: ConversationalTestCase) -> MetricResult:
         """
         Raises:
             MissingTestCaseParamsError: the case has nothing to look at.
         """
 
     def reaches(self, score: float, case: ConversationalTestCase) -> bool | None:
-        """Whether *score* succeeds; None without a threshold."""
+        """Return whether *score* succeeds; None without a threshold."""
         return None if self.threshold is None else score >= self.threshold
 
 

@@ -17,9 +17,9 @@ from replay.core.errors import InputError
 from replay.core.message import Message, ToolCall
 from replay.core.message_reading import json_text
 from replay.core.record import TurnRecord
-from replay.datasets.chat_messages import Said
-from replay.datasets.chat_story import Story
-from replay.datasets.place import Place
+from replay.datasets.chat_log_parser import ChatLogParser
+from replay.datasets.chat_messages import ParsedMessage
+from replay.datasets.place import SourceLocation
 
 HERE = Path("deepeval")
 
@@ -39,7 +39,7 @@ def as_conversations(
     return [_talk(one, f"golden-{number}").own for number, one in enumerate(goldens, 1)]
 
 
-class Talk(NamedTuple):
+class ImportedConversation(NamedTuple):
     """A conversation that was played elsewhere."""
 
     own: Conversation
@@ -70,7 +70,7 @@ class Talk(NamedTuple):
         ]
 
 
-def played_elsewhere(case: ConversationalTestCase) -> Talk:
+def import_conversations(case: ConversationalTestCase) -> ImportedConversation:
     """
     A *case* that comes out of no run of ours.
 
@@ -80,8 +80,8 @@ def played_elsewhere(case: ConversationalTestCase) -> Talk:
     return _talk(case, "case")
 
 
-def _talk(one: ConversationalGolden | ConversationalTestCase, other_name: str) -> Talk:
-    story, gold = Story(), {}
+def _talk(one: ConversationalGolden | ConversationalTestCase, other_name: str) -> ImportedConversation:
+    story, gold = ChatLogParser(), {}
     for turn in one.turns or ():
         calls = [
             ToolCall(
@@ -92,14 +92,14 @@ def _talk(one: ConversationalGolden | ConversationalTestCase, other_name: str) -
             for number, call in enumerate(turn.tools_called or ())
         ]
         if calls:
-            story.tell("assistant", Said(calls=calls), None)
+            story.tell("assistant", ParsedMessage(calls=calls), None)
             results = [
                 Message(role="tool", text=json_text(called.output), tool_call_id=call.id, name=call.name)
                 for call, called in zip(calls, turn.tools_called, strict=True)
                 if called.output is not None
             ]
-            story.tell("tool", Said(results=results), None)
-        story.tell(turn.role, Said(texts=[turn.content]), None)
+            story.tell("tool", ParsedMessage(results=results), None)
+        story.tell(turn.role, ParsedMessage(texts=[turn.content]), None)
         if turn.role == "assistant" and (turn.metadata or {}).get("gold_answers"):
             gold[len(story.turns)] = tuple(turn.metadata["gold_answers"])
     name = one.name or other_name
@@ -110,6 +110,6 @@ def _talk(one: ConversationalGolden | ConversationalTestCase, other_name: str) -
         )
     facts = {"scenario": one.scenario, "expected_outcome": one.expected_outcome}
     known = {key: value for key, value in facts.items() if value}
-    own = story.conversation(name, known, Place(path=HERE))
+    own = story.conversation(name, known, SourceLocation(path=HERE))
     turns = (replace(turn, gold_answers=gold.get(depth, ())) for depth, turn in enumerate(own.turns, 1))
-    return Talk(own, replace(own, turns=tuple(turns)))
+    return ImportedConversation(own, replace(own, turns=tuple(turns)))

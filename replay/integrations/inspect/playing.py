@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cache
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,12 +20,12 @@ from inspect_ai.log import transcript
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span
 
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import PluginError, ReplayError
 from replay.core.settings.code_gate import code_may_run
 from replay.integrations.inspect.names import named
 from replay.play.play import Play
-from replay.play.player import Player
+from replay.play.player import Player, PlayOptions
 from replay.policies.rewriter import opened
 
 if TYPE_CHECKING:
@@ -34,17 +33,17 @@ if TYPE_CHECKING:
 
     from replay.core.adapter import ChatReply, ChatRequest
     from replay.core.conversation import Conversation
-    from replay.core.history import Played
+    from replay.core.history import PlayedTurn
     from replay.core.record import TurnRecord
     from replay.policies.policy import PlannedTurn
-    from replay.runs.repeats import Repeats
+    from replay.results.repeats import Repeats
     from replay.scenario.assembly import Assembly
 
 RECORDED, POLICY, TURNS = "conversation", "policy", "turns"
 """In a sample's metadata: the conversation's id in the data, the policy's label, how many turns it has."""
 RECORDS, CHECKS = "replay:records", "replay:checks"
 """In a sample's store."""
-ONCE = Patience(timeout_s=7 * 24 * 3600.0, attempts=1, fail_fast=False)
+ONCE = RetryPolicy(timeout_s=7 * 24 * 3600.0, attempts=1, fail_fast=False)
 """Deadlines and retries are Inspect's."""
 
 
@@ -70,7 +69,7 @@ class Plays:
         return self._repeats(state.epoch).of(play, state.epoch)
 
     def _planned_repeats(self, epoch: int) -> Repeats:
-        from replay.runs.repeats import planned_repeats
+        from replay.results.repeats import planned_repeats
 
         scenario = self.assembly.file.scenario
         most = max(epoch, scenario.play.repeats)  # --epochs may ask for more
@@ -146,11 +145,11 @@ class PlayedSample:
         Raises:
             Exception: as the model or another part did; Inspect knows its limits and errors by their types.
         """
-        from replay.runs.checking import play_checks
+        from replay.results.checking import play_checks
         from replay.scorers.checks.check import NoVerdicts
 
         on_failure = assembly.file.scenario.play.on_failure
-        player = Player(ONCE, self, clock=perf_counter, start=perf_counter(), on_failure=on_failure)
+        player = Player(self, PlayOptions(patience=ONCE, on_failure=on_failure))
         system = replace(self._play.system, adapter=self)
         raised: BaseException | None = None
         async with self._turn:
@@ -170,7 +169,7 @@ class PlayedSample:
     def signature(self) -> str:
         return self._play.policy.signature
 
-    async def plan(self, conversation: Conversation, depth: int, played: Sequence[Played]) -> PlannedTurn:
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         await self._turn.enter_async_context(span(f"turn {depth}", type="turn"))
         planned = await self._play.policy.plan(conversation, depth, played)
         self._planned = _plan_fields(depth, conversation.turns[depth - 1].question, planned)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer, stderr
 
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
 from replay.integrations.inspect.names import named
@@ -101,7 +101,7 @@ def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | N
 def _built(spec: Mapping[str, Any] | None) -> Any:
     """The scorer that *spec* describes; that of checks for None."""
     from replay.core.settings.code_gate import code_may_run
-    from replay.runs.scoring import build_scorers
+    from replay.results.scoring import build_scorers
     from replay.scorers.scorer import SHARE
     from replay.scorers.stored_scorer import StoredScorer
 
@@ -147,16 +147,16 @@ def _turn_scorer(spec: Mapping[str, Any]) -> Scorer:
 
 
 def check_score() -> Scorer:
-    """Whether what the data expects of each turn holds: 1 where all of its checks do."""
+    """Return whether what the data expects of each turn holds: 1 where all of its checks do."""
 
     @scorer(metrics=[by_depth()], name=named("check"))
     def checks() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:
 
             from replay.core.check_result import CheckResult
-            from replay.runs.checking import check_value
+            from replay.results.checking import check_value
 
-            found = converted(state.store.get(CHECKS, []), list[CheckResult])
+            found = convert_to(state.store.get(CHECKS, []), list[CheckResult])
             records = stored_records(state.store)
             observed = [check_value(record, found) for record in records]
             made = _score(state, records, observed, _built(None), None)
@@ -213,7 +213,7 @@ def stored_records(store: Store | Mapping[str, Any]) -> list[TurnRecord]:
 
     from replay.core.record import TurnRecord
 
-    return converted(store.get(RECORDS, []), list[TurnRecord])
+    return convert_to(store.get(RECORDS, []), list[TurnRecord])
 
 
 def depth_table(
@@ -232,9 +232,9 @@ def depth_table(
 
     from replay.core.settings.choice import read_choice
     from replay.core.settings.code_gate import code_may_run
-    from replay.runs.scoring import build_scorers
+    from replay.results.scoring import build_scorers
     from replay.statistics import depth_table as tables
-    from replay.statistics.score_column import score_columns, surveyed
+    from replay.statistics.score_column import score_columns, survey_scorers
 
     found = log if isinstance(log, EvalLog) else read_eval_log(str(log))
     samples = found.samples or []
@@ -247,7 +247,7 @@ def depth_table(
     choices = [Choice.model_validate(read_choice(one)) for one in scorers or ()] or [one for one, _ in own]
     with code_may_run():
         built = build_scorers(choices, own[0][1] if own else Path())
-        columns = score_columns(records, surveyed(built, lambda: iter(records)))
+        columns = score_columns(records, survey_scorers(built, lambda: iter(records)))
     told = found.eval.metadata or {}
     return tables.depth_table(
         records,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,10 +126,8 @@ def _for_inspect(
     Raises:
         ScenarioError: it has faults, or there is none.
     """
-    import yaml
-
     from replay.runs.launch import load_scenario
-    from replay.scenario.reading import parse_scenario
+    from replay.scenario.reading import with_content
 
     if (scenario is None) == (data is None):
         both = "-T scenario=FILE, or -T data=FILE; a scenario names its data itself"
@@ -140,7 +137,7 @@ def _for_inspect(
         name = re.sub(r"[^\w.-]+", "-", Path(str(data)).stem).strip("-") or "data"
         scenario = {"name": name, "data": {"path": data}, "policies": ["pred"], "systems": [model]}
     file = load_scenario(scenario)
-    content = yaml.safe_load(file.text)
+    content = dict(file.content)
     if file.scenario.load:
         message = "load is measured by replay run; a task plays each conversation once an epoch"
         raise ScenarioError(file.source, [Fault(path="load", message=message, line=file.lines.of("load"))])
@@ -161,5 +158,4 @@ def _for_inspect(
     for key, given in chosen.items():
         if given is not None:
             content[key] = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    return replace(parse_scenario(text, source=file.source, folder=file.folder), lines=file.lines), config
+    return with_content(file, content, file.text), config

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replay.core.conversation import Conversation
-from replay.core.history import as_recorded
+from replay.core.history import with_recorded_context
 from replay.core.message import Message, ToolCall, question_messages
 from replay.core.record import TurnRecord
-from replay.play.turn_record import played_of, recorded
+from replay.play.turn_record import played_turn, unasked_turn
 from replay.scorers.judges.judge import Case, HistoryShown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedTurn:
+class TracedTurn:
     """A turn, and what it has to be seen with."""
 
     record: TurnRecord
@@ -33,10 +33,10 @@ class PlayedTurn:
         """The messages that put the question, and those before it that were sent along."""
         turn = self.conversation.turns[self.record.depth - 1]
         earlier = self.conversation.turns[: self.conversation.asked_from - 1]
-        played = [*map(recorded, earlier), *(played_of(self.conversation, one) for one in self.before)]
+        played = [*map(unasked_turn, earlier), *(played_turn(self.conversation, one) for one in self.before)]
         records = (*self.before, self.record)
         case = Case(conversation=self.conversation, records=records, history_shown=self.history_shown)
-        history, asked_with = as_recorded(case.history, played, turn)
+        history, asked_with = with_recorded_context(case.history, played, turn)
         question = question_messages(self.record.asked, asked_with)
         if self.keeps_history:
             return question
@@ -44,7 +44,7 @@ class PlayedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class TracedAsk:
     """One ask of a turn, or one call of a tool between two."""
 
     begin_s: float
@@ -60,13 +60,13 @@ class Ask:
     """What was called, where it is no ask."""
 
 
-def asks_of(record: TurnRecord) -> Iterator[Ask]:
+def asks_of(record: TurnRecord) -> Iterator[TracedAsk]:
     """The asks of *record* and the calls of tools between them, in order; none where nothing was asked."""
     timing, times = record.timing, record.step_times_s
     if timing is None:
         return
     if not times:
-        yield Ask(begin_s=timing.sent_s, end_s=timing.done_s, number=0, steps=0)
+        yield TracedAsk(begin_s=timing.sent_s, end_s=timing.done_s, number=0, steps=0)
         return
     # An answer's own steps, which have no times, stand behind those of the turn.
     has_last = record.outcome == "answered" or len(times) > len(record.steps)
@@ -77,7 +77,7 @@ def asks_of(record: TurnRecord) -> Iterator[Ask]:
             continue
         begin_s, end_s = (timing.sent_s + moment for moment in times[place])
         tool = calls.get(message.tool_call_id) if message.role == "tool" else None
-        yield Ask(
+        yield TracedAsk(
             begin_s=begin_s,
             end_s=end_s,
             number=place if tool else number,
@@ -88,4 +88,4 @@ def asks_of(record: TurnRecord) -> Iterator[Ask]:
         number += tool is None
     if has_last:
         begin_s, end_s = (timing.sent_s + moment for moment in times[-1])
-        yield Ask(begin_s=begin_s, end_s=end_s, number=number, steps=steps)
+        yield TracedAsk(begin_s=begin_s, end_s=end_s, number=number, steps=steps)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import IO, Any, Protocol
 
+import requests
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
@@ -20,10 +24,13 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.util.re import parse_env_headers
+from requests.adapters import HTTPAdapter
 
-from replay.core.secret_hiding import hidden, keep_secret
+from replay.core.redaction import keep_secret, redact
 
 _VARIABLE = "OTEL_EXPORTER_OTLP_{}ENDPOINT"
+_TIMEOUTS = ("OTEL_EXPORTER_OTLP_{}TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
+_TIMEOUT_S = 10.0
 _HEADERS = (
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
@@ -62,26 +69,60 @@ class Collector:
             for value in parse_env_headers(os.environ.get(name, ""), liberal=True).values():
                 keep_secret(value)
         base = endpoint and endpoint.rstrip("/")
-        self._spans = OTLPSpanExporter(endpoint=base and f"{base}/v1/traces")
         # Whoever names an address for traces alone wants nothing else to go anywhere.
         takes_events = base or any(os.environ.get(_VARIABLE.format(kind)) for kind in ("", "LOGS_"))
-        self._events = OTLPLogExporter(endpoint=base and f"{base}/v1/logs") if takes_events else None
+        self._spans = OTLPSpanExporter(endpoint=base and f"{base}/v1/traces", session=_session())
+        self._events = (
+            OTLPLogExporter(endpoint=base and f"{base}/v1/logs", session=_session()) if takes_events else None
+        )
+        self._export: Future[bool] | None = None
+        """The one under way."""
+        self._is_closed = False
         self.name: str = endpoint or "the collector that OTEL_EXPORTER_OTLP_ENDPOINT names"
         self.problem: str = ""
 
     def take_spans(self, spans: Sequence[ReadableSpan]) -> bool:
-        with self._listening():
-            return bool(self._spans.export(spans).name == "SUCCESS")
+        return self._take(lambda: self._spans.export(spans), _timeout_s("TRACES_"))
 
     def take_events(self, events: Sequence[ReadableLogRecord]) -> bool:
-        with self._listening():
-            return self._events is None or bool(self._events.export(events).name == "SUCCESS")
+        exporter = self._events
+        return exporter is None or self._take(lambda: exporter.export(events), _timeout_s("LOGS_"))
 
     def close(self) -> None:
+        self._is_closed = True
         with self._listening():
             for exporter in (self._spans, self._events):
                 if exporter is not None:
                     exporter.shutdown()
+        if self._export is not None:
+            self._export.cancel()
+
+    def _take(self, export: Callable[[], Any], timeout_s: float) -> bool:
+        """
+        Return whether *export* did it within twice its own *timeout_s*, or before somebody closed this.
+
+        The exporter's timeout is that of each byte, so a reply that drips in keeps it for ever: it then stays
+        behind, in a thread that keeps no program from its end.
+        """
+        if self._is_closed:
+            return False
+        self._export = Future()
+        Thread(target=self._run, args=[export, self._export], name="telemetry-export", daemon=True).start()
+        try:
+            return self._export.result(2 * timeout_s)
+        except CancelledError:
+            return False
+        except TimeoutError:
+            self.problem = f"it had not ended its reply after {2 * timeout_s:g} s"
+            self.close()
+            return False
+
+    def _run(self, export: Callable[[], Any], taken: Future[bool]) -> None:
+        with suppress(InvalidStateError), self._listening():  # nobody waits for it any more
+            try:
+                taken.set_result(export().name == "SUCCESS")
+            except Exception as error:  # noqa: BLE001 - raised where it is waited for
+                taken.set_exception(error)
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -96,6 +137,36 @@ class Collector:
             _LOGGER.removeHandler(handler)
 
 
+def _timeout_s(kind: str) -> float:
+    """The exporter's own limit for an export with its retries, of spans or events by *kind*."""
+    for variable in _TIMEOUTS:
+        with suppress(KeyError, ValueError):
+            return float(os.environ[variable.format(kind)])
+    return _TIMEOUT_S
+
+
+def _session() -> requests.Session | None:
+    """What an exporter asks with; None where it makes its own, since a variable says who vouches for us."""
+    if any(name.startswith("OTEL_PYTHON_EXPORTER_OTLP_HTTP") for name in os.environ):
+        return None
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, _StatusAlone())
+    return session
+
+
+class _StatusAlone(HTTPAdapter):  # type: ignore[misc]
+    """Takes a reply's status for all of it: no exporter looks at the rest, which may have no end."""
+
+    def send(
+        self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **more: Any
+    ) -> requests.Response:
+        response = super().send(request, True, *args, **more)
+        response.close()
+        response.raw = io.BytesIO()
+        return response
+
+
 class _Problems(logging.Handler):
     """Keeps why an export failed; that there were enough retries, which is logged at last, is no reason."""
 
@@ -105,12 +176,12 @@ class _Problems(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if found := _REASON.search(record.getMessage()):
-            self._collector.problem = hidden(
+            self._collector.problem = redact(
                 found["system"] or found["said"] or f"{found['why']} ({found['code']})"
             )
 
 
-class JsonLines:
+class JsonLinesFile:
     """As a collector's file exporter writes: OTLP as JSON, an export a line."""
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -7,6 +7,7 @@ later. Spans go out as turns become durable; the span around a play with its las
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,13 +18,14 @@ from typing import TypeVar
 from opentelemetry.sdk.trace import ReadableSpan
 
 from replay.core.trace_ids import RunTraces
-from replay.integrations.otel.asks import PlayedTurn
-from replay.integrations.otel.destinations import Collector, Destination, JsonLines
+from replay.integrations.otel.asks import TracedTurn
+from replay.integrations.otel.destinations import Collector, Destination, JsonLinesFile
 from replay.integrations.otel.results import RunResults
 from replay.integrations.otel.spans import RunSpans, resource
 from replay.play.player import is_over
-from replay.runs.run import Run
-from replay.runs.telemetry import LAST_WAIT_S, Export
+from replay.results.late_drift import first_row_without_drift
+from replay.results.run import Run
+from replay.results.telemetry import LAST_WAIT_S, Export
 from replay.store.reader import RunReader
 
 T = TypeVar("T")
@@ -36,7 +38,7 @@ def exporters(folder: Path, export: Export) -> list[RunExporter]:
     """What exports the run in *folder*: to a collector, into a stream, or both."""
     found: list[Destination] = [Collector(export.endpoint)] if export.is_sent else []
     if export.stream is not None:
-        found.append(JsonLines(export.stream))
+        found.append(JsonLinesFile(export.stream))
     return [RunExporter(folder, destination, export) for destination in found]
 
 
@@ -70,14 +72,26 @@ class RunExporter:
         """Plays of which turns were sent, and not yet the span around them."""
         self._has_worked = False
 
-    def look(self) -> bool:
-        """Send the turns stored since the last look; returns whether all of them are there."""
-        return all(self._sent(spans, row) for row, spans in self._new())
+    def poll(self) -> bool:
+        """
+        Send the turns stored since the last look; returns whether all of them are there.
+
+        As far as they are complete: a turn whose drift is detected later waits for that, and so do those
+        after it.
+        """
+        return self._send(first_row_without_drift(self._reader, self._row))
+
+    def _send(self, before: int | None) -> bool:
+        return all(self._sent(spans, row) for row, spans in self._new(before))
 
     def give_up(self) -> None:
         """Wait no longer for who has taken nothing yet."""
         if not self._has_worked:
-            self._destination.close()
+            self.stop()
+
+    def stop(self) -> None:
+        """Send nothing more to who may keep us waiting; a file gets all."""
+        self._destination.close()
 
     def finish(self, *, finished: bool) -> str | None:
         """
@@ -104,8 +118,8 @@ class RunExporter:
         )
 
     def _lost_of(self, *, finished: bool) -> tuple[int, int]:
-        """How many spans and events could not be sent."""
-        is_there = self.look()
+        """Return how many spans and events could not be sent."""
+        is_there = self._send(None)
         spans = 0 if is_there else sum(len(spans) for _, spans in self._new())
         if not finished:
             return spans, 0
@@ -124,13 +138,16 @@ class RunExporter:
         self._row, self._has_worked = row, self._has_worked or bool(spans)
         return True
 
-    def _new(self) -> Iterator[tuple[int, list[ReadableSpan]]]:
-        """The spans of turns that were not sent yet, some at a time, each time with the last turn's row."""
+    def _new(self, before: int | None = None) -> Iterator[tuple[int, list[ReadableSpan]]]:
+        """
+        The spans of turns that were not sent yet, some at a time, each time with the last turn's row: all, or
+        those *before* a row.
+        """
         columns = "rowid, conversation, system, policy, depth"
-        which = "rowid > ? AND coalesce(started_at, 0) >= ? ORDER BY rowid LIMIT ?"
-        row = self._row
+        which = "rowid > ? AND rowid < ? AND coalesce(started_at, 0) >= ? ORDER BY rowid LIMIT ?"
+        row, end = self._row, sys.maxsize if before is None else before
         while rows := list(
-            self._reader.rows(f"SELECT {columns} FROM turn WHERE {which}", [row, self._since, AT_ONCE])
+            self._reader.rows(f"SELECT {columns} FROM turn WHERE {which}", [row, end, self._since, AT_ONCE])
         ):
             plays: dict[Play, set[int]] = {}
             for row, conversation, system, policy, depth in rows:  # noqa: B007 - the last one counts
@@ -147,7 +164,7 @@ class RunExporter:
         _, system, policy = play
         for place, record in enumerate(records):
             if record.depth in depths:
-                turn = PlayedTurn(
+                turn = TracedTurn(
                     record=record,
                     conversation=conversation,
                     before=records[:place],

@@ -21,8 +21,8 @@ from replay.core.record import TurnRecord
 from replay.core.trace_ids import PlayTrace, RunTraces
 from replay.integrations.otel.attributes import Attributes, known, place_attributes
 from replay.integrations.otel.spans import SCOPE, context_of, turn_span_id
-from replay.runs.run import Run
-from replay.runs.scoring import stored_columns
+from replay.results.run import Run
+from replay.results.scoring import stored_columns
 from replay.statistics.score_column import ScoreColumn
 from replay.store.store import RunStore
 

@@ -24,7 +24,7 @@ from replay import __version__
 from replay.core.message import Message
 from replay.core.record import TurnRecord
 from replay.core.trace_ids import PlayTrace
-from replay.integrations.otel.asks import Ask, PlayedTurn, asks_of
+from replay.integrations.otel.asks import TracedAsk, TracedTurn, asks_of
 from replay.integrations.otel.attributes import (
     Attributes,
     encodable,
@@ -78,7 +78,7 @@ class RunSpans:
         failed = records[-1].outcome if records[-1].failed else None
         return self._span("play", trace, trace.span(), None, begin, end, records[-1], more, error=failed)
 
-    def of_turn(self, trace: PlayTrace, turn: PlayedTurn) -> Iterator[ReadableSpan]:
+    def of_turn(self, trace: PlayTrace, turn: TracedTurn) -> Iterator[ReadableSpan]:
         """The spans of *turn*: itself, its asks, and the calls of tools between them."""
         record, own = turn.record, turn_span_id(trace, turn.record)
         begin, end = moments((*turn.before, record), len(turn.before))
@@ -173,7 +173,7 @@ class RunSpans:
                 found["convreplay.mention.own"] = mention.predicted.antecedent or ""
             yield Event("convreplay.drift", known(found), at)
 
-    def _ask_attributes(self, turn: PlayedTurn, ask: Ask, *, is_only: bool) -> tuple[str, Attributes]:
+    def _ask_attributes(self, turn: TracedTurn, ask: TracedAsk, *, is_only: bool) -> tuple[str, Attributes]:
         record = turn.record
         found = {"gen_ai.operation.name": "chat", **self._systems.get(record.system, {})}
         if (
@@ -201,7 +201,7 @@ class RunSpans:
                 )
         return f"chat {found.get('gen_ai.request.model', record.system)}", found
 
-    def _tool_attributes(self, turn: PlayedTurn, ask: Ask, *, is_only: bool) -> tuple[str, Attributes]:
+    def _tool_attributes(self, turn: TracedTurn, ask: TracedAsk, *, is_only: bool) -> tuple[str, Attributes]:
         assert ask.tool is not None
         found: Attributes = {
             "gen_ai.operation.name": "execute_tool",
@@ -216,8 +216,8 @@ class RunSpans:
 
 
 def nanoseconds(record: TurnRecord, since_start_s: float) -> int:
-    """The moment in nanoseconds since 1970."""
-    return round((record.started_at or 0.0) * 1e6) * 1000 + round(since_start_s * 1e9)
+    """The moment in nanoseconds since 1970, before which OTLP knows none."""
+    return max(0, round((record.started_at or 0.0) * 1e6) * 1000 + round(since_start_s * 1e9))
 
 
 def moments(records: Sequence[TurnRecord], place: int) -> tuple[int, int]:

@@ -33,7 +33,7 @@ def poisson_arrivals(rate_per_s: float, rng: random.Random) -> Iterator[float]:
         yield now
 
 
-def ramped(arrivals: Iterable[float], ramp_s: float) -> Iterator[float]:
+def ramp_up(arrivals: Iterable[float], ramp_s: float) -> Iterator[float]:
     """
     *arrivals* of a process at its full rate, with the rate rising linearly from 0 in the first
     *ramp_s* seconds.

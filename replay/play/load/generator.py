@@ -18,7 +18,7 @@ from replay.play.first_failure import first_failure
 from replay.play.load.busy import BusyTime
 from replay.play.load.generator_report import GeneratorReport
 from replay.play.load.level import Level, LevelOutcome
-from replay.play.loop_lag import AsksUnderWay, LoopLag, worst
+from replay.play.loop_lag import InFlightRequests, LoopLag, worst
 from replay.play.turn_schedule import Pacer
 
 LEAD_S = 0.05
@@ -45,7 +45,7 @@ async def play_level(
     clock: Callable[[], float],
     after: Literal["answer", "question"] = "answer",
     max_open: int = 10_000,
-    asks: AsksUnderWay | None = None,
+    asks: InFlightRequests | None = None,
 ) -> LevelOutcome:
     """
     Offer *level* with as many of *sessions* as it needs, and wait for the asks under way at its end.
@@ -58,8 +58,8 @@ async def play_level(
     """
     began, ended = level.window_s
     busy = BusyTime((start + began, start + ended), clock)
-    async with LoopLag(asks or AsksUnderWay()) as lag:
-        stage = _Stage(level, clock, start, after)
+    async with LoopLag(asks or InFlightRequests()) as lag:
+        stage = _LevelState(level, clock, start, after)
         with busy, first_failure():
             async with asyncio.TaskGroup() as tasks:
                 if level.is_open:
@@ -84,7 +84,7 @@ async def play_level(
     )
 
 
-class _Stage:
+class _LevelState:
     """What the conversations of a level share."""
 
     def __init__(
@@ -107,12 +107,12 @@ class _Stage:
         self._waiting: set[asyncio.Task[object]] = set()
 
     def admits(self, moment: float) -> bool:
-        """Whether a turn that is due at *moment* is asked."""
+        """Return whether a turn that is due at *moment* is asked."""
         return not self._over and moment < self._end
 
-    def begin(self) -> bool:
-        """Whether one more conversation may begin; it counts as begun then."""
-        if self.full or not self.admits(self.clock()):
+    def begin(self, moment: float) -> bool:
+        """Return whether one more conversation may begin that is due at *moment*; it counts as begun then."""
+        if self.full or not self.admits(moment):
             return False
         if self._sessions_left is not None:
             self._sessions_left -= 1
@@ -120,7 +120,7 @@ class _Stage:
 
     @property
     def full(self) -> bool:
-        """Whether as many conversations have begun as may."""
+        """Return whether as many conversations have begun as may."""
         return self._sessions_left == 0
 
     def count_turn(self) -> None:
@@ -151,10 +151,10 @@ class _Stage:
 
 
 @dataclass(slots=True)
-class _Rhythm:
+class _SessionPacer:
     """When the turns of one session are due."""
 
-    stage: _Stage
+    stage: _LevelState
     arrival: float | None
     gaps_s: tuple[float, ...]
     asked: bool = False
@@ -182,12 +182,12 @@ class _Rhythm:
         return done + gap if gap else self.stage.clock()
 
 
-async def _keep_coming(stage: _Stage, sessions: Iterator[UserSession], after_s: float) -> None:
+async def _keep_coming(stage: _LevelState, sessions: Iterator[UserSession], after_s: float) -> None:
     """One user who begins the next conversation when the one before is over."""
     moment = stage.start + after_s
     if not stage.admits(moment) or not await stage.wait_until(moment):
         return
-    while stage.begin():
+    while stage.begin(stage.clock()):
         session = next(sessions, None)
         if session is None:
             return
@@ -195,7 +195,7 @@ async def _keep_coming(stage: _Stage, sessions: Iterator[UserSession], after_s: 
 
 
 async def _arrive(
-    stage: _Stage, sessions: Iterator[UserSession], tasks: asyncio.TaskGroup, max_open: int
+    stage: _LevelState, sessions: Iterator[UserSession], tasks: asyncio.TaskGroup, max_open: int
 ) -> None:
     """Users who come when they are due, whatever the system does."""
     room = asyncio.Semaphore(max_open)
@@ -205,14 +205,15 @@ async def _arrive(
         arrival = stage.start + session.at_s
         if not stage.admits(arrival) or not await stage.wait_until(arrival - LEAD_S):
             return
+        begins = arrival  # however late this generator is: what came before the end is asked
         if room.locked():
             stage.delayed += 1
             await room.acquire()
-            full_until = stage.clock()
+            begins = full_until = stage.clock()
         else:
             await room.acquire()
             stage.delayed += arrival < full_until  # came while the one before it waited for room
-        if not stage.begin():
+        if not stage.begin(begins):
             return
         task = tasks.create_task(_play_session(stage, session, arrival))
         task.add_done_callback(lambda _: room.release())
@@ -220,8 +221,8 @@ async def _arrive(
             return
 
 
-async def _play_session(stage: _Stage, session: UserSession, arrival: float | None) -> None:
-    rhythm = _Rhythm(stage, arrival, session.gaps_s)
+async def _play_session(stage: _LevelState, session: UserSession, arrival: float | None) -> None:
+    rhythm = _SessionPacer(stage, arrival, session.gaps_s)
     await session.play(rhythm)
     if rhythm.ended and rhythm.asked:
         stage.cut += 1

@@ -49,7 +49,7 @@ class GeneratorReport:
     """How much further ahead it was right before the level than at the measurement before that."""
 
 
-class Lateness:
+class LatenessCounter:
     """
     How late one generator sends.
 

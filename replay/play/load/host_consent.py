@@ -104,7 +104,7 @@ def check_confirmed(hosts: Iterable[str], confirmed: Iterable[str]) -> None:
     if not missing:
         return
     named = [f'"{host}"' if not host or set(host) & set(" {}$") else host for host in missing]
-    flags = " ".join(f"--yes-i-may-load {host}" for host in named)
+    flags = " ".join(f"--allow-host {host}" for host in named)
     listed = ", ".join(f'"{host}"' for host in missing)
     subject = "that is" if len(named) == 1 else "these are"
     raise InputError(

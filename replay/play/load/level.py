@@ -60,7 +60,7 @@ class Level:
 
 
 def share_of(total: int, worker: int, workers: int) -> int:
-    """How many of *total* fall to *worker* (from 0); all shares together are the whole."""
+    """Return how many of *total* fall to *worker* (from 0); all shares together are the whole."""
     return total // workers + (worker < total % workers)
 
 

@@ -46,7 +46,7 @@ def bisect(low: float, high: float, *, resolution: float, whole: bool = False) -
             missed_at = middle
 
 
-def confirmed(search: Search, times: int) -> Search:
+def confirm(search: Search, times: int) -> Search:
     """
     *search* for noisy measurements: a level has missed after *times* misses, and met as soon as it did once.
     """

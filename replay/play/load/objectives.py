@@ -52,7 +52,7 @@ class Objective:
 
     def met(self, values: Mapping[str, float | None]) -> bool:
         """
-        Whether the value called as this objective's key keeps to it.
+        Return whether the value called as this objective's key keeps to it.
 
         Nothing measured is not met: a system that doesn't stream has no time to the first token.
         """
@@ -145,7 +145,7 @@ def _known_keys(scorers: Collection[str]) -> Iterator[str]:
 
 def ask_limits_s(objectives: Iterable[Objective]) -> dict[str, float]:
     """
-    How long a good ask may take, by measure; empty where no objective is about single asks.
+    Return how long a good ask may take, by measure; empty where no objective is about single asks.
 
     Of several objectives for one measure the most generous counts, since the others are about most asks and
     not about each.

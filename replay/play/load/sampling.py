@@ -14,8 +14,8 @@ from typing import Literal
 
 from replay.core.conversation import Conversation
 
-Order = Literal["order", "shuffle", "sample"]
-"""``order``: as in the data, again and again. ``shuffle``: each round all of them, in a new random order.
+Order = Literal["sequential", "shuffle", "sample"]
+"""``sequential``: as in the data, again and again. ``shuffle``: each round all of them, in a random order.
 ``sample``: each draw any of them with the same probability, whatever was drawn before."""
 
 
@@ -23,7 +23,7 @@ def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iter
     """*conversations*, at least one, without end; each play gets an id from ``replay.play.repetition``."""
     size = len(conversations)
     match order:
-        case "order":
+        case "sequential":
             yield from cycle(conversations)
         case "shuffle":
             for round_number in count():

@@ -78,7 +78,7 @@ class LoadSection(_Section):
     """Conversations at a time at most in an open profile. Later ones wait, are counted, and their
     response times tell of it."""
     think: ThinkTime = ThinkTime()
-    draw: Order = "order"
+    order: Order = "sequential"
     """Which conversation comes next: the data's order again and again, each round shuffled, or any."""
     ramp_s: Seconds = 0.0
     """In which the load rises evenly from nothing."""
@@ -101,16 +101,16 @@ class LoadSection(_Section):
     @model_validator(mode="before")
     @classmethod
     def _confirms_nothing(cls, value: Any) -> Any:
-        if isinstance(value, Mapping) and "yes_i_may_load" in value:
+        if isinstance(value, Mapping) and "allow_host" in value:
             raise ValueError(
-                "yes_i_may_load is not for a scenario to say, but for whoever starts it: "
-                "replay stress SCENARIO --yes-i-may-load HOST"
+                "allow_host is not for a scenario to say, but for whoever starts it: "
+                "replay stress SCENARIO --allow-host HOST"
             )
         return value
 
     @property
     def open(self) -> bool:
-        """Whether conversations arrive whatever the system does."""
+        """Return whether conversations arrive whatever the system does."""
         return self.profile != "closed"
 
     @property

@@ -35,7 +35,7 @@ from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
 from replay.datasets import json_rows
 from replay.datasets.data_file import not_utf8
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 from replay.datasets.timestamps import seconds_of
 from replay.datasets.typed_json import decode
 
@@ -89,7 +89,7 @@ def read_trace(path: Path) -> Iterator[Arrival]:
         raise DatasetError("has no arrivals; there is nothing to play", path=str(path))
 
 
-def _rows(path: Path) -> Iterator[tuple[Place, _Row]]:
+def _rows(path: Path) -> Iterator[tuple[SourceLocation, _Row]]:
     """The file's lines, each with its fields."""
     is_json: bool | None = None
     header: list[str] = []
@@ -110,7 +110,7 @@ def _rows(path: Path) -> Iterator[tuple[Place, _Row]]:
 _OBJECT = decoder_of(dict[str, Any])
 
 
-def _json_row(line: bytes, place: Place) -> _Row:
+def _json_row(line: bytes, place: SourceLocation) -> _Row:
     row = decode(_OBJECT, line, place)
     if "at_s" in row:
         _check_fields(list(row), place)
@@ -123,14 +123,14 @@ def _json_row(line: bytes, place: Place) -> _Row:
     return row
 
 
-def _table_row(header: Sequence[str], line: bytes, place: Place) -> _Row:
+def _table_row(header: Sequence[str], line: bytes, place: SourceLocation) -> _Row:
     cells = _cells(line, place)
     if len(cells) != len(header):
         raise place.error(f"has {len(cells)} cells, expected {len(header)} as in the header")
     return {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
 
 
-def _cells(line: bytes, place: Place) -> list[str]:
+def _cells(line: bytes, place: SourceLocation) -> list[str]:
     try:
         (cells,) = csv.reader([line.decode()], strict=True)
     except UnicodeDecodeError as error:
@@ -140,7 +140,7 @@ def _cells(line: bytes, place: Place) -> list[str]:
     return cells
 
 
-def _check_header(header: Sequence[str], place: Place) -> None:
+def _check_header(header: Sequence[str], place: SourceLocation) -> None:
     if "at_s" in header:
         _check_fields(header, place)
     elif "timestamp" not in map(str.lower, header):
@@ -151,7 +151,7 @@ def _check_header(header: Sequence[str], place: Place) -> None:
         )
 
 
-def _check_fields(names: Sequence[str], place: Place) -> None:
+def _check_fields(names: Sequence[str], place: SourceLocation) -> None:
     for index, name in enumerate(names):
         if name not in FIELDS:
             raise place.error(
@@ -161,7 +161,7 @@ def _check_fields(names: Sequence[str], place: Place) -> None:
             raise place.error("stands twice in the header", name)
 
 
-def _time(row: _Row, place: Place) -> tuple[float, str]:
+def _time(row: _Row, place: SourceLocation) -> tuple[float, str]:
     """The line's time in seconds, and the name of the field that it was read from."""
     name = next(name for name in row if name == "at_s" or ("at_s" not in row and name.lower() == "timestamp"))
     value = row[name]
@@ -175,7 +175,7 @@ def _time(row: _Row, place: Place) -> tuple[float, str]:
     return (at / 1000 if name == "timestamp" and "input_length" in row else at), name
 
 
-def _conversation(row: _Row, place: Place) -> str | None:
+def _conversation(row: _Row, place: SourceLocation) -> str | None:
     found = row.get("conversation")
     if found is None or found == "":
         return None
@@ -184,7 +184,7 @@ def _conversation(row: _Row, place: Place) -> str | None:
     return str(found)
 
 
-def _gaps(row: _Row, place: Place) -> tuple[float, ...] | None:
+def _gaps(row: _Row, place: SourceLocation) -> tuple[float, ...] | None:
     found = row.get("gaps_s")
     if isinstance(found, str):
         if not found:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replay.report.columns import LAYOUTS
-from replay.report.compare_text import compared_columns, comparison_notes
+from replay.report.compare_text import comparison_columns, comparison_notes
 from replay.report.notebook.curve import Point, curves, legend
-from replay.report.notebook.html_parts import display, folded, heading, listed, table
+from replay.report.notebook.html_parts import bullet_list, details, display, heading, table, text
 from replay.report.notebook.run_display import MOST_GROUPS, MOST_SCORES
 from replay.report.notes import FEW_CONVERSATIONS
+from replay.report.rewriting_text import change_sentence
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport
 
 
@@ -21,19 +22,21 @@ def comparison_html(report: ComparisonReport, *, gate: Sequence[str] = ()) -> st
     return display(
         [
             heading(f"A: {first}" if first == second else f"A: {first}, B: {second}"),
-            listed(gate),
+            bullet_list(gate),
             *(_pair(pair) for pair in pairs),
             _curves(pairs),
-            listed([f"{more:,} more pairs: comparison.to_frame() has all."] if more > 0 else []),
-            folded("Notes", listed(comparison_notes(report))),
+            bullet_list([f"{more:,} more pairs: comparison.to_frame() has all."] if more > 0 else []),
+            details("Notes", bullet_list(comparison_notes(report))),
         ]
     )
 
 
 def _pair(pair: ComparedPair) -> str:
     caption = f"{pair.second} (B) minus {pair.first} (A), on the same turns"
-    return table(compared_columns(pair, LAYOUTS[0]), caption) + listed(
-        [f"Checks: {pair.checks.said}"] if pair.checks else []
+    return (
+        table(comparison_columns(pair, LAYOUTS[0]), caption)
+        + f"<p>{text(change_sentence(pair))}</p>"
+        + bullet_list([f"Checks: {pair.checks.summary}"] if pair.checks else [])
     )
 
 

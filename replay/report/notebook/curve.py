@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from replay.report.columns import Bounded, column_head, score_cells
-from replay.report.curves import Style, group_label, scaled, stretches, styles, tick_step
+from replay.report.columns import IntervalValue, column_head, score_cells
+from replay.report.curves import Style, group_label, stretches, styles, tick_step, to_percent
 from replay.report.notebook.html_parts import text
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group
@@ -28,14 +28,14 @@ class Point:
     """The number at one depth, from 1."""
 
     depth: int
-    found: Bounded
+    found: IntervalValue
     turns: int
     few: bool = False
     """Of few conversations: drawn hollow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class CurveFrame:
     """Where numbers lie on the drawing."""
 
     deepest: int
@@ -56,8 +56,8 @@ def curves(title: str, unit: str, by_group: Mapping[Group, Sequence[Point]]) -> 
     known = [p for points in by_group.values() for p in points if p.found.value is not None]
     if not known:
         return ""
-    ends = [scaled(v, unit) for p in known for v in (p.found.value, p.found.low, p.found.high)]
-    frame = Frame(
+    ends = [to_percent(v, unit) for p in known for v in (p.found.value, p.found.low, p.found.high)]
+    frame = CurveFrame(
         deepest=max(point.depth for point in known), ticks=ticks([v for v in ends if v is not None])
     )
     looks = styles(list(by_group))
@@ -102,7 +102,7 @@ def ticks(values: Sequence[float]) -> list[float]:
     return [float(f"{n * step:.12g}") for n in range(first, max(last, first + 1) + 1)]
 
 
-def _axes(frame: Frame) -> Iterator[str]:
+def _axes(frame: CurveFrame) -> Iterator[str]:
     for value in frame.ticks:
         y, opacity = frame.y(value), 0.15 if value or value == frame.ticks[0] else 0.5
         yield (
@@ -117,9 +117,9 @@ def _axes(frame: Frame) -> Iterator[str]:
     yield f'<text x="{middle}" y="{HEIGHT - 3}" text-anchor="middle">turn depth</text>'
 
 
-def _band(points: Sequence[Point], unit: str, look: Style, frame: Frame) -> Iterator[str]:
-    low = [scaled(point.found.low, unit) for point in points]
-    high = [scaled(point.found.high, unit) for point in points]
+def _band(points: Sequence[Point], unit: str, look: Style, frame: CurveFrame) -> Iterator[str]:
+    low = [to_percent(point.found.low, unit) for point in points]
+    high = [to_percent(point.found.high, unit) for point in points]
     for places in stretches(low, high):
         ends = [(i, high[i] or 0) for i in places] + [(i, low[i] or 0) for i in reversed(places)]
         drawn = " ".join(f"{frame.x(points[i].depth)},{frame.y(value)}" for i, value in ends)
@@ -129,8 +129,8 @@ def _band(points: Sequence[Point], unit: str, look: Style, frame: Frame) -> Iter
         yield f'<polygon points="{drawn}" fill="{color}" {line}opacity=".13"/>'
 
 
-def _curve(label: str, points: Sequence[Point], unit: str, look: Style, frame: Frame) -> Iterator[str]:
-    values = [scaled(point.found.value, unit) for point in points]
+def _curve(label: str, points: Sequence[Point], unit: str, look: Style, frame: CurveFrame) -> Iterator[str]:
+    values = [to_percent(point.found.value, unit) for point in points]
     for places in stretches(values, values):
         drawn = " ".join(f"{frame.x(points[i].depth)},{frame.y(values[i] or 0)}" for i in places)
         yield f'<polyline points="{drawn}" fill="none" {_stroke(look)}/>'

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from replay.core.terminal import visible
+from replay.core.terminal import escape_unprintable
 from replay.report.columns import TextColumn
 
 STYLE = """
@@ -44,7 +44,7 @@ def display(parts: Iterable[str]) -> str:
 
 def text(said: str) -> str:
     """*said* as HTML, in which nothing hides."""
-    return html.escape(visible(said))
+    return html.escape(escape_unprintable(said))
 
 
 def table(columns: Sequence[TextColumn], caption: str, *, under_summary: bool = False) -> str:
@@ -63,11 +63,11 @@ def table(columns: Sequence[TextColumn], caption: str, *, under_summary: bool = 
 
 
 def _row(cells: Sequence[str], kinds: Sequence[str]) -> str:
-    first, *others = (f"{kind}>{_aligned(cell)}" for cell, kind in zip(cells, kinds, strict=True))
+    first, *others = (f"{kind}>{_alignment_padding(cell)}" for cell, kind in zip(cells, kinds, strict=True))
     return f'<tr><th scope="row"{first}</th>{"".join(f"<td{one}</td>" for one in others)}</tr>\n'
 
 
-def _aligned(cell: str) -> str:
+def _alignment_padding(cell: str) -> str:
     """Spaces that set a number's point below the others', as wide as a digit; HTML would drop them."""
     bare = cell.lstrip(" ")
     return "\u2007" * (len(cell) - len(bare)) + text(bare)
@@ -78,12 +78,12 @@ def heading(said: str) -> str:
     return f'<p class="head">{text(said)}</p>'
 
 
-def listed(items: Iterable[str]) -> str:
+def bullet_list(items: Iterable[str]) -> str:
     found = "".join(f"<li>{text(item)}</li>\n" for item in items)
     return f"<ul>{found}</ul>" if found else ""
 
 
-def folded(summary: str, content: str, *, is_open: bool = False) -> str:
+def details(summary: str, content: str, *, is_open: bool = False) -> str:
     """*content*, which is HTML, once somebody asks for it."""
     start = f"<details{' open' * is_open}><summary>{text(summary)}</summary>"
     return f"{start}{content}</details>" if content else ""

@@ -17,9 +17,10 @@ from replay.report.depth_cells import (
 )
 from replay.report.failure_text import failure_lines
 from replay.report.notebook.curve import Point, curves, legend
-from replay.report.notebook.html_parts import display, folded, heading, listed, table
+from replay.report.notebook.html_parts import bullet_list, details, display, heading, table, text
 from replay.report.notes import FEW_CONVERSATIONS, notes
 from replay.report.passed_checks import without_passed_checks
+from replay.report.rewriting_text import conclusions
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import DepthTable, GroupTable
@@ -40,7 +41,7 @@ def run_html(report: Report, *, name: str, folder: str) -> str:
     groups = report.table.groups[:MOST_GROUPS]
     title = heading(f"{name} ({folder})")
     if not groups:
-        return display([title, "<p>No turn has been asked yet.</p>", listed(report.remarks)])
+        return display([title, "<p>No turn has been asked yet.</p>", bullet_list(report.remarks)])
     said = [scale_note(report.table), interval_note(report.table), *notes(report)]
     signatures = {name: c.signature for name, c in report.table.columns.items()} | dict(report.signatures)
     return display(
@@ -52,12 +53,13 @@ def run_html(report: Report, *, name: str, folder: str) -> str:
             table(gap_columns(report.gaps), f"Against {_baselines(report)}, on the same turns")
             if report.gaps
             else "",
+            *(f"<p>{text(one)}</p>" for one in conclusions(report)),
             table(group_count_columns(report.checks), "Checks") if report.checks else "",
-            heading("Failures") + listed(failure_lines(report.failures)) if report.failures else "",
+            heading("Failures") + bullet_list(failure_lines(report.failures)) if report.failures else "",
             *(_by_depth(one, report.table, is_open=len(groups) == 1) for one in groups),
-            listed(_left_out(report.table)),
-            folded("Notes", listed(said)),
-            folded("Signatures", listed(f"{name}: {one}" for name, one in signatures.items())),
+            bullet_list(_omission_note(report.table)),
+            details("Notes", bullet_list(said)),
+            details("Signatures", bullet_list(f"{name}: {one}" for name, one in signatures.items())),
         ]
     )
 
@@ -66,7 +68,7 @@ def _baselines(report: Report) -> str:
     return names_of(gap.first.policy for gap in report.gaps)
 
 
-def _shown(group: GroupTable) -> list[DepthRow]:
+def _displayed_depths(group: GroupTable) -> list[DepthRow]:
     return [row for row in group.depths if row.depth is not None and row.depth <= MOST_DEPTHS]
 
 
@@ -88,7 +90,7 @@ def _curves(table: DepthTable, groups: Sequence[GroupTable]) -> list[str]:
                     turns=row.turns,
                     few=row.conversations < FEW_CONVERSATIONS,
                 )
-                for row in _shown(one)
+                for row in _displayed_depths(one)
             ]
             for one in groups
         }
@@ -99,13 +101,15 @@ def _curves(table: DepthTable, groups: Sequence[GroupTable]) -> list[str]:
 
 
 def _by_depth(group: GroupTable, of: DepthTable, *, is_open: bool) -> str:
-    shown = GroupTable(group=group.group, depths=tuple(_shown(group)), total=group.total)
+    shown = GroupTable(group=group.group, depths=tuple(_displayed_depths(group)), total=group.total)
     name = f"By depth: {group.group}"
-    content = table(depth_columns(shown, of), name, under_summary=True) + listed(latency_lines(group.total))
-    return folded(name, content, is_open=is_open)
+    content = table(depth_columns(shown, of), name, under_summary=True) + bullet_list(
+        latency_lines(group.total)
+    )
+    return details(name, content, is_open=is_open)
 
 
-def _left_out(of: DepthTable) -> list[str]:
+def _omission_note(of: DepthTable) -> list[str]:
     """What is not shown, and where it is."""
     more = {
         "system and policy pairs": len(of.groups) - MOST_GROUPS,

@@ -17,8 +17,8 @@ from replay.report.plots.plotted import PlottedRun, chosen_metrics
 from replay.statistics.correlation import CorrelationName, correlations
 from replay.statistics.group import group_of
 from replay.statistics.interval import Interval
-from replay.statistics.number import Number
-from replay.statistics.undefined import Undefined
+from replay.statistics.number import NumberWithInterval
+from replay.statistics.undefined import UndefinedNumber
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ def _scatter(run: PlottedRun, one: str, other: str, width: Width, resamples: int
     axes.margins(0.09)
     axes.set_xlabel(plain(one))
     axes.set_ylabel(plain(other))
-    said = "\n".join(_said(found[name], label) for name, label in _LABELS)
+    said = "\n".join(_estimate_text(found[name], label) for name, label in _LABELS)
     axes.set_title(f"{said}\n{len(x):,} turns; area: turns with these values", fontsize=7, loc="left")
     return figure
 
@@ -98,8 +98,8 @@ def _scatter(run: PlottedRun, one: str, other: str, width: Width, resamples: int
 _LABELS: tuple[tuple[CorrelationName, str], ...] = (("pearson", "Pearson"), ("spearman", "Spearman"))
 
 
-def _said(one: Number, label: str) -> str:
-    if isinstance(one.value, Undefined):
+def _estimate_text(one: NumberWithInterval, label: str) -> str:
+    if isinstance(one.value, UndefinedNumber):
         return f"{label}: none, {one.value.reason}"
     ends = one.interval
     between = f" [{ends.low:.2f}, {ends.high:.2f}]" if isinstance(ends, Interval) else ""
@@ -114,7 +114,7 @@ def _matrix(run: PlottedRun, names: Sequence[str], width: Width) -> Figure:
         for column in range(row):
             (x, y), _ = _values(run, [one, names[column]])
             value = correlations(x, y, resamples=0)["spearman"].value
-            if not isinstance(value, Undefined):
+            if not isinstance(value, UndefinedNumber):
                 cells[row, column] = value
     size = CELL_IN[width] * len(names)
     figure = new_figure(WIDTHS_IN[width], size + 1.0)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replay.core.errors import InputError
-from replay.report.columns import Bounded
+from replay.report.columns import IntervalValue
 from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.plots.drawing import Width, plain
-from replay.report.plots.frame import Frame, dodged, draw_counts, draw_legend, frame, note_few, zero_line
+from replay.report.plots.frame import PlotFrame, dodge, draw_counts, draw_legend, frame, note_few, zero_line
 from replay.report.plots.plotted import Look, PlottedRun, chosen_metrics, looks
 from replay.scorers.scorer import SHARE
 
@@ -25,7 +25,7 @@ class _Point(NamedTuple):
     conversations: int
 
 
-class _Row(Bounded, Protocol):
+class _DepthRow(IntervalValue, Protocol):
     @property
     def conversations(self) -> int: ...
 
@@ -84,7 +84,7 @@ def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width)
             if gap := gaps.get((name, look)):
                 points = _points([(row.depth, row) for row in gap.depths], gap.unit)
                 shown += points
-                _draw_bars(axes, look, points, dodged(place, len(drawn)))
+                _draw_bars(axes, look, points, dodge(place, len(drawn)))
         axes.set_ylabel(f"{plain(name)} minus gold{_points_of(unit)}")
     first = {look: gaps[names[0], look] for look in drawn if (names[0], look) in gaps}
     draw_counts(made, {look: {r.depth or 0: r.turns for r in gap.depths} for look, gap in first.items()})
@@ -93,7 +93,7 @@ def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width)
     return made.figure
 
 
-def _points(rows: Sequence[tuple[int | None, _Row]], unit: str) -> list[_Point]:
+def _points(rows: Sequence[tuple[int | None, _DepthRow]], unit: str) -> list[_Point]:
     """Those that have a value; shares in per cent."""
     by = 100 if unit == SHARE else 1
     return [
@@ -143,7 +143,9 @@ def _points_of(unit: str) -> str:
     return f" ({shown})" if shown else ""
 
 
-def _finish(made: Frame, known: Sequence[Look], shown: Sequence[_Point], only_marks: bool = False) -> None:
+def _finish(
+    made: PlotFrame, known: Sequence[Look], shown: Sequence[_Point], only_marks: bool = False
+) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **{**look.line, **({"linestyle": ""} if only_marks else {})}) for look in known]

@@ -32,7 +32,7 @@ HANDLE_CHARACTERS = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class PlotFrame:
     """A figure with a panel for each number and the turns below."""
 
     figure: Figure
@@ -41,7 +41,7 @@ class Frame:
     width: Width
 
 
-def frame(panels: int, *, width: Width, entries: Sequence[str]) -> Frame:
+def frame(panels: int, *, width: Width, entries: Sequence[str]) -> PlotFrame:
     """A frame for *panels* panels and a legend of *entries*."""
     across = min(ACROSS[width], panels)
     down = math.ceil(panels / across)
@@ -64,10 +64,10 @@ def frame(panels: int, *, width: Width, entries: Sequence[str]) -> Frame:
         below.grid(visible=False)
         below.xaxis.get_major_locator().set_params(integer=True)
     counts[0].set_ylabel("turns")
-    return Frame(figure=figure, panels=spots[:panels], counts=counts, width=width)
+    return PlotFrame(figure=figure, panels=spots[:panels], counts=counts, width=width)
 
 
-def draw_counts(made: Frame, counts: Mapping[Look, Mapping[int, int]]) -> None:
+def draw_counts(made: PlotFrame, counts: Mapping[Look, Mapping[int, int]]) -> None:
     """Bars for the most turns that any group has at a depth; where groups differ, a mark for each."""
     depths = sorted({depth for each in counts.values() for depth in each})
     most = [max(each.get(depth, 0) for each in counts.values()) for depth in depths]
@@ -80,24 +80,24 @@ def draw_counts(made: Frame, counts: Mapping[Look, Mapping[int, int]]) -> None:
         if len(shapes) == 1:
             continue
         for place, (look, each) in enumerate(counts.items()):
-            at = [depth + dodged(place, len(counts)) for depth in depths]
+            at = [depth + dodge(place, len(counts)) for depth in depths]
             axes.scatter(at, [each.get(d, 0) for d in depths], s=5, color=look.colour, marker=look.marker)
 
 
-def dodged(place: int, of: int) -> float:
-    """How far the *place*-th *of* several marks at one depth stands beside it."""
+def dodge(place: int, of: int) -> float:
+    """Return how far the *place*-th *of* several marks at one depth stands beside it."""
     return 0.0 if of == 1 else (place / (of - 1) - 0.5) * min(0.6, 0.14 * of)
 
 
-def draw_legend(made: Frame, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+def draw_legend(made: PlotFrame, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """Above all panels, in as many columns as fit; nothing for one line that needs no name."""
     if len(labels) > 1:
         columns = _legend_columns(labels, made.width)
-        shown = [_shortened(label, LEGEND_CHARACTERS[made.width] - HANDLE_CHARACTERS) for label in labels]
+        shown = [_shorten(label, LEGEND_CHARACTERS[made.width] - HANDLE_CHARACTERS) for label in labels]
         made.figure.legend(handles, shown, loc="outside upper center", ncols=columns, columnspacing=1.2)
 
 
-def note_few(made: Frame, few: bool) -> None:
+def note_few(made: PlotFrame, few: bool) -> None:
     """Say what hollow marks mean, where there are any."""
     if few:
         for below in made.counts:
@@ -113,7 +113,7 @@ def _legend_columns(labels: Sequence[str], width: Width) -> int:
     return max(1, min(len(labels), LEGEND_CHARACTERS[width] // longest))
 
 
-def _shortened(label: str, room: int) -> str:
+def _shorten(label: str, room: int) -> str:
     """*label* without its middle, where it is longer than *room*: names differ at their ends."""
     if len(label) <= room:
         return label

@@ -71,7 +71,7 @@ def _ttft(record: TurnRecord) -> float | None:
 def _draw(axes: Axes, answered: Waits, name: str, read: Callable[[TurnRecord], float | None]) -> bool:
     """Draw one measure; returns whether a point rests on few conversations."""
     waits = {
-        look: {depth: found for depth, rs in sorted(by.items()) if (found := _known(rs, read))}
+        look: {depth: found for depth, rs in sorted(by.items()) if (found := _known_waits(rs, read))}
         for look, by in answered.items()
     }
     every = [wait for by in waits.values() for values in by.values() for wait in values]
@@ -94,5 +94,5 @@ def _draw(axes: Axes, answered: Waits, name: str, read: Callable[[TurnRecord], f
     return few
 
 
-def _known(records: Sequence[TurnRecord], read: Callable[[TurnRecord], float | None]) -> list[float]:
+def _known_waits(records: Sequence[TurnRecord], read: Callable[[TurnRecord], float | None]) -> list[float]:
     return [wait for record in records if (wait := read(record)) is not None]

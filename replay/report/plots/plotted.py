@@ -9,7 +9,7 @@ from typing import Any
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
 from replay.report.notes import FEW_CONVERSATIONS
-from replay.report.pairing import selected
+from replay.report.pairing import select_groups
 from replay.report.plots.drawing import COLOURS, DASHES, MARKERS, plain
 from replay.statistics.depth_table import GroupTable
 from replay.statistics.group import Group
@@ -70,7 +70,7 @@ def choose(
     for scored, report in runs:
         if not scored.groups():
             raise InputError(f"{scored.name}: no turn has been asked yet, so there is nothing to draw")
-        groups = selected(scored.groups(), systems, policies)
+        groups = select_groups(scored.groups(), systems, policies)
         if not groups:
             raise InputError(f"{scored.name}: no system was played under that policy")
         chosen.append(PlottedRun(scored=scored, report=report, groups=tuple(groups)))

@@ -31,7 +31,7 @@ def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult])
     ]
     against = set(finding.against)
     failed = tuple(
-        check.title
+        _title(check)
         for check in held
         if check.passed is False and (check.conversation, check.depth) in against
     )
@@ -53,3 +53,9 @@ def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult])
         remark=said if finding.remark is None else f"{finding.remark}; {said}",
         failed_checks=failed,
     )
+
+
+def _title(check: CheckResult) -> str:
+    """Return the check's title; of one of calls with what was called, or nobody sees what went wrong."""
+    called = (check.evidence or "").partition("; expected ")[0]
+    return f"{check.title}; {called}" if check.kind == "calls" and called else check.title

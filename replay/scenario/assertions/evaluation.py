@@ -4,7 +4,8 @@ Holds a run's numbers against a scenario's assertions.
 A bound is held against the number itself, not against an end of its interval, which is shown beside it.
 A change is that of ``replay compare``: on the turns that both runs have a number for and whose question
 and gold answers are the same, with its paired permutation test. ``significant: true`` fails a change only
-if the test's p is at most 0.05 as well; p is not corrected for other assertions.
+if the test's p is at most 0.05 as well; p is not corrected for other assertions. With fewer than six
+conversations no p is, so such an assertion can't be evaluated.
 
 What can't be evaluated fails, with the reason: an assertion that silently didn't run is worse than none.
 """
@@ -25,13 +26,15 @@ from replay.scenario.assertions.pass_estimate import pass_estimate, plays_agains
 from replay.scenario.assertions.pass_metric import pass_metric
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.checks.kinds import is_column
-from replay.statistics.comparison import ComparisonSettings, Side, compare_sides
+from replay.statistics.comparison import ComparisonSettings, ComparisonSide, compare_sides
 from replay.statistics.estimate import Resampling, estimate_cells, resampling
 from replay.statistics.group import Group, group_of
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import ScoreColumn
 
 SIGNIFICANT = 0.05
+FEWEST = 6
+"""The fewest conversations with a p of at most ``SIGNIFICANT``: of n, two swaps of 2^n are as extreme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ def evaluate(
     *groups* are the systems and policies that were to be played, also those without a record;
     *baseline* opens the run that a ``compare`` names and may raise any ``ReplayError``.
     """
-    held = _Held(run, groups, cache(baseline), sampling)
+    held = _AssertionEvaluator(run, groups, cache(baseline), sampling)
     return [
         AssertionResult(
             assertion=one,
@@ -76,7 +79,7 @@ def _nobody(one: Assertion) -> Finding:
     return Finding(group=Group(one.system or "-", one.policy or "-"), holds=False, reason=reason)
 
 
-class _Held:
+class _AssertionEvaluator:
     """A run that is held against one assertion after another; what is costly is done once."""
 
     def __init__(
@@ -92,7 +95,7 @@ class _Held:
         self.sampling = sampling
 
     @cached_property
-    def drawn(self) -> Resampling:
+    def resampled_indices(self) -> Resampling:
         """The resampled conversations are those of the depth table."""
         sampling = self.sampling
         return resampling(
@@ -107,21 +110,25 @@ class _Held:
 
     def of_number(self, one: Assertion, group: Group) -> Finding:
         try:
-            return self.bounded(one, group) if one.compare is None else self.changed(one, group, one.compare)
+            return (
+                self.against_bound(one, group)
+                if one.compare is None
+                else self.change_finding(one, group, one.compare)
+            )
         except NotEvaluatedError as error:
             return Finding(group=group, holds=False, reason=str(error))
         except ReplayError as error:
             return Finding(group=group, holds=False, reason=str(error).replace("\n", " "))
 
-    def bounded(self, one: Assertion, group: Group) -> Finding:
+    def against_bound(self, one: Assertion, group: Group) -> Finding:
         asked = pass_metric(one.metric)
         column = _column(self.run, one.score)
         cell = _cell(self.run, column, one.depth, group)
         remark = None
         if asked:
-            found, remark = pass_estimate(self.run.records, column, cell, asked, self.drawn)
+            found, remark = pass_estimate(self.run.records, column, cell, asked, self.resampled_indices)
         else:
-            ((found,), _) = estimate_cells(column, [cell], self.drawn)
+            ((found,), _) = estimate_cells(column, [cell], self.resampled_indices)
         if found.value is None:
             raise NotEvaluatedError(f"{one.metric} is not defined over these turns")
         below = one.min is not None and found.value < one.min
@@ -145,7 +152,7 @@ class _Held:
             return replace(finding, against=against, cases_against=cases)
         return replace(finding, against=_against(_numbers(self.run, column, cell), bound, low=below))
 
-    def changed(self, one: Assertion, group: Group, folder: str) -> Finding:
+    def change_finding(self, one: Assertion, group: Group, folder: str) -> Finding:
         other = self.baseline(folder)
         column, before = _column(self.run, one.metric), _column(other, one.metric)
         if (now := column.scorer.signature) != (then := before.scorer.signature):
@@ -164,6 +171,11 @@ class _Held:
         change = row.difference
         if change.value is None or row.test is None:
             raise NotEvaluatedError(f"no turn at {one.depth} has a {one.metric} in both runs")
+        if one.significant and change.conversations < FEWEST:
+            raise NotEvaluatedError(
+                f"too few conversations ({change.conversations}) for any change to be significant; compare "
+                f"{FEWEST} or more, or leave significant out"
+            )
         fall = one.max_drop is not None
         bound = -(one.max_drop or 0.0) if fall else one.max_rise or 0.0
         beyond = change.value < bound if fall else change.value > bound
@@ -200,12 +212,12 @@ Numbers = Mapping[tuple[str, int], float | None]
 """By conversation and depth; None for an observation that is no number."""
 
 
-def _numbers(run: ScoredRun | Side, column: ScoreColumn, cell: Iterable[int]) -> Numbers:
+def _numbers(run: ScoredRun | ComparisonSide, column: ScoreColumn, cell: Iterable[int]) -> Numbers:
     found = ((run.records[i], column.observed[i]) for i in cell if column.is_scored(i))
     return {(r.conversation, r.depth): v if isinstance(v, int | float) else None for r, v in found}
 
 
-def _changes(first: Side, second: Side, metric: str) -> Numbers:
+def _changes(first: ComparisonSide, second: ComparisonSide, metric: str) -> Numbers:
     """*second* minus *first*, on the turns that both asked about the same thing."""
     sides = (first, second)
     before, after = (_numbers(side, side.scores[metric], range(len(side.records))) for side in sides)
@@ -288,6 +300,8 @@ def _cell(run: ScoredRun, column: ScoreColumn, depths: DepthRange, group: Group)
     return cell
 
 
-def _side(run: ScoredRun, metric: str, column: ScoreColumn, depths: DepthRange, group: Group) -> Side:
+def _side(
+    run: ScoredRun, metric: str, column: ScoreColumn, depths: DepthRange, group: Group
+) -> ComparisonSide:
     cell = _cell(run, column, depths, group)
-    return Side(records=[run.records[i] for i in cell], scores={metric: column.at(cell)})
+    return ComparisonSide(records=[run.records[i] for i in cell], scores={metric: column.at(cell)})

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replay.core.errors import Fault
 from replay.core.settings.faults import nearest
@@ -14,9 +15,11 @@ from replay.scenario.assertions.operational_metrics import UNITS
 from replay.scenario.assertions.pass_metric import WAYS, PassMetric, is_pass_metric, pass_metric
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.checks.kinds import is_column
-from replay.scorers.judges.panel import Panel
 from replay.scorers.scorer import SHARE, unit_of
 from replay.store.reader import DATABASE
+
+if TYPE_CHECKING:
+    from replay.scorers.judges.panel import Panel
 
 
 def assertion_faults(

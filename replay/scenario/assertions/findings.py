@@ -51,7 +51,7 @@ class Finding:
     """Of a column of checks: what failed on those turns, each in a line."""
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The number, how it stands to its bound, and what it rests on, in one line."""
         if self.value is None or self.bound is None:
             said = f"could not be evaluated: {self.reason}"

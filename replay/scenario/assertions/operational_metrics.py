@@ -86,7 +86,7 @@ class TotalCost:
         return "cost:sum|unit:usd"
 
 
-def _failed(record: TurnRecord) -> bool | Unscored:
+def _failure_share(record: TurnRecord) -> bool | Unscored:
     return Unscored(reason="skipped") if record.outcome == "skipped" else record.failed
 
 
@@ -101,7 +101,7 @@ def _invalid(record: TurnRecord) -> bool | Unscored:
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 OPERATIONAL_METRICS: Mapping[str, Scorer[Any]] = {
-    "errors": ShareOfTurns(name="errors", holds=_failed),
+    "errors": ShareOfTurns(name="errors", holds=_failure_share),
     "invalid": ShareOfTurns(name="invalid", holds=_invalid),
     **{
         f"{measure}_{name}_s": Operational(measure=measure, quantile=share)

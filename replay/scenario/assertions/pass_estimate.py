@@ -33,7 +33,7 @@ def pass_estimate(
     if not says_yes_or_no(column):
         raise NotEvaluatedError(f"{asked.score} is more than a yes or no, so that no play of it passes")
     every = outcomes(records, column, cell)
-    cases = _asked_of(every, asked)
+    cases = _plays_of_level(every, asked)
     of_plays = pass_column(cases.values(), asked.kind, asked.k)
     drawn = of_cases(drawn, records, list(cases))
     ((found,), _) = estimate_cells(of_plays, [range(len(cases))], drawn)
@@ -64,7 +64,7 @@ def plays_against(
     The cases are those beyond the bound themselves, farthest first; the turns are what was missed in them or,
     where the number is too high, what passed.
     """
-    cases = _asked_of(outcomes(records, column, cell), asked)
+    cases = _plays_of_level(outcomes(records, column, cell), asked)
     values = dict(zip(cases, pass_column(cases.values(), asked.kind, asked.k).observed, strict=True))
     beyond = [
         case
@@ -78,14 +78,14 @@ def plays_against(
         if case in beyond and passed is cases[case].get(one.repeat) is (not low):
             turns.append((one.conversation, one.depth))
     beyond.sort(key=lambda case: values[case], reverse=not low)
-    return tuple(turns), tuple(_said(case, cases[case], low=low) for case in beyond)
+    return tuple(turns), tuple(_describe_case(case, cases[case], low=low) for case in beyond)
 
 
-def _asked_of(every: Mapping[Case, Plays], asked: PassMetric) -> dict[Case, Plays]:
+def _plays_of_level(every: Mapping[Case, Plays], asked: PassMetric) -> dict[Case, Plays]:
     return {case: plays for case, plays in every.items() if (case[1] is None) == asked.whole}
 
 
-def _said(case: Case, plays: Plays, *, low: bool) -> str:
+def _describe_case(case: Case, plays: Plays, *, low: bool) -> str:
     """``depth 2 of mill: passed in 2 of 4 plays, not in plays 2, 4``; too high: in which it did."""
     conversation, depth = case
     name = conversation if depth is None else f"depth {depth} of {conversation}"

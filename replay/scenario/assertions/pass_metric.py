@@ -29,7 +29,7 @@ class PassMetric(NamedTuple):
 
 
 def is_pass_metric(metric: str) -> bool:
-    """Whether *metric* is meant as one."""
+    """Return whether *metric* is meant as one."""
     return metric.startswith(("pass^", "pass@"))
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from replay.core.message import ToolCall
-from replay.scorers.checks.check import Found, Seen
-from replay.scorers.linear_pattern import compiled, found_in
+from replay.scorers.checks.check import CheckInput, CheckOutcome
+from replay.scorers.checks.texts import matches_pattern
+from replay.scorers.linear_pattern import compile_pattern
 
 NONE = "none"
 
@@ -41,7 +42,7 @@ class WantedCall:
         return self.name if self.arguments is None else f"{self.name} with {_shown(self.arguments)}"
 
     def fits(self, call: ToolCall) -> bool:
-        """Whether *call* is one that is wanted."""
+        """Return whether *call* is one that is wanted."""
         if call.name != self.name:
             return False
         return self.arguments is None or _fits(self.arguments, call.parsed_arguments, self.exact)
@@ -53,19 +54,19 @@ class Calls:
 
     wanted: tuple[WantedCall, ...]
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         made = [call for record in seen.records for step in record.steps for call in step.tool_calls]
         listing = ", ".join(_called(call) for call in made)
         evidence = f"called {listing}" if made else "called no tool"
         if not self.wanted:
-            return Found(passed=not made, evidence=evidence)
+            return CheckOutcome(passed=not made, evidence=evidence)
         rest = iter(made)
         # The earliest call that fits leaves most for the next; `any` goes on where it stopped.
         missing = next((one for one in self.wanted if not any(map(one.fits, rest))), None)
         if missing is None:
-            return Found(passed=True, evidence=evidence)
+            return CheckOutcome(passed=True, evidence=evidence)
         late = " after the one before it" if any(map(missing.fits, made)) else ""
-        return Found(passed=False, evidence=f"{evidence}; expected {missing}{late}")
+        return CheckOutcome(passed=False, evidence=f"{evidence}; expected {missing}{late}", lacking=True)
 
 
 def calls(calls: str | WantedCall | tuple[str | WantedCall, ...]) -> Calls:
@@ -79,12 +80,12 @@ def calls(calls: str | WantedCall | tuple[str | WantedCall, ...]) -> Calls:
 
 
 def _fits(wanted: Any, found: Any, exact: bool) -> bool:
-    """Whether *found* is what is *wanted*."""
+    """Return whether *found* is what is *wanted*."""
     match wanted:
         case {"any": True, **rest} if not rest:
             return True
         case {"regex": str(pattern), **rest} if not rest:
-            return isinstance(found, str) and found_in(pattern, found)
+            return isinstance(found, str) and matches_pattern(pattern, found)
         case Mapping():
             if not isinstance(found, Mapping) or (exact and wanted.keys() != found.keys()):
                 return False
@@ -100,7 +101,7 @@ def _fits(wanted: Any, found: Any, exact: bool) -> bool:
 def _check_patterns(wanted: Any) -> None:
     match wanted:
         case {"regex": pattern, **rest} if not rest:
-            compiled(pattern if isinstance(pattern, str) else json.dumps(pattern))
+            compile_pattern(pattern if isinstance(pattern, str) else json.dumps(pattern))
         case Mapping():
             for value in wanted.values():
                 _check_patterns(value)

@@ -16,7 +16,7 @@ from replay.scorers.scorer import Unscored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CheckOutcome:
     """What became of one check."""
 
     passed: bool | None
@@ -25,6 +25,8 @@ class Found:
     """What was found, in words."""
     reason: str | None = None
     """Why it could not be looked at; short, since reports count equal ones."""
+    lacking: bool = False
+    """Failed for want of something that a turn which was not asked might have had."""
 
 
 class Verdicts(Protocol):
@@ -38,7 +40,7 @@ class Verdicts(Protocol):
         """
         ...
 
-    def rubric(self, judge: str | None, seen: Seen) -> Found:
+    def rubric(self, judge: str | None, seen: CheckInput) -> CheckOutcome:
         """What *judge*, or the run's only judge of rubrics, found about the rubric at ``seen.position``."""
         ...
 
@@ -49,12 +51,12 @@ class NoVerdicts:
     def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         return [Unscored(reason="not judged")]
 
-    def rubric(self, judge: str | None, seen: Seen) -> Found:
-        return Found(passed=None, reason="not judged")
+    def rubric(self, judge: str | None, seen: CheckInput) -> CheckOutcome:
+        return CheckOutcome(passed=None, reason="not judged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CheckInput:
     """What a check looks at."""
 
     records: tuple[TurnRecord, ...]
@@ -79,4 +81,4 @@ class Seen:
 class Check(Protocol):
     """One expectation, ready to be held against what was answered."""
 
-    def look(self, seen: Seen) -> Found: ...
+    def look(self, seen: CheckInput) -> CheckOutcome: ...

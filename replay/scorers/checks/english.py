@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from replay.scorers.answer_text import DECLINING_PATTERNS, declines
-from replay.scorers.checks.check import Found, Seen
+from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.checks.texts import loosely
 
 _SENTENCE = re.compile(r"[^.!?。？！؟\n]+[.!?。？！؟]?")
@@ -79,12 +79,13 @@ class Does:
     wanted: bool
     found_in: Callable[[str], str | None]
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         for depth, answer in seen.answers:
             if sentence := self.found_in(answer):
                 evidence = f'{seen.place(depth)} {self.does}: "{sentence:.300}"'
-                return Found(passed=self.wanted, evidence=evidence)
-        return Found(passed=not self.wanted, evidence=f"nothing in {seen.place()} {self.does}")
+                return CheckOutcome(passed=self.wanted, evidence=evidence)
+        evidence = f"nothing in {seen.place()} {self.does}"
+        return CheckOutcome(passed=not self.wanted, evidence=evidence, lacking=self.wanted)
 
 
 LAST = 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replay.scorers.checks.check import Found, Seen
+from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.scorer import Unscored
 
 
@@ -23,7 +23,7 @@ class Rubric:
         if not self.text.strip():
             raise ValueError("is empty; say what the answer has to do")
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         return seen.verdicts.rubric(self.judge, seen)
 
 
@@ -42,18 +42,19 @@ class JudgedValue:
         """The number's column in tables."""
         return f"{self.name}.{self.column}" if self.column else self.name
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         values = seen.verdicts.scores(self.full_name, seen.records)
         for value in values:
             if isinstance(value, Unscored):
-                return Found(passed=None, reason=value.reason)
+                return CheckOutcome(passed=None, reason=value.reason)
         numbers = [value for value in values if not isinstance(value, Unscored)]
         outside = [n for n in numbers if not self._within(n)]
         bounds = (("at least", self.at_least), ("at most", self.at_most))
         wanted = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
         shown = ", ".join(f"{n:.4g}" for n in outside or numbers)
         evidence = f"{self.full_name} {shown}; expected {wanted}" if outside else f"{self.full_name} {shown}"
-        return Found(passed=not outside, evidence=evidence)
+        of_all = len(values) < len(seen.records)  # a skipped turn may have cost the conversation its number
+        return CheckOutcome(passed=not outside, evidence=evidence, lacking=bool(outside) and of_all)
 
     def _within(self, number: float) -> bool:
         low = self.at_least is None or number >= self.at_least

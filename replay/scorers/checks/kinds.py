@@ -71,7 +71,7 @@ def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
 
 
 def is_column(name: str) -> bool:
-    """Whether *name* is that of a column that checks may have."""
+    """Return whether *name* is that of a column that checks may have."""
     return name == ALL_CHECKS or name.startswith(f"{ALL_CHECKS}.")
 
 
@@ -99,7 +99,9 @@ def check_of(expectation: Expectation) -> Check:
         )
     try:
         return _made(expectation.kind, msgspec.json.encode(expectation.value))
-    except (TypeError, UnicodeEncodeError, RecursionError) as error:
+    except RecursionError as error:
+        raise BadExpectationError("is nested too deeply") from error
+    except (TypeError, UnicodeEncodeError) as error:
         raise BadExpectationError(f"is no JSON value: {error}") from error
 
 

@@ -12,8 +12,8 @@ from typing import Annotated
 from pydantic import Field
 
 from replay.core.errors import PluginError
-from replay.scorers.checks.check import Found, Seen
-from replay.scorers.checks.texts import Texts, listed
+from replay.scorers.checks.check import CheckInput, CheckOutcome
+from replay.scorers.checks.texts import Texts, as_tuple
 from replay.scorers.neural_extra import MINILM, check_neural, model_place
 from replay.scorers.similarity import sentence_model
 
@@ -36,21 +36,22 @@ class Similar:
         """
         check_neural(("torch", "sentence_transformers"), "similar")
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         pairs = [
             (record.answer or "", text)
             for record in seen.records
-            for text in (record.gold_answers if self.to is None else listed(self.to))
+            for text in (record.gold_answers if self.to is None else as_tuple(self.to))
         ]
         if not pairs:
-            return Found(passed=None, reason="no gold answer")
+            return CheckOutcome(passed=None, reason="no gold answer")
         try:
             self.check_installed()
             best = max(sentence_model(model_place(MINILM, Path()), None).cosines(pairs))
         except PluginError as error:
-            return Found(passed=None, reason="no sentence model", evidence=str(error))
+            return CheckOutcome(passed=None, reason="no sentence model", evidence=str(error))
         expected = "" if best >= self.at_least else f"; expected at least {self.at_least:g}"
-        return Found(passed=not expected, evidence=f"similarity {best:.3f}{expected}")
+        evidence = f"similarity {best:.3f}{expected}"
+        return CheckOutcome(passed=not expected, evidence=evidence, lacking=bool(expected))
 
 
 def similar(at_least: Cosine, to: Texts | None = None) -> Similar:

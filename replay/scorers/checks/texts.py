@@ -5,7 +5,7 @@ Checks of an answer's words: ``contains``, ``not_contains``, ``contains_any``, `
 Unless ``exact`` is true, texts are compared without case, with any white space as one space and with curly
 quotation marks as straight ones, after Unicode's NFKC; nothing else is taken away, so that "3.5" is not "35".
 Regular expressions are searched for as they are written; ``(?i)`` leaves case out. They are Rust's, which
-take no longer than an answer is long.
+take no longer than an answer is long; how long over each character, a large pattern can make seconds of.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from replay.scorers.checks.check import Found, Seen
-from replay.scorers.linear_pattern import compiled, found_in
+from replay.scorers.checks.bounded import bounded
+from replay.scorers.checks.check import CheckInput, CheckOutcome
+from replay.scorers.linear_pattern import compile_pattern, found_in
 
 Texts = str | tuple[str, ...]
 Wanted = Literal["all", "any", "none"]
+
+AT_ONCE = 10_000
+"""So many characters are searched in this process: no pattern takes more than half a second over them."""
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
 
@@ -30,7 +34,9 @@ def loosely(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split())
 
 
-def looked_for(wanted: Wanted, finders: Mapping[str, Callable[[str], bool]], seen: Seen) -> Found:
+def search_texts(
+    wanted: Wanted, finders: Mapping[str, Callable[[str], bool]], seen: CheckInput
+) -> CheckOutcome:
     """Which of *finders*, by how each is shown, find something in the answers; so many must."""
     at: dict[str, int | None] = {
         shown: next((depth for depth, answer in seen.answers if finds(answer)), None)
@@ -40,8 +46,9 @@ def looked_for(wanted: Wanted, finders: Mapping[str, Callable[[str], bool]], see
     missing = [shown for shown, depth in at.items() if depth is None]
     passed = {"all": not missing, "any": bool(there), "none": not there}[wanted]
     if passed == (wanted == "none"):  # what is missing decides it
-        return Found(passed=passed, evidence=f"no {' and no '.join(missing)} in {seen.place()}")
-    return Found(passed=passed, evidence="; ".join(there))
+        evidence = f"no {' and no '.join(missing)} in {seen.place()}"
+        return CheckOutcome(passed=passed, evidence=evidence, lacking=not passed)
+    return CheckOutcome(passed=passed, evidence="; ".join(there))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +62,10 @@ class Contains:
     def __post_init__(self) -> None:
         _check_texts(self.text)
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         read = str if self.exact else loosely
-        finders = {f'"{text}"': partial(_within, read, read(text)) for text in listed(self.text)}
-        return looked_for(self.wanted, finders, seen)
+        finders = {f'"{text}"': partial(_within, read, read(text)) for text in as_tuple(self.text)}
+        return search_texts(self.wanted, finders, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +78,15 @@ class Equals:
     def __post_init__(self) -> None:
         _check_texts(self.text)
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         read = str.strip if self.exact else loosely
-        texts = [read(text) for text in listed(self.text)]
+        texts = [read(text) for text in as_tuple(self.text)]
         for depth, answer in seen.answers:
             if read(answer) in texts:
-                return Found(passed=True, evidence=f'{seen.place(depth)} is "{read(answer)}"')
-        wanted = " or ".join(f'"{text}"' for text in listed(self.text))
+                return CheckOutcome(passed=True, evidence=f'{seen.place(depth)} is "{read(answer)}"')
+        wanted = " or ".join(f'"{text}"' for text in as_tuple(self.text))
         none = "no answer is" if seen.at_end else "the answer is not"
-        return Found(passed=False, evidence=f"{none} {wanted}")
+        return CheckOutcome(passed=False, evidence=f"{none} {wanted}", lacking=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,21 +98,31 @@ class Regex:
 
     def __post_init__(self) -> None:
         _check_texts(self.pattern)
-        for pattern in listed(self.pattern):
-            compiled(pattern)
+        for pattern in as_tuple(self.pattern):
+            compile_pattern(pattern)
 
-    def look(self, seen: Seen) -> Found:
-        finders = {f"/{pattern}/": partial(found_in, pattern) for pattern in listed(self.pattern)}
-        return looked_for(self.wanted, finders, seen)
+    def look(self, seen: CheckInput) -> CheckOutcome:
+        finders = {f"/{pattern}/": partial(matches_pattern, pattern) for pattern in as_tuple(self.pattern)}
+        return search_texts(self.wanted, finders, seen)
 
 
-def listed(texts: Texts) -> tuple[str, ...]:
+def matches_pattern(pattern: str, text: str) -> bool:
+    """
+    Return whether *pattern* matches anywhere in *text*.
+
+    Raises:
+        FailedCallError: *text* is long, and *pattern* takes too much time over it.
+    """
+    return found_in(pattern, text) if len(text) <= AT_ONCE else bool(bounded(found_in, pattern, text))
+
+
+def as_tuple(texts: Texts) -> tuple[str, ...]:
     """*texts* as a tuple."""
     return (texts,) if isinstance(texts, str) else texts
 
 
 def _check_texts(texts: Texts) -> None:
-    if not listed(texts) or not all(text.strip() for text in listed(texts)):
+    if not as_tuple(texts) or not all(text.strip() for text in as_tuple(texts)):
         raise ValueError("is empty; give a text, or a list of texts")
 
 

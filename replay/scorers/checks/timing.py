@@ -7,7 +7,7 @@ from typing import Literal
 
 from replay.core.check_result import NO_TIMES
 from replay.core.settings.bounds import PositiveSeconds
-from replay.scorers.checks.check import Found, Seen
+from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.operational import Operational
 from replay.scorers.scorer import Unscored
 
@@ -19,18 +19,18 @@ class Below:
     measure: Literal["latency", "ttft"]
     limit_s: float
 
-    def look(self, seen: Seen) -> Found:
+    def look(self, seen: CheckInput) -> CheckOutcome:
         if any(record.cached for record in seen.records):
-            return Found(passed=None, reason=NO_TIMES)
+            return CheckOutcome(passed=None, reason=NO_TIMES)
         values = Operational(measure=self.measure).observe(seen.records)
         taken: list[tuple[float, int]] = []
         for record, value in zip(seen.records, values, strict=True):
             if isinstance(value, Unscored):
-                return Found(passed=None, reason=value.reason)
+                return CheckOutcome(passed=None, reason=value.reason)
             taken.append((value, record.depth))
         slowest, depth = max(taken)
         place = f" at depth {depth}, the slowest" if seen.at_end else ""
-        return Found(passed=slowest < self.limit_s, evidence=f"{self.measure} {slowest:.3f} s{place}")
+        return CheckOutcome(passed=slowest < self.limit_s, evidence=f"{self.measure} {slowest:.3f} s{place}")
 
 
 def latency_below_s(limit_s: PositiveSeconds) -> Below:

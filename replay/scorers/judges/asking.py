@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.cached import CachedAsker, Model, Question
-from replay.core.asking.patience import Patience
+from replay.core.asking.cached import CachingClient, Model, Question
 from replay.core.asking.prompt import short_hash
-from replay.core.asking.tally import Tally
+from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import AdapterError
 from replay.core.record import Usage
@@ -23,7 +23,7 @@ UNFIT_AFTER = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JudgeAsk:
     """One ask and what came of it, as the verdict keeps it."""
 
     step: str
@@ -43,9 +43,9 @@ class Asked:
 class Asker:
     """Asks for one judge; what was asked, and what it took, is counted in its tally."""
 
-    def __init__(self, judge: str, patience: Patience, cache: DiskCache, tally: Tally) -> None:
+    def __init__(self, judge: str, patience: RetryPolicy, cache: DiskCache, tally: AskTally) -> None:
         """*judge* is its name, *cache* where replies are kept."""
-        self.cached: CachedAsker = CachedAsker(f'judge "{judge}": voter', patience, cache, tally)
+        self.cached: CachingClient = CachingClient(f'judge "{judge}": voter', patience, cache, tally)
         self.tally = tally
         self.unfit: dict[str, list[str]] = {}
         """Why replies of a voter could not serve, one after the other, since the last that could."""
@@ -64,21 +64,21 @@ class VoterAsk:
     depth: int
     voter: Model
     repeat: int
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[JudgeAsk] = field(default_factory=list)
     prompts: dict[str, str] = field(default_factory=dict)
     """Texts of the prompts by hash."""
 
     async def __call__(
         self, step: str, prompt: str, *, parameters: Mapping[str, Any], sample: int = 0, once: bool = False
     ) -> ChatReply:
-        sent = self.voter.sent(parameters)
+        sent = self.voter.sent_parameters(parameters)
         name = sample_name(self.repeat, sample, once=once)
         question = Question(
             model=self.voter, step=step, prompt=prompt, parameters=sent, depth=self.depth, sample=name
         )
         hash = short_hash(prompt)
         self.prompts[hash] = prompt
-        asked = Asked(step=step, prompt=hash, parameters=sent, sample=name)
+        asked = JudgeAsk(step=step, prompt=hash, parameters=sent, sample=name)
         try:
             reply, cached = await self.asker.cached.reply(question, once=once)
         except AdapterError as error:
@@ -94,11 +94,11 @@ class VoterAsk:
         reasons = self.asker.unfit.get(self.voter.name, [])
         return reasons[-1] if len(reasons) >= UNFIT_AFTER else None
 
-    def found_unfit(self, reason: str) -> None:
+    def mark_unusable(self, reason: str) -> None:
         """Count a reply that could not serve."""
         self.asker.unfit.setdefault(self.voter.name, []).append(reason)
         self.asker.tally.gave_up(f"{self.voter.name}: {reason}")
 
-    def found_fit(self) -> None:
+    def mark_usable(self) -> None:
         """Forget earlier replies that could not serve."""
         self.asker.unfit.pop(self.voter.name, None)

@@ -66,7 +66,7 @@ def claims_in(value: object) -> list[str]:
     return claims
 
 
-def invented(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> list[str]:
+def unsupported_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> list[str]:
     """Those of *common* that stand in neither of the other lists, but for case, spaces and a full stop."""
     listed = {_key(claim) for claim in (*golden, *candidate)}
     return [claim for claim in distinct(common) if _key(claim) not in listed]

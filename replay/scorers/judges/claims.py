@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal
 from replay.core.asking.json_reply import first_object, json_problem
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import AdapterError
-from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, invented
-from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
-from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, unsupported_claims
+from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
+from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
 from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unscored
@@ -64,7 +64,7 @@ class ClaimsJudge:
             raise ValueError(f"tries {self.tries} is not a positive whole number")
         self._first = judge_prompt("claims", self.prompt, needs=("predicted", "response"))
         self._again = judge_prompt("claims_retry", self.retry_prompt, extra=("prompt", "reply", "error"))
-        self._parameters = merged(DEFAULTS, self.parameters)
+        self._parameters = merge_parameters(DEFAULTS, self.parameters)
         if self.response_format == "json_object":
             self._parameters["response_format"] = {"type": "json_object"}
         elif self.response_format == "json_schema":
@@ -74,7 +74,7 @@ class ClaimsJudge:
     @property
     def needed_parameters(self) -> Sequence[str]:
         formatted = ("response_format",) if self.response_format != "none" else ()
-        return (*given(self.parameters), *formatted)
+        return (*sent_parameter_names(self.parameters), *formatted)
 
     def why_not(self, case: Case) -> Unscored | None:
         why = why_unscored(case.record)
@@ -93,7 +93,7 @@ class ClaimsJudge:
             for number in range(self.tries)
         )
 
-    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+    async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         variables = case_variables(case)
         first = prompt = self._first.render(variables)
         problems: list[str] = []
@@ -102,7 +102,7 @@ class ClaimsJudge:
             try:
                 text = (await ask(step, prompt, parameters=self._parameters, sample=number)).text
             except AdapterError as error:
-                return _same(failed(error), {"problems": problems})
+                return _same(ask_failure(error), {"problems": problems})
             try:
                 return self._opinion(text, problems)
             except _UnreadableClaims as error:
@@ -114,7 +114,8 @@ class ClaimsJudge:
     def signature(self) -> str:
         return (
             f"claims:format={self.response_format}+tries={self.tries}"
-            f"|prompt={self._first.hash}+{self._again.hash}|{shown(merged(DEFAULTS, self.parameters))}"
+            f"|prompt={self._first.hash}+{self._again.hash}"
+            f"|{signature_text(merge_parameters(DEFAULTS, self.parameters))}"
         )
 
     def _opinion(self, text: str, problems: Sequence[str]) -> Opinion:
@@ -122,7 +123,7 @@ class ClaimsJudge:
         if found is None:
             raise _UnreadableClaims(json_problem(text))
         golden, candidate, common = (_claims(found, name) for name in LISTS)
-        unlisted = invented(golden, candidate, common)
+        unlisted = unsupported_claims(golden, candidate, common)
         counts = count_claims(golden, candidate, common)
         evidence = {
             **dict(zip(LISTS, (golden, candidate, common), strict=True)),

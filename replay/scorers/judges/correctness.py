@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from replay.core.errors import AdapterError
-from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, failed
-from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, ask_failure
+from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
 from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.reading import read_yes_no, says_both
 from replay.scorers.judges.variables import case_variables
@@ -40,11 +40,11 @@ class CorrectnessJudge:
 
     def __post_init__(self) -> None:
         self._prompt = judge_prompt("correctness", self.prompt, needs=("predicted", "response"))
-        self._parameters = merged(DEFAULTS, self.parameters)
+        self._parameters = merge_parameters(DEFAULTS, self.parameters)
 
     @property
     def needed_parameters(self) -> Sequence[str]:
-        return given(self.parameters)
+        return sent_parameter_names(self.parameters)
 
     def why_not(self, case: Case) -> Unscored | None:
         return why_unscored(case.record)
@@ -52,18 +52,18 @@ class CorrectnessJudge:
     def plan(self, case: Case) -> Sequence[PlannedAsk]:
         return (PlannedAsk(prompt=self._question(case), parameters=self._parameters, completion_tokens=1),)
 
-    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+    async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         try:
             reply = await ask("correctness", self._question(case), parameters=self._parameters)
         except AdapterError as error:
-            return Opinion(values={"": failed(error)})
+            return Opinion(values={"": ask_failure(error)})
         said = read_yes_no(reply.text)
         flags = (SAYS_BOTH,) if says_both(reply.text) else ()
         return Opinion(values={"": UNREADABLE if said is None else float(said)}, flags=flags)
 
     @property
     def signature(self) -> str:
-        return f"correctness:prompt={self._prompt.hash}|{shown(self._parameters)}"
+        return f"correctness:prompt={self._prompt.hash}|{signature_text(self._parameters)}"
 
     def _question(self, case: Case) -> str:
         return self._prompt.render(case_variables(case))

@@ -19,7 +19,7 @@ BUILT_IN = FOLDER / "criteria.yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
+class JudgeCriterion:
     """One thing that is rated."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -43,7 +43,7 @@ class Criterion:
             raise ValueError(f"scale [{low}, {high}] of {self.name} doesn't go up from 1 or more")
 
 
-def read_criteria(path: Path) -> dict[str, Criterion]:
+def read_criteria(path: Path) -> dict[str, JudgeCriterion]:
     """
     The criteria in the YAML file at *path*, a list of mappings, by name and in order.
 
@@ -63,7 +63,7 @@ def read_criteria(path: Path) -> dict[str, Criterion]:
     if faults:
         raise ValueError(f'the criteria file "{path}", line {faults[0].line}: {faults[0].message}')
     try:
-        found = TypeAdapter(tuple[Criterion, ...]).validate_python(value)
+        found = TypeAdapter(tuple[JudgeCriterion, ...]).validate_python(value)
     except ValidationError as error:
         detail = error.errors(include_url=False)
         said = "; ".join(
@@ -84,7 +84,7 @@ def _place(keys: Sequence[int | str], line_of: Any) -> str:
     return f"{path.removeprefix('.')} (line {line}): " if line else f"{path}: "
 
 
-def chosen_criteria(names: Sequence[str] | None, file: Path | None) -> tuple[Criterion, ...]:
+def select_criteria(names: Sequence[str] | None, file: Path | None) -> tuple[JudgeCriterion, ...]:
     """
     The criteria called *names*, from *file* or ours; without names all of *file*'s, or else all of ours.
 
@@ -94,7 +94,7 @@ def chosen_criteria(names: Sequence[str] | None, file: Path | None) -> tuple[Cri
     from replay.core.settings.faults import nearest
 
     own = read_criteria(file) if file else {}
-    known: Mapping[str, Criterion] = {**read_criteria(BUILT_IN), **own}
+    known: Mapping[str, JudgeCriterion] = {**read_criteria(BUILT_IN), **own}
     for name in names or ():
         if name not in known:
             raise ValueError(

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.cached import Model, kept_reply, question_key
-from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, Estimate
+from replay.core.asking.cached import Model, question_key, read_reply
+from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.asking.prompt import PromptError
 from replay.core.disk_cache import DiskCache
 from replay.scorers.judges.asking import sample_name
@@ -16,7 +16,7 @@ from replay.scorers.judges.judge import Case, PlannedAsk
 from replay.scorers.judges.panel import Panel
 
 
-def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
+def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> CostEstimate:
     """What judging the cases in *ready* would take, with *settled* more that need no asking."""
     cache = DiskCache(panel.cache)
     seen: set[bytes] = set()
@@ -29,8 +29,8 @@ def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
             text = planned.after(once.text)
         if (panel.cache or planned.once) and planned.certain:
             sample = sample_name(repeat, planned.sample, once=planned.once)
-            key = question_key(voter, text, voter.sent(planned.parameters), sample)
-            kept = kept_reply(cache, key)
+            key = question_key(voter, text, voter.sent_parameters(planned.parameters), sample)
+            kept = read_reply(cache, key)
             if planned.once:
                 once = kept
             if key in seen:
@@ -47,7 +47,7 @@ def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> Estimate:
             prompt_tokens += prompt
             completion_tokens += planned.completion_tokens
             cost += voter.prices.cost_usd(prompt, planned.completion_tokens) if voter.prices else 0.0
-    return Estimate(
+    return CostEstimate(
         name=panel.name,
         cases=len(ready),
         settled=settled,

@@ -23,8 +23,8 @@ from replay.scorers.answer_text import (
     quac_references,
 )
 from replay.scorers.fuzzy import THRESHOLD, fuzzy_match
-from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
-from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
+from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
 from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.reading import read_match, read_truth
 from replay.scorers.judges.variables import case_variables
@@ -68,11 +68,11 @@ class FactualJudge:
         self._second = judge_prompt(
             "factual_verification", self.verification_prompt, extra=extra, needs=needs
         )
-        self._parameters = merged(DEFAULTS, self.parameters)
+        self._parameters = merge_parameters(DEFAULTS, self.parameters)
 
     @property
     def needed_parameters(self) -> Sequence[str]:
-        return given(self.parameters)
+        return sent_parameter_names(self.parameters)
 
     def why_not(self, case: Case) -> Unscored | None:
         return why_unscored(case.record)
@@ -93,7 +93,7 @@ class FactualJudge:
             for prompt, certain in ((first, True), (second, False))
         )
 
-    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+    async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         evidence: dict[str, Any] = {
             "fuzzy": self._fuzzy(case),
             "first": None,
@@ -103,11 +103,11 @@ class FactualJudge:
         try:
             value = await self._value(case, ask, evidence)
         except AdapterError as error:
-            value = failed(error)
+            value = ask_failure(error)
         flags = _contradictions(evidence["first"], evidence["verification"])
         return Opinion(values={"": value}, evidence=evidence, flags=flags)
 
-    async def _value(self, case: Case, ask: Ask, evidence: dict[str, Any]) -> Value:
+    async def _value(self, case: Case, ask: AskJudge, evidence: dict[str, Any]) -> Value:
         """The verdict, step by step; *evidence* learns of each."""
         matched: bool = evidence["fuzzy"]["matching"]
         if matched and self.ask == "unmatched":
@@ -130,8 +130,8 @@ class FactualJudge:
     @property
     def signature(self) -> str:
         return (
-            f"factual:fuzzy>={self.threshold:g}+facts+ask={self.ask}|declining:{patterns_signature(self.declining)}"
-            f"|prompt={self._first.hash}+{self._second.hash}|{shown(self._parameters)}"
+            f"factual:fuzzy>={self.threshold:g}+ends+facts+ask={self.ask}|declining:{patterns_signature(self.declining)}"
+            f"|prompt={self._first.hash}+{self._second.hash}|{signature_text(self._parameters)}"
         )
 
     def _fuzzy(self, case: Case) -> dict[str, Any]:
@@ -139,10 +139,15 @@ class FactualJudge:
         answer = case.record.answer or ""
         references = quac_references(case.record.gold_answers, self.declining)
         if (decided := declined_score(answer, references, self.declining)) is not None:
-            return {"ratio": decided, "matching": decided == 1.0, "differs": None}
+            return {"ratio": decided, "matching": decided == 1.0, "differs": None, "shortened": False}
         matches = [fuzzy_match(answer, reference, compare_from=self.threshold) for reference in references]
         best = max(matches, key=lambda match: (match.reaches(self.threshold), match.ratio))
-        return {"ratio": best.ratio, "matching": best.reaches(self.threshold), "differs": best.differs}
+        return {
+            "ratio": best.ratio,
+            "matching": best.reaches(self.threshold),
+            "differs": best.differs,
+            "shortened": best.shortened,
+        }
 
     def _checked(self, case: Case, fuzzy: Mapping[str, Any], *, said: bool, text: str) -> dict[str, Any]:
         return {

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 from replay.core.asking.prompt import short_hash
 from replay.core.errors import AdapterError
-from replay.scorers.judges.criteria import Criterion, chosen_criteria
+from replay.scorers.judges.criteria import JudgeCriterion, select_criteria
 from replay.scorers.judges.judge import (
-    Ask,
+    AskJudge,
     Case,
     Level,
     Opinion,
@@ -28,9 +28,9 @@ from replay.scorers.judges.judge import (
     PlannedAsk,
     UnfitVoterError,
     Value,
-    failed,
+    ask_failure,
 )
-from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
 from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.rating import SampledRating, WeightedRating, weighted_rating
 from replay.scorers.judges.reading import read_rating
@@ -81,7 +81,7 @@ class GEvalJudge:
             raise ValueError(f"samples {self.samples} is not a positive whole number")
         if self.min_samples is not None and not 1 <= self.min_samples <= self.samples:
             raise ValueError(f"min_samples {self.min_samples} is not between 1 and samples ({self.samples})")
-        self._criteria = chosen_criteria(self.criteria, self.criteria_file)
+        self._criteria = select_criteria(self.criteria, self.criteria_file)
         if self.mode == "logprobs":
             for one in self._criteria:
                 if one.scale[1] > 9:
@@ -95,9 +95,9 @@ class GEvalJudge:
         self._steps = judge_prompt("geval_steps", self.steps_prompt, extra=extra, needs=("criterion",))
         self._asks = self.samples if self.mode == "samples" else 1
         self._needed = (self.min_samples or (self.samples + 1) // 2) if self.mode == "samples" else 1
-        self._parameters = merged(DEFAULTS[self.mode], self.parameters)
+        self._parameters = merge_parameters(DEFAULTS[self.mode], self.parameters)
         refused = {name: value for name, value in self.parameters.items() if value is None}
-        self._steps_parameters = merged(STEPS_DEFAULTS, refused)
+        self._steps_parameters = merge_parameters(STEPS_DEFAULTS, refused)
 
     @property
     def outputs(self) -> Sequence[Output]:
@@ -109,7 +109,7 @@ class GEvalJudge:
     def needed_parameters(self) -> Sequence[str]:
         by_mode = {"logprobs": ("logprobs", "top_logprobs"), "samples": ("temperature",), "single": ()}
         needed = [name for name in by_mode[self.mode] if name in self._parameters]
-        return tuple(dict.fromkeys([*needed, *given(self.parameters)]))
+        return tuple(dict.fromkeys([*needed, *sent_parameter_names(self.parameters)]))
 
     def why_not(self, case: Case) -> Unscored | None:
         if self.level == "dialogue":
@@ -132,7 +132,7 @@ class GEvalJudge:
                 )
             prompt = self._question(case, criterion, criterion.steps)
 
-            def after(reply: str, criterion: Criterion = criterion) -> str:
+            def after(reply: str, criterion: JudgeCriterion = criterion) -> str:
                 return self._question(case, criterion, _steps_in(reply))
 
             planned += [
@@ -147,7 +147,7 @@ class GEvalJudge:
             ]
         return planned
 
-    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+    async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         values: dict[str, Value] = {}
         evidence: dict[str, Any] = {}
         flags: list[str] = []
@@ -160,7 +160,7 @@ class GEvalJudge:
                 prompt = self._question(case, criterion, steps)
                 values[criterion.name], how = await self._rated(criterion, prompt, ask)
             except AdapterError as error:
-                values[criterion.name] = failed(error)
+                values[criterion.name] = ask_failure(error)
                 continue
             origin = "given" if criterion.steps else "generated"
             evidence[criterion.name] = {"steps": list(steps), "steps_origin": origin, **how}
@@ -178,25 +178,27 @@ class GEvalJudge:
         n = f"|n={self.samples}+min={self._needed}" if self.mode == "samples" else ""
         return (
             f"geval:mode={self.mode}|level={self.level}|criteria={names}@{short_hash(content)}"
-            f"|prompt={self._prompt.hash}{generated}{n}|{shown(self._parameters)}"
+            f"|prompt={self._prompt.hash}{generated}{n}|{signature_text(self._parameters)}"
         )
 
     def _fact(self, case: Case) -> str:
         return dialogue_fact(case) if self.level == "dialogue" else fact_of(case)
 
-    def _question(self, case: Case, criterion: Criterion, steps: Sequence[str]) -> str:
+    def _question(self, case: Case, criterion: JudgeCriterion, steps: Sequence[str]) -> str:
         described = {**_described(criterion), "steps": list(steps)}
         return self._prompt.render({**case_variables(case), "fact": self._fact(case), "criterion": described})
 
-    def _steps_question(self, criterion: Criterion) -> str:
+    def _steps_question(self, criterion: JudgeCriterion) -> str:
         return self._steps.render({"criterion": _described(criterion), "level": self.level})
 
-    async def _generated_steps(self, criterion: Criterion, ask: Ask) -> tuple[str, ...]:
+    async def _generated_steps(self, criterion: JudgeCriterion, ask: AskJudge) -> tuple[str, ...]:
         step = f"geval.{criterion.name}.steps"
         reply = await ask(step, self._steps_question(criterion), parameters=self._steps_parameters, once=True)
         return _steps_in(reply.text)
 
-    async def _rated(self, criterion: Criterion, prompt: str, ask: Ask) -> tuple[Value, dict[str, Any]]:
+    async def _rated(
+        self, criterion: JudgeCriterion, prompt: str, ask: AskJudge
+    ) -> tuple[Value, dict[str, Any]]:
         """The rating and how it came about."""
         step, (low, high) = f"geval.{criterion.name}", criterion.scale
         if self.mode == "logprobs":
@@ -221,7 +223,7 @@ class GEvalJudge:
             ratings.append(None if read is None else read.value)
         sampled = SampledRating(ratings=tuple(ratings), failed=len(failures), needed=self._needed)
         nothing_read = sampled.unreadable == len(ratings)
-        value = failed(failures[0]) if failures and nothing_read else sampled.value
+        value = ask_failure(failures[0]) if failures and nothing_read else sampled.value
         counts = {name: getattr(sampled, name) for name in ("rated", "unreadable", "zeros", "failed")}
         return value, {"ratings": ratings, **counts}
 
@@ -231,7 +233,7 @@ def _steps_in(reply: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _described(criterion: Criterion) -> dict[str, Any]:
+def _described(criterion: JudgeCriterion) -> dict[str, Any]:
     return {
         "name": criterion.name,
         "definition": criterion.definition,

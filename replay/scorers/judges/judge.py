@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterError
-from replay.core.history import Exchange, Played, gold_history, own_history
-from replay.core.history_view import shown_again
+from replay.core.history import Exchange, PlayedTurn, gold_history, own_history
+from replay.core.history_view import reapply_view
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE, Unscored
 
@@ -55,14 +55,14 @@ class Case:
             history = gold_history(self.conversation, self.record.depth)
         else:
             history = self.exchanges(self.records[:-1])
-        return shown_again(history, self.record.history_cut)
+        return reapply_view(history, self.record.history_cut)
 
     def exchanges(self, records: Sequence[TurnRecord]) -> tuple[Exchange, ...]:
         """*records* as a dialogue, with gold answers where they stood in for a failed ask."""
         turns = self.conversation.turns
         return own_history(
             [
-                Played(
+                PlayedTurn(
                     turn=turns[r.depth - 1],
                     asked=r.asked,
                     answer=turns[r.depth - 1].gold_answer if r.failed else r.answer,
@@ -95,7 +95,7 @@ class Opinion:
     """What makes them doubtful, in a few words each, as often as it happened; a report counts equal ones."""
 
 
-class Ask(Protocol):
+class AskJudge(Protocol):
     """Puts one prompt to one voter."""
 
     async def __call__(
@@ -162,7 +162,7 @@ class Judge(Protocol):
         """What judging *case* takes of each voter, for an estimate."""
         ...
 
-    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+    async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         """
         One voter's opinion. A failed ask is an ``Unscored`` value, as ``failed`` words it.
 
@@ -187,7 +187,7 @@ class UnfitVoterError(Exception):
     """
 
 
-def failed(error: AdapterError) -> Unscored:
+def ask_failure(error: AdapterError) -> Unscored:
     """The reason for an ask without a reply; short, since reports count equal reasons. The error's own
     words are kept with the verdict."""
     return Unscored(reason=f"judge {error.outcome}")

@@ -8,14 +8,14 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from replay.core.asking.opening import opened_endpoints
-from replay.core.asking.tally import Tally
+from replay.core.asking.opening import open_endpoints
+from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
 from replay.scorers.judges.asking import Asker
-from replay.scorers.judges.judge import Case, HistoryShown, Level, failed
+from replay.scorers.judges.judge import Case, HistoryShown, Level, ask_failure
 from replay.scorers.judges.panel import Panel, Verdict, judge_case
 from replay.scorers.scorer import Unscored
 
@@ -66,7 +66,7 @@ async def judge_all(
     panel: Panel,
     ready: Sequence[Case],
     *,
-    tally: Tally,
+    tally: AskTally,
     keep: Callable[[Verdict], None],
     told: Callable[[int], None] | None = None,
 ) -> None:
@@ -95,11 +95,11 @@ async def judge_all(
 
     async with AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(opened_endpoints(panel.voters))
+            await stack.enter_async_context(open_endpoints(panel.voters))
         except AdapterError as error:
             tally.gave_up(str(error))
             for case in source:
-                count(_unscored(panel, case, failed(error)))
+                count(_unscored(panel, case, ask_failure(error)))
             return
         try:
             async with asyncio.TaskGroup() as tasks:

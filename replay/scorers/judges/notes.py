@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from replay.scorers.judges.tally import Judged
+from replay.scorers.judges.tally import JudgeSummary
 
 
-def remarks(judged: Sequence[Judged]) -> list[str]:
+def remarks(judged: Sequence[JudgeSummary]) -> list[str]:
     """Plain sentences, judge by judge."""
     return [f"judge {one.name}: {sentence}" for one in judged for sentence in _about(one)]
 
 
-def _about(judged: Judged) -> Iterable[str]:
+def _about(judged: JudgeSummary) -> Iterable[str]:
     yield from judged.tally.sentences()
     for flag, found in judged.flags.items():
         yield (

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.asking.cached import Model
-from replay.core.asking.patience import Patience
 from replay.core.asking.prompt import PromptError
-from replay.core.settings.plugin_bugs import blaming
-from replay.scorers.judges.asking import Asked, Asker, VoterAsk
+from replay.core.asking.retries import RetryPolicy
+from replay.core.settings.plugin_bugs import attributed_to
+from replay.scorers.judges.asking import Asker, JudgeAsk, VoterAsk
 from replay.scorers.judges.judge import Case, Judge, Opinion, Output, UnfitVoterError, Value, Voting
 from replay.scorers.scorer import Unscored
 
@@ -31,7 +31,7 @@ class Panel:
     """Every case is judged so often; a turn's value is the mean over its repeats."""
     concurrency: int = 4
     """Cases judged at a time, each with one ask under way."""
-    patience: Patience = field(default_factory=Patience)
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
     cache: Path | None = None
     """Where replies are kept; None where they are not."""
 
@@ -54,14 +54,14 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
+class JudgeVote:
     """One voter's opinion with all that was asked for it."""
 
     voter: str
     values: Mapping[str, Value]
     evidence: Mapping[str, Any]
     flags: tuple[str, ...]
-    asks: tuple[Asked, ...]
+    asks: tuple[JudgeAsk, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Repeat:
     """All votes on a case, taken once."""
 
     values: Mapping[str, Value]
-    votes: tuple[Vote, ...]
+    votes: tuple[JudgeVote, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +84,13 @@ class Verdict:
     """Texts of the prompts by the hashes that the asks name."""
 
     @property
-    def asks(self) -> tuple[Asked, ...]:
+    def asks(self) -> tuple[JudgeAsk, ...]:
         """Every ask of every vote."""
         return tuple(a for repeat in self.repeats for vote in repeat.votes for a in vote.asks)
 
     @property
     def flags(self) -> Counter[str]:
-        """How often its votes were flagged, by flag."""
+        """Return how often its votes were flagged, by flag."""
         return Counter(f for repeat in self.repeats for vote in repeat.votes for f in vote.flags)
 
 
@@ -109,11 +109,11 @@ async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
         for voter in panel.voters:
             ask = VoterAsk(asker, case.record.depth, voter, number)
             place = case.record.depth, case.record.conversation
-            with blaming('judge "%s" fails at turn %s of conversation "%s"', panel.name, *place):
+            with attributed_to('judge "%s" fails at turn %s of conversation "%s"', panel.name, *place):
                 opinion = await _opinion(panel.judge, case, ask)
             prompts |= ask.prompts
             votes.append(
-                Vote(
+                JudgeVote(
                     voter=voter.name,
                     values=opinion.values,
                     evidence=opinion.evidence,
@@ -141,9 +141,9 @@ async def _opinion(judge: Judge, case: Case, ask: VoterAsk) -> Opinion:
     except PromptError as error:
         return _same(judge, "the prompt can't be filled in", prompt_error=str(error))
     except UnfitVoterError as error:
-        ask.found_unfit(str(error))
+        ask.mark_unusable(str(error))
         return _same(judge, str(error))
-    ask.found_fit()
+    ask.mark_usable()
     return opinion
 
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def merged(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def merge_parameters(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """*own* over *defaults*; a parameter that is None is left out."""
     return {name: value for name, value in {**defaults, **own}.items() if value is not None}
 
 
-def given(own: Mapping[str, Any]) -> tuple[str, ...]:
+def sent_parameter_names(own: Mapping[str, Any]) -> tuple[str, ...]:
     """Names of those that the user wants sent."""
     return tuple(name for name, value in own.items() if value is not None)
 
 
-def shown(parameters: Mapping[str, Any]) -> str:
+def signature_text(parameters: Mapping[str, Any]) -> str:
     """*parameters* as one word for a signature: ``max_tokens=16,temperature=0``."""
     if not parameters:
         return "no-parameters"

@@ -32,7 +32,7 @@ class WeightedRating:
 
     @property
     def mass(self) -> float:
-        """How much of the probability lay on the scale; the rest went to other tokens."""
+        """Return how much of the probability lay on the scale; the rest went to other tokens."""
         return math.fsum(self.probabilities.values())
 
 
@@ -81,7 +81,7 @@ class SampledRating:
 
     @property
     def rated(self) -> int:
-        """How many ratings the mean is over."""
+        """Return how many ratings the mean is over."""
         return sum(map(bool, self.ratings))
 
     @property

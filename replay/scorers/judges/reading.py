@@ -32,7 +32,7 @@ _MATCHING = {"1": True, "true": True, "matching": True, "0": False, "false": Fal
 
 def read_yes_no(text: str) -> bool | None:
     """
-    Whether the first "yes" or "no" that *text* gives as an answer is "yes".
+    Return whether the first "yes" or "no" that *text* gives as an answer is "yes".
 
     ``read_yes_no("There is no doubt: yes")`` is True; "not a yes" and "yes or no" say nothing.
     """
@@ -46,25 +46,25 @@ def says_both(text: str) -> bool:
     return len({word.lower() for word in _YES_NO.findall(text)}) == 2
 
 
-class Rating(NamedTuple):
+class ReadRating(NamedTuple):
     """A number and where its text begins."""
 
     value: float
     start: int
 
 
-def read_rating(text: str, low: float, high: float, *, label: str = "score") -> Rating | None:
+def read_rating(text: str, low: float, high: float, *, label: str = "score") -> ReadRating | None:
     """
     The rating in *text*, 0 (can't be evaluated) or within [low, high].
 
     A number after *label*, "score", "rating" or "grade" counts first, then one "out of" another, then the
     only number there is. Several numbers without a label ("on a scale of 1 to 5, 4") are no rating.
     """
-    labelled = [Rating(float(m[1]), m.start(1)) for m in _after_label(label).finditer(text)]
+    labelled = [ReadRating(float(m[1]), m.start(1)) for m in _after_label(label).finditer(text)]
     if labelled:
         return _allowed(labelled[-1], low, high)  # the last one is the conclusion
     for pattern in (_OUT_OF, _ANY_NUMBER):
-        found = [Rating(float(m[1]), m.start(1)) for m in pattern.finditer(text)]
+        found = [ReadRating(float(m[1]), m.start(1)) for m in pattern.finditer(text)]
         if found:
             return _allowed(found[0], low, high) if len({r.value for r in found}) == 1 else None
     return None
@@ -76,7 +76,7 @@ def _after_label(label: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{labels})\b[\s\"'*_`]*(?:\bis\b|:|=|-)[\s\"'*_`\[(]*({_NUMBER})", re.IGNORECASE)
 
 
-def _allowed(rating: Rating, low: float, high: float) -> Rating | None:
+def _allowed(rating: ReadRating, low: float, high: float) -> ReadRating | None:
     return rating if rating.value == 0 or low <= rating.value <= high else None
 
 

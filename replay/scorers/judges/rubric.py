@@ -18,8 +18,8 @@ from replay.core.expectation import Expectation
 from replay.scorers.checks.judged import Rubric
 from replay.scorers.checks.kinds import check_of
 from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
-from replay.scorers.judges.judge import Ask, Case, Level, Opinion, Output, PlannedAsk, Value, failed
-from replay.scorers.judges.parameters import given, merged, shown
+from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
+from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
 from replay.scorers.judges.prompt import judge_prompt
 from replay.scorers.judges.reading import read_yes_no, says_both
 from replay.scorers.judges.variables import case_variables
@@ -34,7 +34,7 @@ DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 120}
 NO_RUBRIC = Unscored(reason="no rubric here")
 
 
-class _Asked(NamedTuple):
+class _RubricQuestion(NamedTuple):
     """One rubric of a case."""
 
     at_end: bool
@@ -58,11 +58,11 @@ class RubricJudge:
 
     def __post_init__(self) -> None:
         self._prompt = judge_prompt("rubric", self.prompt, extra=("rubric", "at_end"), needs=("rubric",))
-        self._parameters = merged(DEFAULTS, self.parameters)
+        self._parameters = merge_parameters(DEFAULTS, self.parameters)
 
     @property
     def needed_parameters(self) -> Sequence[str]:
-        return given(self.parameters)
+        return sent_parameter_names(self.parameters)
 
     def why_not(self, case: Case) -> Unscored | None:
         return None if self._rubrics(case) else why_unanswered(case.record) or NO_RUBRIC
@@ -73,7 +73,7 @@ class RubricJudge:
             for one in self._rubrics(case)
         ]
 
-    async def opinion(self, case: Case, ask: Ask) -> Opinion:
+    async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         values: list[Value] = []
         evidence: list[dict[str, Any]] = []
         flags: list[str] = []
@@ -83,7 +83,7 @@ class RubricJudge:
             try:
                 text = (await ask("rubric", self._question(case, one), parameters=self._parameters)).text
             except AdapterError as error:
-                met = failed(error)
+                met = ask_failure(error)
             else:
                 said = read_yes_no(text)
                 met = UNREADABLE if said is None else float(said)
@@ -94,16 +94,16 @@ class RubricJudge:
 
     @property
     def signature(self) -> str:
-        return f"{SIGNATURE}prompt={self._prompt.hash}|{shown(self._parameters)}"
+        return f"{SIGNATURE}prompt={self._prompt.hash}|{signature_text(self._parameters)}"
 
-    def _rubrics(self, case: Case) -> list[_Asked]:
+    def _rubrics(self, case: Case) -> list[_RubricQuestion]:
         """Those that this judge is asked about: of an answered turn, and at its end of the conversation."""
         found = []
         if case.record.answer is not None:
-            found += [_Asked(False, *one) for one in self._addressed(case.turn.expect)]
+            found += [_RubricQuestion(False, *one) for one in self._addressed(case.turn.expect)]
         # A last turn that a policy skipped is an end as well; one that failed is none.
         if case.record.depth == len(case.conversation.turns) and not case.record.failed:
-            found += [_Asked(True, *one) for one in self._addressed(case.conversation.expect)]
+            found += [_RubricQuestion(True, *one) for one in self._addressed(case.conversation.expect)]
         return found
 
     def _addressed(self, expected: Sequence[Expectation]) -> Iterator[tuple[int, str]]:
@@ -112,7 +112,7 @@ class RubricJudge:
             if isinstance(check, Rubric) and check.judge in (None, self.panel_name):
                 yield position, check.text
 
-    def _question(self, case: Case, one: _Asked) -> str:
+    def _question(self, case: Case, one: _RubricQuestion) -> str:
         return self._prompt.render({**case_variables(case), "rubric": one.text, "at_end": one.at_end})
 
 

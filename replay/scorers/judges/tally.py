@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from replay.core.asking.tally import Tally
+from replay.core.asking.tally import AskTally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def _std(values: Sequence[float]) -> float:
 
 
 @dataclass(slots=True, kw_only=True)
-class Flagged:
+class FlagCount:
     """How often one thing made verdicts doubtful."""
 
     first: str
@@ -64,15 +64,15 @@ class Flagged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgeSummary:
     """What a run keeps of one judge beside the verdicts."""
 
     name: str
     signature: str
     units: Mapping[str, str]
     """What each of its columns counts in, in the order of the columns."""
-    tally: Tally = field(default_factory=Tally)
+    tally: AskTally = field(default_factory=AskTally)
     spread: Mapping[str, Spread] = field(default_factory=dict)
     """By column; empty with a single repeat."""
-    flags: Mapping[str, Flagged] = field(default_factory=dict)
+    flags: Mapping[str, FlagCount] = field(default_factory=dict)
     """By what was doubtful."""

@@ -21,7 +21,7 @@ class Lag:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
+class LatenessStats:
     """How long after they could be sent asks were sent."""
 
     asks: int
@@ -39,7 +39,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generator:
+class GeneratorStats:
     """This process, a process or an actor of a cluster; see ``replay.play.load.generator_report``."""
 
     number: int
@@ -48,25 +48,25 @@ class Generator:
     conversations: int
     busy: float | None = None
     """CPU time over time in the measured window."""
-    lateness: Lateness | None = None
+    lateness: LatenessStats | None = None
     lag: Lag | None = None
     clock: Clock | None = None
     clock_moved_s: float | None = None
 
 
-def latest(generators: Sequence[Generator]) -> Generator | None:
+def latest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
     """The one that was latest, by the 99th percentile; None where no lateness is known."""
     known = [(one.lateness.p99_s, one.lateness.max_s, one) for one in generators if one.lateness]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
-def most_lagging(generators: Sequence[Generator]) -> Generator | None:
+def most_lagging(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
     """The one whose event loop lagged most, by the 99th percentile; None where no lag is known."""
     known = [(one.lag.p99_s, one.lag.max_s, one) for one in generators if one.lag]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
-def busiest(generators: Sequence[Generator]) -> Generator | None:
+def busiest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
     """
     The busiest of those that asked over a wire; None where there is none.
 

@@ -33,7 +33,7 @@ class GrowingHistogram(Durations, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class LoadTally:
     """Measured asks of a level that were not kept one by one, of one system, policy and depth."""
 
     level: int
@@ -97,7 +97,7 @@ class AnswerTimes:
         asks: Asks,
         chosen: NDArray[np.intp],
         *,
-        tallies: Sequence[Tally],
+        tallies: Sequence[LoadTally],
         gaps: Iterable[Mapping[int, int]],
         histogram: Callable[[], GrowingHistogram],
     ) -> None:
@@ -128,7 +128,7 @@ def load_cell(
     asks: Asks,
     chosen: NDArray[np.intp],
     *,
-    tallies: Sequence[Tally] = (),
+    tallies: Sequence[LoadTally] = (),
     gaps: Sequence[Mapping[int, int]] = (),
     histogram: Callable[[], GrowingHistogram],
     scores: Mapping[str, Estimate] | None = None,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks, Floats
-from replay.statistics.load.generators import Generator
-from replay.statistics.load.load_cell import LoadCell, Tally, picked_asks
+from replay.statistics.load.generators import GeneratorStats
+from replay.statistics.load.load_cell import LoadCell, LoadTally, picked_asks
 from replay.statistics.load.percentiles import Percentiles
 
 
@@ -46,7 +46,7 @@ class LevelPlayed:
     """Ended because the level was over."""
     delayed: int = 0
     """Arrivals that had to wait, since as many conversations were open as may be."""
-    generators: tuple[Generator, ...] = ()
+    generators: tuple[GeneratorStats, ...] = ()
     """Who offered it; nobody is known of a level that was interrupted."""
     unclosed: int = 0
     """Sessions that the systems could not close."""
@@ -145,7 +145,7 @@ def rates(
     level: LevelPlayed,
     chosen: NDArray[np.intp],
     last_turns: NDArray[np.intp],
-    tallies: Sequence[Tally] = (),
+    tallies: Sequence[LoadTally] = (),
 ) -> Rates:
     """
     Of *level*, whose measured asks are *chosen* and those in *tallies*.
@@ -180,7 +180,7 @@ def generator_lateness(
     asks: Asks, chosen: NDArray[np.intp], before_done_s: Floats, level: LevelPlayed
 ) -> Floats:
     """
-    How long after it could be sent each of *chosen* was sent.
+    Return how long after it could be sent each of *chosen* was sent.
 
     From when it was due, or from the end of the turn before where that was later: nobody asks on before
     there is an answer, and that wait is the system's. Left out are turns that were retried, whose moment of

@@ -18,7 +18,8 @@ import numpy as np
 
 from replay.statistics.estimate import Estimate
 from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder
-from replay.statistics.load.load_cell import GrowingHistogram, LoadCell, Tally, load_cell
+from replay.statistics.load.drift_share import DriftShare
+from replay.statistics.load.load_cell import GrowingHistogram, LoadCell, LoadTally, load_cell
 from replay.statistics.load.load_level import (
     ErrorKind,
     GroupLoad,
@@ -76,6 +77,8 @@ class LoadSummary:
     """The unit of each score; ``share`` is read in per cent."""
     resamples: int
     seed: int
+    drift: tuple[DriftShare, ...] = ()
+    """Of policies whose questions are looked at after the load."""
 
     @property
     def turns(self) -> int:
@@ -94,7 +97,7 @@ def load_summary(
     *,
     load: Mapping[str, Any],
     histogram: Callable[[], GrowingHistogram],
-    tallies: Sequence[Tally] = (),
+    tallies: Sequence[LoadTally] = (),
     limits_s: Mapping[str, float] | None = None,
     first_errors: FirstErrors | None = None,
     scorings: Mapping[str, Scoring] | None = None,
@@ -102,6 +105,7 @@ def load_summary(
     skipped: int = 0,
     resamples: int = 0,
     seed: int = 0,
+    drift: tuple[DriftShare, ...] = (),
 ) -> LoadSummary:
     """
     The summary of *asks*, whose ``level`` is the position of one of *levels*.
@@ -162,10 +166,11 @@ def load_summary(
         score_units=dict(score_units or {}),
         resamples=resamples,
         seed=seed,
+        drift=drift,
     )
 
 
-def _cells(asks: Asks, levels: int, tallies: Sequence[Tally]) -> dict[CellKey, Cell]:
+def _cells(asks: Asks, levels: int, tallies: Sequence[LoadTally]) -> dict[CellKey, Cell]:
     """The measured asks of each level and group, and of each depth of it."""
     found: dict[CellKey, Cell] = {}
     for position in range(levels):

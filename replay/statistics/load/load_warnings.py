@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from replay.statistics.load.generators import Generator, Lateness, busiest, latest, most_lagging
+from replay.statistics.load.generators import GeneratorStats, LatenessStats, busiest, latest, most_lagging
 from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.percentiles import SHARES, Percentiles, asks_needed
 
@@ -66,7 +66,7 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
 
 
 def is_late(level: LevelSummary) -> bool:
-    """Whether a generator could not offer its share of the level in time."""
+    """Return whether a generator could not offer its share of the level in time."""
     late = _lateness(level)
     return late is not None and late.p99_s > max(LATENESS_S, SHARE * (_median_s(level) or 0.0))
 
@@ -114,7 +114,7 @@ def worst_generator(levels: Sequence[LevelSummary]) -> str | None:
     )
 
 
-def _lateness(level: LevelSummary) -> Percentiles | Lateness | None:
+def _lateness(level: LevelSummary) -> Percentiles | LatenessStats | None:
     """Of the latest of several generators, since those that were in time would hide it."""
     generators = level.played.generators
     late = latest(generators)
@@ -125,7 +125,7 @@ def _median_s(level: LevelSummary) -> float | None:
     return level.total.latency.p50_s if level.total.latency else None
 
 
-def named(generator: Generator | None, generators: Sequence[Generator]) -> str:
+def named(generator: GeneratorStats | None, generators: Sequence[GeneratorStats]) -> str:
     """Which of *generators* it is, in words."""
     if generator is None or len(generators) < 2:
         return "the generator"

@@ -112,5 +112,5 @@ def percentiles(durations: Durations) -> Percentiles | None:
 
 
 def asks_needed(share: float) -> int:
-    """How many asks a percentile takes to mean something: ten that lie beyond it."""
+    """Return how many asks a percentile takes to mean something: ten that lie beyond it."""
     return math.ceil(round(10 / (1 - share), 6))

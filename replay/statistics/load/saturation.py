@@ -41,7 +41,7 @@ Finding = Literal["saturated", "growing", "untested", "few-turns", "not-the-syst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class LevelComparison:
     """What a level brought."""
 
     level: str
@@ -63,11 +63,11 @@ class Saturation:
     grows beyond ``at``, but no level went far enough. ``few-turns``: at ``at`` or ``beyond``.
     ``not-the-system``: throughput is flat, and neither responses nor failures say why.
     """
-    at: Compared
+    at: LevelComparison
     """The lowest level within a fifth of the highest throughput."""
     is_lowest: bool
     """No lower level was offered, so the limit may be below."""
-    beyond: Compared | None
+    beyond: LevelComparison | None
     """The lowest level with half as much load again; None where there is none."""
 
 
@@ -120,9 +120,9 @@ def _throughput(level: LevelSummary) -> float:
     return level.rates.turns_answered or 0.0
 
 
-def _compared(level: LevelSummary) -> Compared:
+def _compared(level: LevelSummary) -> LevelComparison:
     response = level.total.response
-    return Compared(
+    return LevelComparison(
         level=level.played.name,
         value=_value(level),
         throughput=_throughput(level),

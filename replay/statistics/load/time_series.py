@@ -46,7 +46,7 @@ def time_series(asks: Asks, bucket_s: float | None = None) -> TimeSeries | None:
     if not len(asks):
         return None
     end = float(asks.done_s.max())
-    first = float(min(asks.scheduled_s.min(), asks.sent_s.min()))
+    first = float(min(asks.scheduled_s.min(), asks.sent_s.min(), asks.done_s.min()))
     if bucket_s is None:
         bucket_s = next((s for s in _STEPS_S if _buckets(first, end, s) <= MOST_BUCKETS), None)
         bucket_s = bucket_s or float(np.ceil((end - first) / (MOST_BUCKETS - 1)))

@@ -15,13 +15,13 @@ import hmac
 import math
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from aiohttp import web
 
 from replay.core.server_access import is_own_name, is_token
-from replay.study.pages.rate_limit import RateLimit
+from replay.study.pages.rate_limit import RequestRateLimit
 from replay.study.store import StudyStore
 from replay.study.tasks import Rater
 
@@ -41,11 +41,15 @@ class Access:
         """*names* are the server's beside its address; *secure* says that people reach it by HTTPS."""
         self._store = store
         self._secret = bytes.fromhex(store.fact("secret"))
+        # Kept here, too: every request of an owner asks, on the event loop.
+        self._owners: Mapping[int, str] = {
+            int(number): name for number, name in (store.fact("owners") or {}).items()
+        }
         self._root = root
         self._names = {name.lower() for name in names}
         self._secure = secure
-        self._work = RateLimit(at_once=120, per_s=20)
-        self._wrong_links = RateLimit(at_once=20, per_s=1 / 6)
+        self._work = RequestRateLimit(at_once=120, per_s=20)
+        self._wrong_links = RequestRateLimit(at_once=20, per_s=1 / 6)
 
     def _made(self, what: str) -> str:
         digest = hmac.digest(self._secret, what.encode(), hashlib.sha256)
@@ -55,8 +59,45 @@ class Access:
     def owner_token(self) -> str:
         return self._made("owner")
 
+    @property
+    def owners(self) -> Mapping[int, str]:
+        """The names of further owners, by number."""
+        return self._owners
+
+    def further_owner_token(self, number: int) -> str:
+        return f"{number}-{self._made(f'owner {number}')}"
+
+    def add_owner(self, name: str) -> None:
+        """Make a link of their own for a further owner; the first one's stays as it is."""
+        # Numbers are never used again: the link of somebody who was taken away opens nothing.
+        number = (self._store.fact("owner_number") or 0) + 1
+        with self._store.writing():
+            self._store.keep_fact("owner_number", number)
+            self._keep_owners({**self._owners, number: name})
+
+    def remove_owner(self, number: int) -> None:
+        """The link of that further owner opens nothing any more."""
+        self._keep_owners({one: name for one, name in self._owners.items() if one != number})
+
+    def _keep_owners(self, owners: Mapping[int, str]) -> None:
+        self._store.keep_fact("owners", owners)
+        self._owners = owners
+
     def rater_token(self, rater: int) -> str:
         return f"{rater}-{self._made(f'rater {rater}')}"
+
+    @property
+    def entry_key(self) -> str:
+        """Of the link by which all people of a platform come."""
+        return self._made("entry")[:22]
+
+    def check_entry(self, request: web.Request) -> None:
+        """
+        Raises:
+            web.HTTPException: *request* is not for the link by which people of a platform come.
+        """
+        if not is_token(request.match_info["key"], self.entry_key):
+            raise self._wrong(request, "this link is not valid; look at the platform for the right one")
 
     def form_token(self, request: web.Request) -> str:
         """What a form of whoever sent *request* has to carry."""
@@ -69,13 +110,16 @@ class Access:
         return self._store.rater(number) if is_token(token, self.rater_token(number)) else None
 
     def is_owner(self, token: str | None) -> bool:
-        return is_token(token, self.owner_token)
+        return any(
+            is_token(token, one)
+            for one in (self.owner_token, *(self.further_owner_token(number) for number in self._owners))
+        )
 
     def part(self, request: web.Request) -> Part:
         below = request.path.removeprefix(self._root)
         return "owner" if below == "/owner" or below.startswith("/owner/") else "rate"
 
-    def check_came_here(self, request: web.Request) -> None:
+    def check_host_and_origin(self, request: web.Request) -> None:
         """
         Look at whom *request* is for and where it comes from.
 
@@ -92,7 +136,7 @@ class Access:
         if origin is not None and not is_own_name(origin.partition("://")[2], reached, self._names):
             raise web.HTTPForbidden(reason="this form came from another site's page")
 
-    def take_in(self, request: web.Request) -> web.Response | None:
+    def token_to_cookie(self, request: web.Request) -> web.Response | None:
         """
         The link's token goes into a cookie, and out of the address; None where there is none.
 
@@ -105,6 +149,11 @@ class Access:
         part = self.part(request)
         if not (self.is_owner(token) if part == "owner" else self.rater_of(token)):
             raise self._wrong(request, "this link is not valid; ask for a new one")
+        return self.let_in(request, token)
+
+    def let_in(self, request: web.Request, token: str) -> web.Response:
+        """Lead whoever sent *request* to their part of the pages, with *token* in a cookie."""
+        part = self.part(request)
         response = web.Response(status=303, headers={"Location": f"{self._root}/{part}"})
         response.set_cookie(
             self._cookie(request),

@@ -58,7 +58,7 @@ def shown_origin(bound: str) -> str:
     return f"http://{socket.gethostname()}:{parts.port}" if parts.hostname in EVERYWHERE else bound
 
 
-def what_host_means(host: str, address: Address) -> str | None:
+def explain_bind_address(host: str, address: Address) -> str | None:
     """What to say before listening on *host*; None where nobody but this machine reaches it."""
     if is_loopback(host):
         return None

@@ -14,17 +14,24 @@ from uuid import uuid4
 from aiohttp import web
 
 from replay.core.errors import InputError
-from replay.study.conduct.export import export_study
-from replay.study.conduct.field_agreement import steps_of
-from replay.study.conduct.flow import Flow
-from replay.study.conduct.leaving import leave, let_back
-from replay.study.conduct.numbers import study_numbers
-from replay.study.conduct.overview import overview_of
-from replay.study.conduct.shown_value import Ago, shown
 from replay.study.pages.access import Access
+from replay.study.pages.talk import number_in
+from replay.study.running.adding import LONGEST_NAME, TakesItems, add_items, add_raters
+from replay.study.running.display_value import RelativeTime, display_value
+from replay.study.running.export import export_study
+from replay.study.running.field_agreement import steps_of
+from replay.study.running.flow import Flow
+from replay.study.running.numbers import study_numbers
+from replay.study.running.overview import overview_of
+from replay.study.running.own_questions import steps_of_task
+from replay.study.running.phase import end_pilot, is_pilot, phase_of, set_phase
+from replay.study.running.reassigning import give_to, give_to_others
+from replay.study.running.study_sections import PlatformSection
+from replay.study.running.withdrawal import discard_all, leave, let_back
 from replay.study.tasks import Rater
 
-LONGEST_NAME = 100
+FEW = 10
+"""Rows of a long list, as long as nobody asks for all."""
 
 
 class OwnerPages:
@@ -53,7 +60,16 @@ class OwnerPages:
             app.router.add_get(f"{root}/owner{path}", show, allow_head=False)
         for name, click in (
             ("add", self._add),
+            ("add-raters", lambda form: add_raters(self._store, form.get("csv", ""))),
+            ("add-items", lambda form: add_items(self._flow.file, self._store, form.get("csv", ""))),
             ("leave", self._leave),
+            ("discard", self._discard),
+            ("reassign", lambda form: give_to_others(self._store, number_in(form, "assignment"))),
+            ("give", lambda form: give_to(self._store, number_in(form, "task"), self._chosen(form))),
+            ("add-owner", self._add_owner),
+            ("remove-owner", lambda form: self._access.remove_owner(number_in(form, "owner"))),
+            ("phase", lambda form: set_phase(self._store, form.get("phase", ""))),
+            ("main", lambda form: end_pilot(self._store)),
             ("return", self._let_back),
             ("withdraw", self._withdraw),
         ):
@@ -62,7 +78,7 @@ class OwnerPages:
     # What is shown -----------------------------------------------------------------------------------
 
     async def _standing(self, request: web.Request) -> web.StreamResponse:
-        if response := self._access.take_in(request):
+        if response := self._access.token_to_cookie(request):
             return response
         self._access.check_owner(request)
         return await self._show_standing(request)
@@ -79,9 +95,22 @@ class OwnerPages:
                     one.rater.id: f"{start}/rate?token={self._access.rater_token(one.rater.id)}"
                     for one in overview.raters
                 },
-                ago=Ago(self._store.now()),
-                shown=shown,
+                takes_items=isinstance(preset := self._flow.file.preset, TakesItems),
+                added_columns=", ".join(preset.added_item.__struct_fields__)
+                if isinstance(preset, TakesItems)
+                else "",
+                phase=phase_of(self._store),
+                pilot=is_pilot(self._flow.file, self._store),
+                owners=[
+                    (number, name, f"{start}/owner?token={self._access.further_owner_token(number)}")
+                    for number, name in self._access.owners.items()
+                ],
+                entry=entry_link(self._flow.file.study.platform, start, self._access),
+                ago=RelativeTime(self._store.now()),
+                shown=display_value,
+                study=self._flow.file.study,
                 limits=self._flow.file.study.limits,
+                most=None if "all" in request.query else FEW,
                 fault=fault,
                 form_token=self._access.form_token(request),
                 click=uuid4().hex,
@@ -94,7 +123,7 @@ class OwnerPages:
 
         def page() -> str:
             people = study_numbers(self._flow.file, self._store.state())
-            return self._page("owner_numbers.html", people=people, shown=shown)
+            return self._page("owner_numbers.html", people=people, shown=display_value)
 
         return _html(await asyncio.to_thread(page))
 
@@ -114,8 +143,18 @@ class OwnerPages:
                 for one in state.assignments
                 if one.task == id
             ]
-            fallback = self._flow.file.preset.steps(task, (), {}) if not given else ()
-            return self._page("owner_task.html", task=task, given=given, steps=fallback, labelled=labelled)
+            fallback = steps_of_task(self._flow.file, task, (), {}) if not given else ()
+            return self._page(
+                "owner_task.html",
+                task=task,
+                given=given,
+                steps=fallback,
+                labelled=labelled,
+                ago=RelativeTime(self._store.now()),
+                raters=[one for one in state.raters if one.takes_part],
+                form_token=self._access.form_token(request),
+                click=uuid4().hex,
+            )
 
         html = await asyncio.to_thread(page)
         if html is None:
@@ -156,8 +195,19 @@ class OwnerPages:
             raise InputError(f"a rater's name has 1 to {LONGEST_NAME} characters; nobody was added")
         self._store.add_rater(name)
 
+    def _add_owner(self, form: dict[str, str]) -> None:
+        name = " ".join(form.get("name", "").split())
+        if not name or len(name) > LONGEST_NAME:
+            raise InputError(f"an owner's name has 1 to {LONGEST_NAME} characters; nobody was added")
+        self._access.add_owner(name)
+
     def _leave(self, form: dict[str, str]) -> None:
         leave(self._store, self._chosen(form).id)
+
+    def _discard(self, form: dict[str, str]) -> None:
+        rater = self._chosen(form)
+        discard_all(self._store, rater.id)
+        leave(self._store, rater.id)
 
     def _let_back(self, form: dict[str, str]) -> None:
         let_back(self._store, self._chosen(form).id)
@@ -182,6 +232,13 @@ class OwnerPages:
         if rater is None or rater.withdrawn_at is not None:
             raise InputError("there is no such rater any more; look at the page anew")
         return rater
+
+
+def entry_link(platform: PlatformSection | None, start: str, access: Access) -> str | None:
+    """The link by which all people of *platform* come, with the place of their ids as Prolific writes it."""
+    if platform is None:
+        return None
+    return f"{start}/join/{access.entry_key}?{platform.id}={{{{%{platform.id}%}}}}"
 
 
 def labelled(field: Any, value: object) -> str:

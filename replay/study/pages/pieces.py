@@ -14,7 +14,7 @@ _FIXED = re.compile(
 )
 
 
-class Piece(NamedTuple):
+class PagePiece(NamedTuple):
     """Part of a text."""
 
     text: str
@@ -22,15 +22,15 @@ class Piece(NamedTuple):
     """Code, or rows of a table."""
 
 
-def pieces(text: str) -> list[Piece]:
+def pieces(text: str) -> list[PagePiece]:
     """*text* in pieces, none of them empty; put together, they are the text, so that spans can be copied."""
-    found: list[Piece] = []
+    found: list[PagePiece] = []
     end = 0
     for match in _FIXED.finditer(text):
         if match.start() > end:
-            found.append(Piece(text[end : match.start()], False))
-        found.append(Piece(match[0], True))
+            found.append(PagePiece(text[end : match.start()], False))
+        found.append(PagePiece(match[0], True))
         end = match.end()
     if end < len(text):
-        found.append(Piece(text[end:], False))
+        found.append(PagePiece(text[end:], False))
     return found

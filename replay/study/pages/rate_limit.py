@@ -8,7 +8,7 @@ from time import monotonic
 MOST_KEYS = 10_000
 
 
-class RateLimit:
+class RequestRateLimit:
     """So much at once, and then so much a second, for each key: a rater's work, an address's wrong links."""
 
     def __init__(self, *, at_once: int, per_s: float, clock: Callable[[], float] = monotonic) -> None:

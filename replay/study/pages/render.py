@@ -9,11 +9,12 @@ from typing import Any
 
 from jinja2 import Environment
 
-from replay.report.pages import assets
-from replay.report.pages.pages import make_environment
-from replay.report.pages.safe_text import clipped
+from replay.study.pages.differences import differing
 from replay.study.pages.pieces import pieces
 from replay.study.steps import Index, Passages, Transcript
+from replay.viewer import assets
+from replay.viewer.pages import make_environment
+from replay.viewer.safe_text import clip
 
 FOLDER = Path(__file__).resolve().parent
 FILES = {
@@ -23,6 +24,7 @@ FILES = {
     "search.js": FOLDER / "static" / "search.js",
     "study.js": FOLDER / "static" / "study.js",
     "owner.js": FOLDER / "static" / "owner.js",
+    "copy.js": FOLDER / "static" / "copy.js",
     "talk.js": FOLDER / "static" / "talk.js",
 }
 """All that a page loads."""
@@ -35,8 +37,8 @@ def render(template: str, /, **content: Any) -> str:
 @cache
 def _environment() -> Environment:
     made = make_environment(FOLDER / "templates")
-    made.filters.update(clipped=partial(clipped, first=2_000, most=50_000))
-    made.filters.update(pieces=pieces)
+    made.filters.update(clipped=partial(clip, first=2_000, most=50_000))
+    made.filters.update(pieces=pieces, differing=differing)
     made.tests.update(source=lambda block: isinstance(block, Passages | Index | Transcript))
     return made
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from aiohttp import web
 
-from replay.study.conduct.flow import Flow
+from replay.study.running.flow import Flow
 from replay.study.tasks import Rater
 
 
-async def searched(request: web.Request, flow: Flow, rater: Rater) -> dict[str, Any]:
+async def search_passages(request: web.Request, flow: Flow, rater: Rater) -> dict[str, Any]:
     """
     What the search page shows of what *request* looks for (``words``, ``page``).
 

@@ -4,13 +4,14 @@ a failure."""
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Protocol
 
 from aiohttp import web
 
-from replay.study.conduct.live import LiveTalks
 from replay.study.pages.access import Access
+from replay.study.running.live import LiveTalks
 from replay.study.tasks import Rater
 
 
@@ -58,14 +59,17 @@ class TalkPages:
     async def _ask(self, request: web.Request) -> web.Response:
         rater, form = self._access.rater(request), await self._access.form(request)
         assignment = number_in(form, "assignment")
-        fault = await asyncio.to_thread(
-            self._talking.say,
-            rater,
-            assignment,
-            number_in(form, "depth"),
-            form.get("question", ""),
-            form.get("click", ""),
-        )
+        try:
+            fault = await asyncio.to_thread(
+                self._talking.say,
+                rater,
+                assignment,
+                number_in(form, "depth"),
+                form.get("question", ""),
+                form.get("click", ""),
+            )
+        except sqlite3.OperationalError as error:
+            fault = f"This was not sent: the server can't write to its disk ({error}). Try again later."
         if fault:
             return await self._again(request, rater, {"question": fault}, form)
         self._live.go_on(assignment)
@@ -82,7 +86,7 @@ class TalkPages:
         return handler
 
     async def _state(self, request: web.Request) -> web.Response:
-        """Whether an answer is still on its way, for the script of a page that waits for it."""
+        """Return whether an answer is still on its way, for the script of a page that waits for it."""
         rater = self._access.rater(request)
         assignment = number_in(request.query, "assignment")
         talk = await asyncio.to_thread(self._talking.own, rater, assignment)

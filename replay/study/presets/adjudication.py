@@ -7,27 +7,27 @@ as many of one as of the other, and on longer scales the mean.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 import msgspec
 
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.statistics.majority import disagreements, majority
 from replay.statistics.rated_item import RatedItem
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 from replay.study.presets.criterion import Criterion
 from replay.study.presets.run_turns import RunTurn
-from replay.study.results import Table
-from replay.study.tasks import Judgement, NewTask, StudyState, Task
+from replay.study.results import HumanTable
+from replay.study.tasks import Assignment, Judgement, NewTask, StudyState, Task
 
 STEP = "rate"
 """The only screen of either kind of task."""
 
 
-class Adjudicated(msgspec.Struct, frozen=True, kw_only=True):
+class Adjudication(msgspec.Struct, frozen=True, kw_only=True):
     """What the further person's task holds."""
 
     of: int
@@ -39,31 +39,53 @@ class Adjudicated(msgspec.Struct, frozen=True, kw_only=True):
     """What they said, without names."""
 
 
-def adjudication(
+def adjudications(
     state: StudyState,
-    task: Task,
+    tasks: Iterable[Task],
     criteria: Mapping[str, Criterion],
     *,
     above: int,
     only: tuple[int, ...] | None,
-) -> NewTask | None:
+) -> list[NewTask]:
     """
-    The task for another person, where two ratings of *task* lie further apart than *above*; else None.
+    Return what another person is to settle of *tasks*: those that all have rated whom they wait for.
 
-    It goes to those in *only*, and to nobody who rated the answer.
+    Two ratings of one criterion lie further apart than *above*, and nobody was asked to settle it so far.
+    Who rates later, or corrects a rating, may add a criterion to an answer that was settled in others. It
+    goes to those in *only*, and to nobody who rated the answer.
     """
-    given = [one for one in state.done if one.task == task.id]
-    said = [state.answers[one.id][STEP] for one in given]
-    split = []
-    for name in criteria:
-        ratings = [int(one.answer[name]) for one in said]
-        if max(ratings) - min(ratings) > above:
-            split.append(name)
-    if not split or any(one.content.get("of") == task.id for one in state.tasks.values()):
-        return None
-    turn = converted(task.content, RunTurn)
-    shown = [f"{criteria[name].question} {_said(said, name, criteria[name])}" for name in split]
-    content = Adjudicated(of=task.id, turn=turn, criteria=tuple(split), ratings="\n".join(shown))
+    awaited = _PendingAdjudication(state)
+    settled: dict[int, set[str]] = defaultdict(set)
+    for task in state.tasks.values():
+        if task.kind == "adjudicate":
+            settled[task.content["of"]].update(task.content["criteria"])
+    found = []
+    for task in tasks:
+        rated = awaited.rated[task.id]
+        if task.kind != "rate" or task.practice is not None or not rated or awaited.raters(task):
+            continue
+        said = [state.answers[one.id][STEP] for one in rated]
+        split = [
+            name
+            for name in criteria
+            if name not in settled[task.id] and _distance(int(one.answer[name]) for one in said) > above
+        ]
+        if split:
+            found.append(_adjudication(task, rated, said, {name: criteria[name] for name in split}, only))
+    return found
+
+
+def _adjudication(
+    task: Task,
+    rated: Sequence[Assignment],
+    said: Sequence[Judgement],
+    split: Mapping[str, Criterion],
+    only: tuple[int, ...] | None,
+) -> NewTask:
+    shown = [f"{criterion.question} {_said(said, name, criterion)}" for name, criterion in split.items()]
+    content = Adjudication(
+        of=task.id, turn=convert_to(task.content, RunTurn), criteria=tuple(split), ratings="\n".join(shown)
+    )
     return NewTask(
         kind="adjudicate",
         content=msgspec.to_builtins(content),
@@ -71,24 +93,52 @@ def adjudication(
         system=task.system,
         raters=1,
         only=only,
-        never=tuple(one.rater for one in given),
-        sources=tuple(one.id for one in given),
+        never=tuple(one.rater for one in rated),
+        sources=tuple(one.id for one in rated),
     )
+
+
+def _distance(ratings: Iterable[int]) -> int:
+    every = list(ratings)
+    return max(every) - min(every)
+
+
+class _PendingAdjudication:
+    """Who has yet to rate what."""
+
+    def __init__(self, state: StudyState) -> None:
+        work = [one for one in state.assignments if one.counts and state.tasks[one.task].practice is None]
+        given = Counter(one.rater for one in work)
+        most = state.tasks_per_rater
+        self._free = {
+            one.id
+            for one in state.raters
+            if one.takes_part and not one.finished_at and (most is None or given[one.id] < most)
+        }
+        self._open = {(one.task, one.rater) for one in work if one.state == "open"}
+        self.rated: dict[int, list[Assignment]] = defaultdict(list)
+        """By task."""
+        for one in state.done:
+            self.rated[one.task].append(one)
+
+    def raters(self, task: Task) -> set[int]:
+        """Those who haven't rated *task* and still may."""
+        rated = {one.rater for one in self.rated[task.id]}
+        if task.raters is not None and len(rated) >= task.raters:
+            return set()
+        return (self._free | {rater for id, rater in self._open if id == task.id}) - {*task.never} - rated
 
 
 def is_rated_on(state: StudyState, rater: int) -> bool:
     """Whether others have yet to rate an answer that *rater* has not rated, and so may have to settle."""
-    taking_part = {one.id for one in state.raters if not (one.left_at or one.failed_at or one.withdrawn_at)}
-    rated_by: dict[int, set[int]] = defaultdict(set)
-    for one in state.done:
-        rated_by[one.task].add(one.rater)
-    for task in state.tasks.values():
-        if task.kind != "rate" or task.practice is not None or rater in rated_by[task.id]:
-            continue
-        yet = taking_part - {rater, *task.never} - rated_by[task.id]
-        if yet and (task.raters is None or len(rated_by[task.id]) < task.raters):
-            return True
-    return False
+    awaited = _PendingAdjudication(state)
+    return any(
+        awaited.raters(task) - {rater}
+        for task in state.tasks.values()
+        if task.kind == "rate"
+        and task.practice is None
+        and all(one.rater != rater for one in awaited.rated[task.id])
+    )
 
 
 def _said(said: Sequence[Judgement], name: str, criterion: Criterion) -> str:
@@ -106,7 +156,8 @@ class RatedAnswer:
     turn: RunTurn
     said: dict[str, Judgement] = field(default_factory=dict)
     """By rater, without who adjudicated."""
-    adjudicated: Judgement | None = None
+    settled: dict[str, int] = field(default_factory=dict)
+    """By criterion: what a further person said."""
 
     def ratings(self, name: str) -> dict[str, int]:
         """By rater."""
@@ -114,13 +165,13 @@ class RatedAnswer:
 
     def final(self, name: str, criterion: Criterion) -> float | None:
         """What counts in the end; None where raters are undecided."""
-        if self.adjudicated is not None and name in self.adjudicated.answer:
-            return float(self.adjudicated.answer[name])
+        if name in self.settled:
+            return float(self.settled[name])
         ratings = list(self.ratings(name).values())
         if not criterion.is_yes_or_no:
             return fmean(ratings)
         most = majority(ratings)
-        return None if isinstance(most, Undefined) else float(most)
+        return None if isinstance(most, UndefinedNumber) else float(most)
 
 
 def rated_answers(state: StudyState) -> list[RatedAnswer]:
@@ -130,14 +181,15 @@ def rated_answers(state: StudyState) -> list[RatedAnswer]:
     for one in sorted(state.done, key=lambda one: (state.tasks[one.task].kind == "adjudicate", one.task)):
         task, judgement = state.tasks[one.task], state.answers[one.id][STEP]
         if task.kind == "rate":
-            rated = found.setdefault(task.id, RatedAnswer(turn=converted(task.content, RunTurn)))
+            rated = found.setdefault(task.id, RatedAnswer(turn=convert_to(task.content, RunTurn)))
             rated.said[names[one.rater]] = judgement
         elif task.content["of"] in found:  # else those who rated it have withdrawn
-            found[task.content["of"]].adjudicated = judgement
+            ratings = {name: int(value) for name, value in judgement.answer.items()}
+            found[task.content["of"]].settled.update(ratings)
     return list(found.values())
 
 
-def disagreement_table(answers: Sequence[RatedAnswer], criteria: Mapping[str, Criterion]) -> Table:
+def disagreement_table(answers: Sequence[RatedAnswer], criteria: Mapping[str, Criterion]) -> HumanTable:
     """The answers on which raters differ, with all that is needed to look at them."""
     items = [
         RatedItem(
@@ -166,7 +218,7 @@ def disagreement_table(answers: Sequence[RatedAnswer], criteria: Mapping[str, Cr
                 one.final(name, criteria[name]),
             )
         )
-    return Table(
+    return HumanTable(
         title="Answers on which raters differ",
         columns=(
             *("conversation", "depth", "system", "policy", "criterion", "question"),

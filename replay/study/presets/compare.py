@@ -11,31 +11,34 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 import msgspec
 
-from replay.core.decoding import converted
+from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
 from replay.core.settings.faults import nearest
 from replay.study.preset import Material, PracticeItem
 from replay.study.presets.compare_results import CHOICE, compare_results
-from replay.study.presets.compared import Compared, Side
+from replay.study.presets.compared import AnswerSide, ComparedSides
 from replay.study.presets.run_turns import (
     RunTurn,
+    added_turn,
     both_histories,
-    drawn,
+    conversation_of,
+    draw_turns,
     gold_block,
     passage_block,
     practice_turn,
     run_turns,
 )
 from replay.study.results import Results
-from replay.study.steps import Answer, Beside, Block, Field, Option, Step, Text, Transcript
+from replay.study.steps import Answer, Block, Field, Option, SideBySide, StudyStep, Text, Transcript
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 TURNS = """\
@@ -106,7 +109,7 @@ class Compare:
         different = [pair for pair in pairs if pair[0].answers != pair[1].answers]
         if not different:
             raise InputError("runs: all answers that could be compared are the same, word for word")
-        chosen = drawn(
+        chosen = draw_turns(
             different,
             self.comparisons,
             random.Random(material.seed),
@@ -120,7 +123,7 @@ class Compare:
             NewTask(
                 kind="compare",
                 content=msgspec.to_builtins(
-                    Compared(
+                    ComparedSides(
                         first=first,
                         second=second,
                         different=counts[first.name, second.name][0],
@@ -133,7 +136,7 @@ class Compare:
             for first, second in chosen
         ]
 
-    def _sides(self, material: Material) -> list[Side]:
+    def _sides(self, material: Material) -> list[AnswerSide]:
         """
         All that can be compared.
 
@@ -155,16 +158,16 @@ class Compare:
             and (not self.policies or one.record.policy in self.policies)
         ]
         if self.unit == "turn":
-            return [Side(turns=(one,), before=one.history) for one in turns]
+            return [AnswerSide(turns=(one,), before=one.history) for one in turns]
         plays: dict[tuple[str, str, str], list[RunTurn]] = defaultdict(list)
         for one in turns:
             plays[one.record.system, one.record.policy, one.record.conversation].append(one)
-        return [Side(turns=(played[0], *(one.bare for one in played[1:]))) for played in plays.values()]
+        return [AnswerSide(turns=(played[0], *(one.bare for one in played[1:]))) for played in plays.values()]
 
-    def _pairs(self, sides: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
+    def _pairs(self, sides: Sequence[AnswerSide]) -> Iterator[tuple[AnswerSide, AnswerSide]]:
         several = len({side.name.system for side in sides}) > 1
         between = self.between or ("systems" if several else "policies")
-        places: dict[tuple[str, int], list[Side]] = defaultdict(list)
+        places: dict[tuple[str, int], list[AnswerSide]] = defaultdict(list)
         for side in sides:
             record = side.turns[0].record
             places[record.conversation, record.depth if self.unit == "turn" else 0].append(side)
@@ -183,13 +186,13 @@ class Compare:
         if self.unit == "conversation":
             raise InputError("practice is for single turns; with unit: conversation there is none")
 
-        def side(answer: str) -> Side:
+        def side(answer: str) -> AnswerSide:
             turn = practice_turn(
                 item.question, answer, item.gold_answer, passage=item.passage, history=item.history
             )
-            return Side(turns=(turn,), before=item.history)
+            return AnswerSide(turns=(turn,), before=item.history)
 
-        content = Compared(first=side(item.a), second=side(item.b), different=1, same=0)
+        content = ComparedSides(first=side(item.a), second=side(item.b), different=1, same=0)
         return NewTask(
             kind="compare",
             content=msgspec.to_builtins(content),
@@ -197,11 +200,35 @@ class Compare:
             practice={CHOICE: {"choice": item.choice}},
         )
 
+    @property
+    def added_item(self) -> type[AddedPair]:
+        return AddedPair
+
+    def added(self, item: AddedPair, conversation: str) -> tuple[NewTask, Conversation]:
+        first, second = (
+            added_turn(
+                item.question,
+                answer,
+                item.gold_answer,
+                passage=item.passage,
+                system=system,
+                conversation=conversation,
+            )
+            for answer, system in ((item.a, item.system_a), (item.b, item.system_b))
+        )
+        content = ComparedSides(
+            first=AnswerSide(turns=(first,)), second=AnswerSide(turns=(second,)), different=1, same=0
+        )
+        task = NewTask(kind="compare", content=msgspec.to_builtins(content), conversation=conversation)
+        return task, conversation_of(first)
+
     def talk(self, task: Task) -> TalkPlan | None:
         return None
 
-    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
-        compared = converted(task.content, Compared)
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
+        compared = convert_to(task.content, ComparedSides)
         a, b = compared.in_order(task.draw)
         first = a.turns[0]
         blocks = passage_block(first.passages) if "passage" in self.show else []
@@ -209,14 +236,23 @@ class Compare:
         if "gold" in self.show and self.unit == "turn" and first.record.gold_answers:
             blocks.append(gold_block(first.record))
         return [
-            Step(
+            StudyStep(
                 id=CHOICE,
                 heading="Two answers" if self.unit == "turn" else "Two conversations",
                 blocks=tuple(blocks),
                 fields=(
-                    Field(name="choice", label="Which one is better?", options=OPTIONS),
+                    Field(
+                        name="choice",
+                        label="Which one is better?",
+                        options=(
+                            replace(OPTIONS[0], meaning=f"{a.name.system}, {a.name.policy}"),
+                            replace(OPTIONS[1], meaning=f"{b.name.system}, {b.name.policy}"),
+                            *OPTIONS[2:],
+                        ),
+                    ),
                     Field(name="reason", label="Why?", required=False),
                 ),
+                alone=True,
             )
         ]
 
@@ -226,8 +262,23 @@ class Compare:
     def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
         return None
 
+    def to_come(self, state: StudyState, rater: int) -> float | None:
+        return 0
+
     def results(self, state: StudyState) -> Results:
         return compare_results(state)
+
+
+class AddedPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of further answers to compare; which stands under A is drawn for each person."""
+
+    question: str
+    a: str
+    b: str
+    system_a: str
+    system_b: str
+    gold_answer: str | None = None
+    passage: str = ""
 
 
 class ComparePractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -244,7 +295,7 @@ class ComparePractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fi
     history: tuple[Exchange, ...] = ()
 
 
-def _both_answers(a: Side, b: Side) -> list[Block]:
+def _both_answers(a: AnswerSide, b: AnswerSide) -> list[Block]:
     asked, other = a.turns[0].record, b.turns[0].record
     blocks = both_histories(a.before, b.before, shared="Before", apart=("Before A", "Before B"))
     if asked.asked == other.asked:
@@ -254,13 +305,13 @@ def _both_answers(a: Side, b: Side) -> list[Block]:
     return [*blocks, _beside("A", asked.answer or "", "B", other.answer or "")]
 
 
-def _beside(heading: str, text: str, other_heading: str, other: str) -> Beside:
-    return Beside(blocks=(Text(heading=heading, text=text), Text(heading=other_heading, text=other)))
+def _beside(heading: str, text: str, other_heading: str, other: str) -> SideBySide:
+    return SideBySide(blocks=(Text(heading=heading, text=text), Text(heading=other_heading, text=other)))
 
 
-def _both_conversations(a: Side, b: Side) -> list[Block]:
+def _both_conversations(a: AnswerSide, b: AnswerSide) -> list[Block]:
     return [
-        Beside(
+        SideBySide(
             blocks=(
                 Transcript(heading="A", exchanges=a.exchanges),
                 Transcript(heading="B", exchanges=b.exchanges),

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.statistics.bradley_terry import bradley_terry
-from replay.statistics.people import Table, shown_number
+from replay.statistics.people import HumanTable, number_text
 from replay.statistics.preferences import (
     OUTCOMES,
     POINTS,
@@ -27,9 +27,9 @@ from replay.statistics.preferences import (
     preferences_of,
 )
 from replay.statistics.rated_item import RatedItem
-from replay.study.presets.compared import Compared
+from replay.study.presets.compared import ComparedSides
 from replay.study.presets.run_turns import origins
-from replay.study.results import HumanScore, Results, TurnKey
+from replay.study.results import HumanScore, JudgedTurnKey, Results
 from replay.study.tasks import StudyState
 
 CHOICE = "compare"
@@ -43,14 +43,14 @@ class Vote:
 
     task: int
     rater: str
-    compared: Compared
+    compared: ComparedSides
     as_shown: Outcome
     """With A as the first."""
     outcome: Outcome
     reason: str
 
     @property
-    def turn(self) -> TurnKey:
+    def turn(self) -> JudgedTurnKey:
         """Of the first side; of a whole conversation the last turn."""
         return self.compared.first.turns[-1].key
 
@@ -96,7 +96,7 @@ def _votes(state: StudyState) -> list[Vote]:
             Vote(
                 task=one.task,
                 rater=names[one.rater],
-                compared=converted(state.tasks[one.task].content, Compared),
+                compared=convert_to(state.tasks[one.task].content, ComparedSides),
                 as_shown=as_shown,
                 outcome=TURNED[as_shown] if one.draw % 2 else as_shown,
                 reason=str(answer.get("reason", "")),
@@ -146,12 +146,12 @@ def _preferences(votes: Sequence[Vote], labels: dict[int, _Label]) -> dict[str, 
 
 
 def _cells(row: PreferenceRow) -> tuple[Any, ...]:
-    shares = (shown_number(row.shares[outcome], "share") for outcome in OUTCOMES)
-    win_rate = shown_number(row.win_rates[0], "share")
+    shares = (number_text(row.shares[outcome], "share") for outcome in OUTCOMES)
+    win_rate = number_text(row.win_rates[0], "share")
     return (sum(row.counts.values()), *shares, win_rate, row.adjusted_p)
 
 
-def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> Table:
+def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> HumanTable:
     rows = [
         (of, pair.first, pair.second, row.depth or "all", *_cells(row))
         for of, preferences in sorted(_preferences(votes, labels).items())
@@ -163,7 +163,7 @@ def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> Table:
         for one in votes
     }
     different, same = (sum(count[place] for count in counted.values()) for place in (0, 1))
-    return Table(
+    return HumanTable(
         title="Which answers people prefer",
         columns=(
             *("under", "first", "second", "depth", "judgements", "first is better", "second is better"),
@@ -177,15 +177,15 @@ def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> Table:
     )
 
 
-def _strengths(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[Table]:
+def _strengths(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[HumanTable]:
     """Where there are more than two."""
     rows = []
     for of, preferences in sorted(_preferences(votes, labels).items()):
         systems = bradley_terry(preferences).systems
         if len(systems) > 2:
-            rows += [(of, name, one.items, shown_number(one)) for name, one in systems.items()]
+            rows += [(of, name, one.items, number_text(one)) for name, one in systems.items()]
     return [
-        Table(
+        HumanTable(
             title="Strengths",
             columns=("under", "name", "judgements", "strength"),
             rows=rows,
@@ -195,8 +195,8 @@ def _strengths(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[Table]:
     ]
 
 
-def _places(votes: Sequence[Vote]) -> Table:
-    """How often A was chosen, by all and by each rater."""
+def _places(votes: Sequence[Vote]) -> HumanTable:
+    """Return how often A was chosen, by all and by each rater."""
 
     def row(name: str, of: Sequence[Vote]) -> tuple[Any, ...]:
         shown = [
@@ -207,7 +207,7 @@ def _places(votes: Sequence[Vote]) -> Table:
 
     raters = sorted({vote.rater for vote in votes})
     rows = [row(rater, [vote for vote in votes if vote.rater == rater]) for rater in raters]
-    return Table(
+    return HumanTable(
         title="Whether the place mattered",
         columns=(
             *("rater", "judgements", "A is better", "B is better", "as good", "both bad"),
@@ -218,8 +218,8 @@ def _places(votes: Sequence[Vote]) -> Table:
     )
 
 
-def _reasons(votes: Sequence[Vote], labels: dict[int, _Label]) -> Table:
-    return Table(
+def _reasons(votes: Sequence[Vote], labels: dict[int, _Label]) -> HumanTable:
+    return HumanTable(
         title="Why",
         columns=("conversation", "depth", "under", "rater", "choice", "reason"),
         rows=[
@@ -237,7 +237,7 @@ def _chosen(vote: Vote, labels: dict[int, _Label]) -> str:
 
 def _scores(votes: Sequence[Vote]) -> list[HumanScore]:
     """For each turn what a rater gave it: the mean of its wins over those that it met."""
-    points: dict[tuple[TurnKey, str], list[float]] = defaultdict(list)
+    points: dict[tuple[JudgedTurnKey, str], list[float]] = defaultdict(list)
     for vote in votes:
         first = POINTS[vote.outcome]
         points[vote.turn, vote.rater].append(first)

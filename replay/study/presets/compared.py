@@ -11,7 +11,7 @@ from replay.statistics.group import Group
 from replay.study.presets.run_turns import RunTurn
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two that are compared."""
 
     turns: tuple[RunTurn, ...]
@@ -40,16 +40,16 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         return (self.before, self.turns[0].record.asked)
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedSides(msgspec.Struct, frozen=True, kw_only=True):
     """What a task of this preset holds."""
 
-    first: Side
-    second: Side
+    first: AnswerSide
+    second: AnswerSide
     different: int
     """How often these two systems and policies answered differently where they could be compared."""
     same: int
     """How often word for word the same."""
 
-    def in_order(self, draw: int) -> tuple[Side, Side]:
+    def in_order(self, draw: int) -> tuple[AnswerSide, AnswerSide]:
         """A and B, as *draw* wants it."""
         return (self.second, self.first) if draw % 2 else (self.first, self.second)

@@ -31,12 +31,12 @@ import msgspec
 from msgspec.structs import replace
 
 from replay.core.conversation import Passage
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.settings.bounds import Count
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
 from replay.study.preset import Material, PracticeItem
-from replay.study.presets.convqa_results import Talk, results_of
+from replay.study.presets.convqa_results import ConvQATalk, results_of
 from replay.study.presets.validation import (
     CORRECT,
     Judged,
@@ -46,7 +46,7 @@ from replay.study.presets.validation import (
     validation_steps,
 )
 from replay.study.results import Results
-from replay.study.steps import Answer, Step
+from replay.study.steps import Answer, StudyStep
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -109,13 +109,14 @@ class ConvQA:
                 f"data: {len(usable)} conversations have a passage and a question to begin with, and "
                 f"preset.convqa.topics is {wanted}; give more data, or lower it"
             )
-        self._check_raters(len(material.raters), len(material.systems))
+        if not material.more_come:
+            self._check_raters(len(material.raters), len(material.systems))
         drawn = random.Random(material.seed).sample(usable, wanted)
         return [
             NewTask(
                 kind="talk",
                 content=msgspec.to_builtins(
-                    Talk(about=replace(topic, turns=()), first_question=topic.turns[0].question)
+                    ConvQATalk(about=replace(topic, turns=()), first_question=topic.turns[0].question)
                 ),
                 conversation=topic.id,
                 system=system,
@@ -149,7 +150,7 @@ class ConvQA:
     def talk(self, task: Task) -> TalkPlan | None:
         if task.kind != "talk":
             return None
-        content = converted(task.content, Talk)
+        content = convert_to(task.content, ConvQATalk)
         about = content.about
         return TalkPlan(
             system=task.system or "",
@@ -162,13 +163,15 @@ class ConvQA:
             hint="Ask what you would like to know of it. You can't see the text yet; the system can.",
         )
 
-    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
         if task.kind == "validate":
-            return validation_steps(converted(task.content, ValidationContent), answers)
+            return validation_steps(convert_to(task.content, ValidationContent), answers)
         pairs = _pairs(turns)
-        passages = converted(task.content, Talk).about.passages
+        passages = convert_to(task.content, ConvQATalk).about.passages
         return [
-            Step(
+            StudyStep(
                 id=f"answer-{pair.depth}",
                 heading=f"Answer {place + 1} of {len(pairs)}",
                 blocks=pair_blocks(passages, pairs, place, with_answer=True),
@@ -184,7 +187,7 @@ class ConvQA:
         pairs = _pairs(state.talks.get(ended.id, ()))
         if task.kind != "talk" or not self.validators or not pairs:
             return ()
-        about = converted(task.content, Talk).about
+        about = convert_to(task.content, ConvQATalk).about
         content = ValidationContent(passages=about.passages, pairs=tuple(pairs), talk=ended.id)
         return [
             NewTask(
@@ -204,6 +207,16 @@ class ConvQA:
         talks = [task for task in state.tasks.values() if task.kind == "talk"]
         expected = sum(task.raters or 0 for task in talks)
         return () if self.validators and sum(one.kind == "talk" for one in finished) < expected else None
+
+    def to_come(self, state: StudyState, rater: int) -> float | None:
+        """Validations of talks that are yet to be finished, shared out evenly."""
+        sharing = sum(one.takes_part for one in state.raters)
+        talks = {id: task.raters or 0 for id, task in state.tasks.items() if task.kind == "talk"}
+        own = sum(
+            one.task in talks and one.rater == rater and one.state == "open" for one in state.assignments
+        )
+        done = sum(one.task in talks for one in state.done)
+        return max(0, sum(talks.values()) - done - own) * self.validators / max(1, sharing)
 
     @property
     def practice_item(self) -> type[ConvQAPractice]:

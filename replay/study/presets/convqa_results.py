@@ -10,27 +10,27 @@ import numpy as np
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.scorers.answer_text import declines
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import resampling
-from replay.statistics.number import no_number, number, resampled
-from replay.statistics.people import shown_number
+from replay.statistics.number import no_number, number, resample
+from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 from replay.study.presets.live import POLICY, live_conversation, live_id, live_records
 from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
-from replay.study.results import HumanScore, Number, Results, Table, TurnKey
+from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
 from replay.study.steps import Answer
 from replay.study.tasks import Assignment, StudyState, TalkTurn
 
 MAJORITY = "majority"
 """In the place of a rater's name, of what the asker and all validators say together."""
-NOTHING_YET = Undefined(reason="nothing validated yet")
+NOTHING_YET = UndefinedNumber(reason="nothing validated yet")
 
 
-class Talk(msgspec.Struct, frozen=True, kw_only=True):
+class ConvQATalk(msgspec.Struct, frozen=True, kw_only=True):
     """What a task of talking holds."""
 
     about: Conversation
@@ -42,7 +42,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
 class JudgedPair:
     """A question that was asked in a talk, with all that was said of it."""
 
-    turn: TurnKey
+    turn: JudgedTurnKey
     topic: str
     question: str
     asker: str
@@ -57,7 +57,7 @@ class JudgedPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedTalk:
+class ConvQAJudgedTalk:
     """A talk that its asker has judged."""
 
     assignment: Assignment
@@ -94,26 +94,26 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
     )
 
 
-def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]) -> list[JudgedTalk]:
+def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]) -> list[ConvQAJudgedTalk]:
     """The finished talks, in the order in which they were given."""
     names = {rater.id: rater.name for rater in state.raters}
     validating: dict[int | None, list[Assignment]] = {}
     for one in state.done:
         if state.tasks[one.task].kind == "validate":
-            content = converted(state.tasks[one.task].content, ValidationContent)
+            content = convert_to(state.tasks[one.task].content, ValidationContent)
             validating.setdefault(content.talk, []).append(one)
     found = []
     for assignment in state.done:
         task = state.tasks[assignment.task]
         if task.kind != "talk":
             continue
-        about, system = converted(task.content, Talk).about, task.system or ""
+        about, system = convert_to(task.content, ConvQATalk).about, task.system or ""
         turns, validations = state.talks[assignment.id], validating.get(assignment.id, ())
         asker = _answers(state, assignment)
         by_rater = {names[one.rater]: _answers(state, one) for one in validations}
         pairs = [
             JudgedPair(
-                turn=TurnKey(system, POLICY, live_id(about.id, assignment.id), turn.depth),
+                turn=JudgedTurnKey(system, POLICY, live_id(about.id, assignment.id), turn.depth),
                 topic=about.id,
                 question=turn.question,
                 asker=names[assignment.rater],
@@ -128,7 +128,9 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
             for turn in turns
             if turn.answer is not None
         ]
-        found.append(JudgedTalk(assignment=assignment, system=system, about=about, turns=turns, pairs=pairs))
+        found.append(
+            ConvQAJudgedTalk(assignment=assignment, system=system, about=about, turns=turns, pairs=pairs)
+        )
     return found
 
 
@@ -156,7 +158,7 @@ def _scores(pair: JudgedPair) -> list[HumanScore]:
     ]
 
 
-def _by_system(talks: Sequence[JudgedTalk]) -> Table:
+def _by_system(talks: Sequence[ConvQAJudgedTalk]) -> HumanTable:
     rows = []
     for system in sorted({talk.system for talk in talks}):
         own = [talk for talk in talks if talk.system == system]
@@ -176,7 +178,7 @@ def _by_system(talks: Sequence[JudgedTalk]) -> Table:
                 _share((pair.topic, correct) for pair, correct in right if pair.said.answerable),
             )
         )
-    return Table(
+    return HumanTable(
         title="Answers by majority",
         columns=(
             *("system", "conversations", "validated", "questions", "dropped", "undecided"),
@@ -188,29 +190,31 @@ def _by_system(talks: Sequence[JudgedTalk]) -> Table:
     )
 
 
-def _share(values: Iterable[tuple[str, bool | int]]) -> Number:
+def _share(values: Iterable[tuple[str, bool | int]]) -> HumanNumber:
     """The mean of 0s and 1s; what is about one topic is resampled together."""
     given = list(values)
     if not given:
-        return shown_number(no_number(NOTHING_YET))
+        return number_text(no_number(NOTHING_YET))
     drawn = resampling([topic for topic, _ in given], resamples=1000, seed=0)
     features = np.array([(float(value), 1.0) for _, value in given])
     cell = range(len(given))
-    found = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
-    return shown_number(number(found, cell, drawn, scale="share", undefined=NOTHING_YET), SHARE)
+    found = resample(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
+    return number_text(number(found, cell, drawn, scale="share", undefined=NOTHING_YET), SHARE)
 
 
-def _agreement(pairs: Sequence[JudgedPair]) -> Table:
+def _agreement(pairs: Sequence[JudgedPair]) -> HumanTable:
     """Among validators, as published; and of correctness, with the asker."""
     judged = [pair for pair in pairs if pair.validated]
 
-    def row(what: str, ratings: Sequence[Mapping[str, str | float | None]]) -> tuple[str | int | Number, ...]:
+    def row(
+        what: str, ratings: Sequence[Mapping[str, str | float | None]]
+    ) -> tuple[str | int | HumanNumber, ...]:
         items = [
             RatedItem(conversation=pair.topic, depth=None, ratings=given)
             for pair, given in zip(judged, ratings, strict=True)
         ]
         total = rater_agreement_of(items, same_raters=False).total
-        return (what, total.complete, shown_number(total.agreement, SHARE), shown_number(total.fleiss))
+        return (what, total.complete, number_text(total.agreement, SHARE), number_text(total.fleiss))
 
     by_rater = [pair.said.validations for pair in judged]
     correct = [
@@ -220,7 +224,7 @@ def _agreement(pairs: Sequence[JudgedPair]) -> Table:
         }
         for pair in judged
     ]
-    return Table(
+    return HumanTable(
         title="Agreement of validators",
         columns=("on", "questions", "equal", "Fleiss' kappa"),
         rows=[
@@ -233,7 +237,7 @@ def _agreement(pairs: Sequence[JudgedPair]) -> Table:
     )
 
 
-def _with_gold(talk: JudgedTalk, validators: int) -> Conversation:
+def _with_gold(talk: ConvQAJudgedTalk, validators: int) -> Conversation:
     """The talk as a conversation of a data set; its dropped questions are left out."""
     live = live_conversation(talk.about, talk.assignment, talk.turns)
     turns = []

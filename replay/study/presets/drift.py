@@ -22,28 +22,28 @@ from typing import Literal
 
 import msgspec
 
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
 from replay.core.settings.faults import nearest
 from replay.study.preset import Material, PracticeItem
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
-from replay.study.presets.run_turns import RunTurn, both_histories, drawn, practice_turn, run_turns
+from replay.study.presets.run_turns import RunTurn, both_histories, draw_turns, practice_turn, run_turns
 from replay.study.results import Results
-from replay.study.steps import Answer, Block, Field, Option, Step, Text
+from replay.study.steps import Answer, Block, Field, Option, StudyStep, Text
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
-You will see questions from conversations. Each was asked after one history, and was then to be asked again \
-after another one, in which some of the answers are different.
+You will see two conversations with the same questions, in which some of the answers are different. Then \
+comes one further question, the same in both.
 
-Say whether the question means the same after both: whether "he", "it", "the album", or what is left out, \
-refers to the same. Other answers don't matter as long as the question still asks for the same thing. If it \
-asks for something else, or for nothing that can be told, it is not the same.
+Say whether it means the same in both: whether "he", "it", "the album", or what is left out, stands for the \
+same. Different answers don't matter as long as the question still asks for the same thing. If it asks for \
+something else in conversation 2, or makes no sense there, it does not mean the same.
 
-Some questions were reworded so that they ask, after the other history, for what was meant. Say then whether \
-they do."""
+Some questions were put in other words, to ask in conversation 2 for what was meant in conversation 1. Say \
+then whether they do."""
 YES_OR_NO: tuple[Option, ...] = (Option(value=1, label="Yes"), Option(value=0, label="No"))
 
 
@@ -80,7 +80,9 @@ class DriftStudy:
         def drawn_from(question: DriftQuestion) -> tuple[bool, int]:
             return stratum(question) if by_depth else (question.found, 0)
 
-        chosen = drawn(found, self.questions, random.Random(material.seed), stratum=drawn_from, evenly=True)
+        chosen = draw_turns(
+            found, self.questions, random.Random(material.seed), stratum=drawn_from, evenly=True
+        )
         of, taken = Counter(map(drawn_from, found)), Counter(map(drawn_from, chosen))
         return [
             NewTask(
@@ -149,23 +151,25 @@ class DriftStudy:
     def talk(self, task: Task) -> TalkPlan | None:
         return None
 
-    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
-        question = converted(task.content, DriftQuestion)
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
+        question = convert_to(task.content, DriftQuestion)
         histories = both_histories(
             self._shown(question.gold),
             self._shown(question.own),
-            shared="Both histories begin with",
-            apart=("First history", "Second history"),
+            shared="Both conversations begin with",
+            apart=("Conversation 1", "Conversation 2"),
         )
         asked = Text(heading="Question", text=question.recorded)
-        first = Step(
+        first = StudyStep(
             id=MEANING,
-            heading="One question, two histories",
+            heading="One question, two conversations",
             blocks=(*histories, asked),
             fields=(
                 Field(
                     name="meaning",
-                    label="Does the question mean the same after both histories?",
+                    label="Does the question mean the same in both conversations?",
                     options=(
                         Option(value="same", label="The same"),
                         Option(value="changed", label="Not the same"),
@@ -195,6 +199,9 @@ class DriftStudy:
     def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
         return None
 
+    def to_come(self, state: StudyState, rater: int) -> float | None:
+        return 0
+
     def results(self, state: StudyState) -> Results:
         return drift_results(state)
 
@@ -213,17 +220,17 @@ class DriftPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fiel
     fluent: bool | None = None
 
 
-def _rewording_step(number: int, text: str, blocks: Sequence[Block]) -> Step:
-    return Step(
+def _rewording_step(number: int, text: str, blocks: Sequence[Block]) -> StudyStep:
+    return StudyStep(
         id=rewording(number),
-        heading="Reworded question",
-        blocks=(*blocks, Text(heading="Reworded, to be asked after the second history", text=text)),
+        heading="The question in other words",
+        blocks=(*blocks, Text(heading="In other words, to be asked in conversation 2", text=text)),
         fields=(
             Field(
                 name="right",
-                label="After the second history, does it ask for what the question asks for after the first?",
+                label="Do these words mean in conversation 2 what the question means in conversation 1?",
                 options=YES_OR_NO,
             ),
-            Field(name="fluent", label="Is it fluent, as a person would put it?", options=YES_OR_NO),
+            Field(name="fluent", label="Would a person put it like this?", options=YES_OR_NO),
         ),
     )

@@ -18,13 +18,13 @@ from typing import Any
 
 import msgspec
 
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.history import Exchange
 from replay.statistics.detector_quality import DetectorCase, DetectorQuality, detector_quality_of
 from replay.statistics.majority import majority
-from replay.statistics.people import Number, Table, shown_number
+from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rated_item import RatedItem
-from replay.statistics.undefined import Undefined, defined
+from replay.statistics.undefined import UndefinedNumber, value_or_none
 from replay.study.presets.run_turns import RunTurn, origins
 from replay.study.results import HumanScore, Results
 from replay.study.steps import Answer
@@ -62,7 +62,7 @@ class DriftQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether a verdict says that it has drifted."""
+        """Return whether a verdict says that it has drifted."""
         return any(turn.record.drift is not None and turn.record.drift.invalid for turn in self.turns)
 
     @property
@@ -74,7 +74,7 @@ class DriftQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class QuestionJudgements:
     """What people said of one question."""
 
     question: DriftQuestion
@@ -106,17 +106,17 @@ def drift_results(state: StudyState) -> Results:
     )
 
 
-def _judged(state: StudyState) -> list[Judged]:
+def _judged(state: StudyState) -> list[QuestionJudgements]:
     names = {rater.id: rater.name for rater in state.raters}
-    found: dict[int, Judged] = {}
+    found: dict[int, QuestionJudgements] = {}
     for one in state.done:
-        question = converted(state.tasks[one.task].content, DriftQuestion)
-        judged = found.setdefault(one.task, Judged(question=question, answers={}))
+        question = convert_to(state.tasks[one.task].content, DriftQuestion)
+        judged = found.setdefault(one.task, QuestionJudgements(question=question, answers={}))
         judged.answers[names[one.rater]] = {id: each.answer for id, each in state.answers[one.id].items()}
     return list(found.values())
 
 
-def _scores(judged: Sequence[Judged]) -> list[HumanScore]:
+def _scores(judged: Sequence[QuestionJudgements]) -> list[HumanScore]:
     found = []
     for one in judged:
         for turn in one.question.turns:
@@ -133,7 +133,7 @@ def _scores(judged: Sequence[Judged]) -> list[HumanScore]:
     return found
 
 
-def _rated(judged: Sequence[Judged]) -> dict[str, list[RatedItem]]:
+def _rated(judged: Sequence[QuestionJudgements]) -> dict[str, list[RatedItem]]:
     """Questions and rewordings, each once, however many turns met them."""
     found: dict[str, list[RatedItem]] = defaultdict(list)
     for one in judged:
@@ -153,7 +153,7 @@ def _rated(judged: Sequence[Judged]) -> dict[str, list[RatedItem]]:
     return found
 
 
-def _cases(judged: Sequence[Judged]) -> dict[str, list[DetectorCase]]:
+def _cases(judged: Sequence[QuestionJudgements]) -> dict[str, list[DetectorCase]]:
     """Each turn as a case, by what gave its verdict."""
     runs = {turn.run for one in judged for turn in one.question.turns}
     found: dict[str, list[DetectorCase]] = defaultdict(list)
@@ -170,17 +170,19 @@ def _cases(judged: Sequence[Judged]) -> dict[str, list[DetectorCase]]:
                 DetectorCase(
                     conversation=record.recorded_conversation,
                     depth=record.depth,
-                    truth=None if isinstance(most, Undefined) else most == "changed",
+                    truth=None if isinstance(most, UndefinedNumber) else most == "changed",
                     detected=drift.invalid,
                     probability=drift.probability if drift.mode == WITH_PROBABILITY else None,
-                    rewrite_right=None if right is None or isinstance(right, Undefined) else bool(right),
+                    rewrite_right=None
+                    if right is None or isinstance(right, UndefinedNumber)
+                    else bool(right),
                     weight=one.question.weight,
                 )
             )
     return found
 
 
-def _quality_tables(judged: Sequence[Judged]) -> list[Table]:
+def _quality_tables(judged: Sequence[QuestionJudgements]) -> list[HumanTable]:
     rows: list[tuple[Any, ...]] = []
     bins: list[tuple[Any, ...]] = []
     for detector, cases in sorted(_cases(judged).items()):
@@ -195,13 +197,13 @@ def _quality_tables(judged: Sequence[Judged]) -> list[Table]:
             rows.append(
                 (
                     *(detector, row.depth or "all", *counts, row.undecided),
-                    *(shown_number(one, "share") for one in numbers[:4]),
-                    shown_number(row.brier),
-                    *(shown_number(one, "share") for one in rewrites),
+                    *(number_text(one, "share") for one in numbers[:4]),
+                    number_text(row.brier),
+                    *(number_text(one, "share") for one in rewrites),
                 )
             )
         bins += _bins(detector, of_all)
-    quality = Table(
+    quality = HumanTable(
         title="Drift verdicts against people",
         columns=(
             *("detector", "depth", "hits", "false alarms", "misses", "rightly valid", "undecided"),
@@ -215,7 +217,7 @@ def _quality_tables(judged: Sequence[Judged]) -> list[Table]:
         "Li et al. (2022) report precision and recall of 72 % for their detector, and 68 % of the "
         "rewordings of its hits as right.",
     )
-    calibration = Table(
+    calibration = HumanTable(
         title="Calibration of the drift probability",
         columns=("detector", "from", "to", "turns", "mean probability", "drifted, say people"),
         rows=bins,
@@ -231,17 +233,19 @@ def _bins(detector: str, quality: DetectorQuality) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = [
         (
             *(detector, one.lowest, one.highest, one.observed.items),
-            Number(value=one.mean_probability, unit="share"),
-            shown_number(one.observed, "share"),
+            HumanNumber(value=one.mean_probability, unit="share"),
+            number_text(one.observed, "share"),
         )
         for one in quality.calibration
     ]
-    error = Number(value=defined(quality.calibration_error), unit="share", note="expected calibration error")
+    error = HumanNumber(
+        value=value_or_none(quality.calibration_error), unit="share", note="expected calibration error"
+    )
     items = sum(one.observed.items for one in quality.calibration)
     return [*rows, (detector, "all", "all", items, error, None)]
 
 
-def _disputed(judged: Sequence[Judged]) -> Table:
+def _disputed(judged: Sequence[QuestionJudgements]) -> HumanTable:
     """Where detector and people differ, or people among themselves."""
     rows = []
     for one in judged:
@@ -252,7 +256,7 @@ def _disputed(judged: Sequence[Judged]) -> Table:
             verdict = "changed" if question.found else "same"
             record = question.turns[0].record
             rows.append((record.conversation, question.depth, question.recorded, verdict, said))
-    return Table(
+    return HumanTable(
         title="Questions to look at",
         columns=("conversation", "depth", "question", "detector", "people"),
         rows=rows,

@@ -32,7 +32,7 @@ from typing import Literal
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.decoding import converted
+from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.study.assignment import next_task
@@ -40,7 +40,7 @@ from replay.study.preset import Material
 from replay.study.presets.mahueval_results import results_of
 from replay.study.presets.mahueval_screens import MaHuEvalPractice, turn_screen
 from replay.study.results import Results
-from replay.study.steps import Answer, Index, Step, Value
+from replay.study.steps import Answer, Index, StudyStep, Value
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -51,9 +51,8 @@ Ask as you would ask a person who remembers what was said: "and when was that?",
 Questions that can only be understood from what came before are welcome.
 
 When a conversation is over, you will see the passages that the system found for each of your questions. \
-Then say, question by question, what kind of question it was, whether the answer is correct, and which \
-passage is the first right one: one that the question can be answered from. Judge by the passages; all that \
-there are can be searched."""
+Then say, question by question, what kind of question it was, whether the answer is correct, and which is \
+the first passage that has the answer. Judge by the passages; all that there are can be searched."""
 
 HINT = "Ask things that can only be understood from what was said before: “and when was that?”"
 
@@ -92,6 +91,11 @@ class MaHuEval:
     # Who talks about what ----------------------------------------------------------------------------
 
     def tasks(self, material: Material) -> Sequence[NewTask]:
+        if not material.raters:
+            raise InputError(
+                "raters: mahueval deals topics from person to person, beginning with somebody whom you name; "
+                "write raters: [me], and preset.mahueval.rounds: 1 where people don't wait for each other"
+            )
         topics = [_topic(conversation) for conversation in material.conversations]
         if len(topics) < self.conversations:
             raise InputError(
@@ -168,6 +172,14 @@ class MaHuEval:
             for one in repeated
         ] or None
 
+    def to_come(self, state: StudyState, rater: int) -> float | None:
+        """The second round, before it is made."""
+        talks = [task for task in state.tasks.values() if task.kind == "talk"]
+        others = {one.id for one in state.raters if one.takes_part and one.id != rater}
+        made = any(task.round == 2 and task.only == (rater,) for task in talks)
+        first = 0 if any(task.only == (rater,) for task in talks) else self.conversations
+        return first + (0 if self.rounds == 1 or made or not others else self.conversations)
+
     def talk(self, task: Task) -> TalkPlan | None:
         if task.practice is not None:
             return None
@@ -193,9 +205,11 @@ class MaHuEval:
 
     # What is judged ----------------------------------------------------------------------------------
 
-    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
         if task.practice is not None:
-            item = converted(task.content, MaHuEvalPractice)
+            item = convert_to(task.content, MaHuEvalPractice)
             said = (item.question, item.answer, item.history, item.passages)
             return [turn_screen("turn", "Question", *said, index=None)]
         index = self._index(task.conversation)
@@ -252,7 +266,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     first_question: str | None
 
 
-class Talk(msgspec.Struct, frozen=True, kw_only=True):
+class MaHuEvalTalk(msgspec.Struct, frozen=True, kw_only=True):
     """What a task of this preset holds."""
 
     topic: Topic
@@ -271,8 +285,8 @@ def _topic(about: Conversation) -> Topic:
     )
 
 
-def _content(task: NewTask) -> Talk:
-    return converted(task.content, Talk)
+def _content(task: NewTask) -> MaHuEvalTalk:
+    return convert_to(task.content, MaHuEvalTalk)
 
 
 def _task(
@@ -281,7 +295,7 @@ def _task(
     """*repeats* is the assignment whose opening it is, of a conversation of the second round."""
     return NewTask(
         kind="talk",
-        content=msgspec.to_builtins(Talk(topic=topic, opening=opening, fixed=fixed)),
+        content=msgspec.to_builtins(MaHuEvalTalk(topic=topic, opening=opening, fixed=fixed)),
         conversation=topic.id,
         system=system,
         only=(rater,),

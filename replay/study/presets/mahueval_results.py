@@ -23,15 +23,15 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.statistics.estimate import resampling
-from replay.statistics.number import number, resampled
-from replay.statistics.people import shown_number
+from replay.statistics.number import number, resample
+from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 from replay.study.presets.live import live_conversation
-from replay.study.presets.mahueval_turns import JudgedTalk, JudgedTurn, judged_talks
-from replay.study.results import HumanScore, Number, Results, Table
+from replay.study.presets.mahueval_turns import RatedTalk, RatedTurn, judged_talks
+from replay.study.results import HumanNumber, HumanScore, HumanTable, Results
 from replay.study.tasks import StudyState
 
 CUTOFFS = (1, 3, 5)
@@ -51,12 +51,12 @@ def results_of(state: StudyState) -> Results:
     )
 
 
-def _cutoffs(judged: Sequence[JudgedTurn]) -> list[int]:
+def _cutoffs(judged: Sequence[RatedTurn]) -> list[int]:
     most = max((len(turn.record.passages) for turn in judged), default=0)
     return [k for k in CUTOFFS if k <= most]
 
 
-def _scores(turn: JudgedTurn, cutoffs: Sequence[int]) -> list[HumanScore]:
+def _scores(turn: RatedTurn, cutoffs: Sequence[int]) -> list[HumanScore]:
     values: dict[str, float | None] = {"human_correct": turn.correct, "human_passage": turn.passage}
     values |= {f"human_hr@{k}": turn.found_within(k) for k in cutoffs}
     if cutoffs:
@@ -70,18 +70,18 @@ def _scores(turn: JudgedTurn, cutoffs: Sequence[int]) -> list[HumanScore]:
 # Tables ------------------------------------------------------------------------------------------------
 
 
-def _agreement(judged: Sequence[JudgedTurn]) -> Table:
+def _agreement(judged: Sequence[RatedTurn]) -> HumanTable:
     compared = {
         "answer correct": _items(judged, lambda turn: turn.correct),
         "passage right": _items(judged, lambda turn: turn.passage, same_passages=True),
         "question intent": _items(judged, lambda turn: turn.intent),
     }
     totals = {name: rater_agreement_of(items).total for name, items in compared.items()}
-    return Table(
+    return HumanTable(
         title="Agreement on the same turns",
         columns=("judgement", "turns", "equal", "Cohen's kappa"),
         rows=[
-            (name, total.shared, shown_number(total.agreement, "share"), shown_number(total.cohen))
+            (name, total.shared, number_text(total.agreement, "share"), number_text(total.cohen))
             for name, total in totals.items()
         ],
         caption="Of turns that two people judged: the same question to the same system after the same "
@@ -90,7 +90,7 @@ def _agreement(judged: Sequence[JudgedTurn]) -> Table:
 
 
 def _items(
-    judged: Sequence[JudgedTurn], value: Callable[[JudgedTurn], Rating], *, same_passages: bool = False
+    judged: Sequence[RatedTurn], value: Callable[[RatedTurn], Rating], *, same_passages: bool = False
 ) -> list[RatedItem]:
     """Turns that are the same, with what each person said; of one who had a turn twice, the first time."""
     found: dict[object, dict[str, Rating]] = {}
@@ -102,11 +102,11 @@ def _items(
     return [RatedItem(conversation=topics[key], ratings=ratings) for key, ratings in found.items()]
 
 
-def _intents(judged: Sequence[JudgedTurn]) -> Table:
-    cells: dict[tuple[str, str], list[JudgedTurn]] = {}
+def _intents(judged: Sequence[RatedTurn]) -> HumanTable:
+    cells: dict[tuple[str, str], list[RatedTurn]] = {}
     for turn in sorted(judged, key=lambda turn: (turn.record.system, turn.intent)):
         cells.setdefault((turn.record.system, turn.intent), []).append(turn)
-    return Table(
+    return HumanTable(
         title="Kinds of questions",
         columns=("system", "intent", "questions", "accuracy", "right passage found"),
         rows=[
@@ -121,17 +121,19 @@ def _intents(judged: Sequence[JudgedTurn]) -> Table:
     )
 
 
-def _by_conversation(judged: Sequence[JudgedTurn]) -> Table:
-    talks: dict[str, list[JudgedTurn]] = {}
+def _by_conversation(judged: Sequence[RatedTurn]) -> HumanTable:
+    talks: dict[str, list[RatedTurn]] = {}
     for turn in judged:
         talks.setdefault(turn.record.conversation, []).append(turn)
     cutoffs = _cutoffs(judged)
 
-    def mean(values: Sequence[float | None]) -> Number:
+    def mean(values: Sequence[float | None]) -> HumanNumber:
         known = [value for value in values if value is not None]
-        return Number(value=fmean(known) if known else None, note="" if known else NO_PASSAGES, unit="share")
+        return HumanNumber(
+            value=fmean(known) if known else None, note="" if known else NO_PASSAGES, unit="share"
+        )
 
-    return Table(
+    return HumanTable(
         title="By conversation",
         columns=(
             *("conversation", "system", "rater", "turns", "accuracy", "right passage found"),
@@ -149,20 +151,20 @@ def _by_conversation(judged: Sequence[JudgedTurn]) -> Table:
     )
 
 
-def _share(turns: Sequence[JudgedTurn], value: Callable[[JudgedTurn], float | None]) -> Number:
+def _share(turns: Sequence[RatedTurn], value: Callable[[RatedTurn], float | None]) -> HumanNumber:
     """The mean of 0/1 values, with an interval over topics: turns of one are not independent."""
     given = [(turn.record.recorded_conversation, value(turn)) for turn in turns]
     known = [(topic, share) for topic, share in given if share is not None]
     if not known:
-        return Number(value=None, note=NO_PASSAGES, unit="share")
+        return HumanNumber(value=None, note=NO_PASSAGES, unit="share")
     drawn, cell = resampling([topic for topic, _ in known], resamples=1000, seed=0), range(len(known))
     features = np.array([[share, 1.0] for _, share in known])
-    values = resampled(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
-    undefined = Undefined(reason="no turn")
-    return shown_number(number(values, cell, drawn, scale="share", undefined=undefined), "share")
+    values = resample(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
+    undefined = UndefinedNumber(reason="no turn")
+    return number_text(number(values, cell, drawn, scale="share", undefined=undefined), "share")
 
 
-def _with_gold(talk: JudgedTalk) -> Conversation:
+def _with_gold(talk: RatedTalk) -> Conversation:
     """
     The talk as a conversation of a data set, with its topic's passages and those that were found.
 

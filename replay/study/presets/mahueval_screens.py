@@ -10,14 +10,14 @@ from typing import Literal
 from replay.core.conversation import Passage
 from replay.core.history import Exchange
 from replay.study.preset import PracticeItem
-from replay.study.steps import Block, Field, Index, Option, Passages, Step, Text, Transcript
+from replay.study.steps import Block, Field, Index, Option, Passages, StudyStep, Text, Transcript
 
 Intent = Literal["extractive", "abstractive", "boolean"]
 
 INTENTS: Mapping[Intent, str] = {
-    "extractive": "Extractive: words of a passage answer it",
-    "abstractive": "Abstractive: it has to be put together",
-    "boolean": "Boolean: yes or no answers it",
+    "extractive": "Its answer can be copied from a passage, word for word",
+    "abstractive": "Its answer has to be put in other words, or together from several places",
+    "boolean": "Its answer is yes or no",
 }
 
 
@@ -41,10 +41,10 @@ def turn_screen(
     history: tuple[Exchange, ...],
     passages: tuple[Passage, ...],
     index: Index | None,
-) -> Step:
+) -> StudyStep:
     blocks: list[Block] = []
     if history:
-        blocks.append(Transcript(heading="The conversation before", exchanges=history))
+        blocks.append(Transcript(heading="The conversation before", exchanges=history, asker="You"))
     blocks += [Text(heading="Question", text=question), Text(heading="Answer", text=answer)]
     fields = [
         Field(
@@ -66,23 +66,24 @@ def turn_screen(
         fields.append(
             Field(
                 name="elsewhere",
-                label="Right passage elsewhere",
+                label="Is there a passage with the answer that the system did not find?",
                 index=index,
                 required=False,
-                help="If none of these is right and the search finds one that is: its id.",
+                help="Only if none of those above has it: search for one, and choose “This one is right” "
+                "there. Its id is then put here.",
             )
         )
-    return Step(id=id, heading=heading, blocks=tuple(blocks), fields=tuple(fields))
+    return StudyStep(id=id, heading=heading, blocks=tuple(blocks), fields=tuple(fields))
 
 
 def _rank_field(passages: int) -> Field:
     """Its value is the rank of the first right passage, or 0; 1 to 9 are also the keys that choose it."""
     if passages == 1:
         options = [Option(value=1, label="Yes"), Option(value=0, label="No")]
-        return Field(name="rank", label="Is the passage right?", options=tuple(options))
+        return Field(name="rank", label="Does the passage have the answer?", options=tuple(options))
     options = [Option(value=rank, label=f"Passage {rank}") for rank in range(1, passages + 1)]
     return Field(
         name="rank",
-        label="Which passage is the first right one?",
+        label="Which is the first passage that has the answer?",
         options=(*options, Option(value=0, label="None of them")),
     )

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.study.presets.live import live_records
-from replay.study.results import TurnKey
+from replay.study.results import JudgedTurnKey
 from replay.study.steps import Answer
 from replay.study.tasks import Assignment, StudyState, TalkTurn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedTurn:
+class RatedTurn:
     """A turn of a talk, and what the person who asked said of it."""
 
     record: TurnRecord
@@ -32,21 +32,21 @@ class JudgedTurn:
 
     @property
     def passage(self) -> int | None:
-        """Whether one of the passages is right, 0 or 1."""
+        """Return whether one of the passages is right, 0 or 1."""
         return None if self.rank is None else int(self.rank > 0)
 
     def found_within(self, k: int) -> float | None:
-        """Whether a right passage is among the first *k*, 0 or 1."""
+        """Return whether a right passage is among the first *k*, 0 or 1."""
         return None if self.rank is None else float(0 < self.rank <= k)
 
     @property
-    def key(self) -> TurnKey:
+    def key(self) -> JudgedTurnKey:
         record = self.record
-        return TurnKey(record.system, record.policy, record.conversation, record.depth)
+        return JudgedTurnKey(record.system, record.policy, record.conversation, record.depth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedTalk:
+class RatedTalk:
     """A talk that is done."""
 
     assignment: Assignment
@@ -55,11 +55,11 @@ class JudgedTalk:
     turns: Sequence[TalkTurn]
     records: Sequence[TurnRecord]
     """One of each turn; its gold passage is the one that was called right."""
-    judged: Sequence[JudgedTurn]
+    judged: Sequence[RatedTurn]
     """Those with an answer."""
 
 
-def judged_talks(state: StudyState) -> list[JudgedTalk]:
+def judged_talks(state: StudyState) -> list[RatedTalk]:
     """All talks that are done, in the order in which they were begun."""
     talks = [one for one in state.done if state.tasks[one.task].kind == "talk"]
     reporting = {
@@ -84,7 +84,7 @@ def judged_talks(state: StudyState) -> list[JudgedTalk]:
                 continue
             before = (*before, record.asked, record.answer)
             judged.append(
-                JudgedTurn(
+                RatedTurn(
                     record=record,
                     rater=names[talk.rater],
                     said=before,
@@ -94,7 +94,7 @@ def judged_talks(state: StudyState) -> list[JudgedTalk]:
                 )
             )
         found.append(
-            JudgedTalk(
+            RatedTalk(
                 assignment=talk,
                 about=state.conversations[task.conversation],
                 turns=turns,

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
 
-from replay.core.decoding import converted
+from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
@@ -25,8 +26,8 @@ from replay.scorers.scorer import SHARE
 from replay.study.preset import Material, PracticeItem
 from replay.study.presets.adjudication import (
     STEP,
-    Adjudicated,
-    adjudication,
+    Adjudication,
+    adjudications,
     disagreement_table,
     is_rated_on,
     rated_answers,
@@ -34,7 +35,9 @@ from replay.study.presets.adjudication import (
 from replay.study.presets.criterion import Criterion
 from replay.study.presets.run_turns import (
     RunTurn,
-    drawn,
+    added_turn,
+    conversation_of,
+    draw_turns,
     gold_block,
     origins,
     passage_block,
@@ -42,7 +45,7 @@ from replay.study.presets.run_turns import (
     run_turns,
 )
 from replay.study.results import HumanScore, Results
-from replay.study.steps import Answer, Block, Step, Text, Transcript
+from replay.study.steps import Answer, Block, StudyStep, Text, Transcript
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -111,7 +114,7 @@ class Rating:
                 raters=self.raters,
                 never=never,
             )
-            for one in drawn(found, self.answers, random.Random(material.seed), stratum=self._stratum)
+            for one in draw_turns(found, self.answers, random.Random(material.seed), stratum=self._stratum)
         ]
 
     def _stratum(self, turn: RunTurn) -> tuple[str | int, ...]:
@@ -125,7 +128,8 @@ class Rating:
             InputError: nobody is called so, or nobody would be left to adjudicate.
         """
         if self.adjudicator is None:
-            if self.adjudicate and (self.raters is None or self.raters >= len(material.raters)):
+            all_rate = self.raters is None or (self.raters >= len(material.raters) and not material.more_come)
+            if self.adjudicate and all_rate:
                 raise InputError(
                     "preset.rating.adjudicate: nobody is left to, since everybody rates every answer; "
                     "name an adjudicator, or set raters below the number of people who take part"
@@ -144,7 +148,7 @@ class Rating:
         return tuple(found)
 
     def _is_it(self, rater: int, name: str) -> bool:
-        """Whether the rater with that id and *name* is the adjudicator."""
+        """Return whether the rater with that id and *name* is the adjudicator."""
         return self.adjudicator in (rater, name)
 
     @property
@@ -173,14 +177,33 @@ class Rating:
             practice={STEP: right},
         )
 
+    @property
+    def added_item(self) -> type[AddedAnswer]:
+        return AddedAnswer
+
+    def added(self, item: AddedAnswer, conversation: str) -> tuple[NewTask, Conversation]:
+        turn = added_turn(
+            item.question,
+            item.answer,
+            item.gold_answer,
+            passage=item.passage,
+            system=item.system,
+            conversation=conversation,
+        )
+        content = msgspec.to_builtins(turn)
+        task = NewTask(kind="rate", content=content, conversation=conversation, system=item.system)
+        return task, conversation_of(turn)
+
     def talk(self, task: Task) -> TalkPlan | None:
         return None
 
-    def steps(self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]) -> Sequence[Step]:
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
         if task.kind == "rate":
-            turn, asked, before = converted(task.content, RunTurn), list(self.criteria), ""
+            turn, asked, before = convert_to(task.content, RunTurn), list(self.criteria), ""
         else:
-            adjudicated = converted(task.content, Adjudicated)
+            adjudicated = convert_to(task.content, Adjudication)
             turn, asked, before = adjudicated.turn, list(adjudicated.criteria), adjudicated.ratings
         blocks: list[Block] = passage_block(turn.passages) if "passage" in self.show else []
         if "history" in self.show and turn.history:
@@ -192,31 +215,38 @@ class Rating:
         if before and self.adjudicator_sees_ratings:
             blocks.append(Text(heading="What others said", text=before))
         fields = tuple(self.criteria[name].as_field(name) for name in asked)
-        return [Step(id=STEP, heading="Answer", blocks=tuple(blocks), fields=fields)]
+        return [StudyStep(id=STEP, heading="Answer", blocks=tuple(blocks), fields=fields, alone=True)]
 
     def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
-        task = state.tasks[ended.task]
-        if not self.adjudicate or task.kind != "rate":
-            return ()
-        # Where everyone rates, nobody knows who is still to come; but who parted stay parted.
-        if task.raters is not None and len([one for one in state.done if one.task == task.id]) < task.raters:
-            return ()
+        return self._adjudications(state, [state.tasks[ended.task]])
+
+    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
+        # What follows from no rating: somebody left of whom one was expected, or has corrected theirs.
+        if found := self._adjudications(state, state.tasks.values()):
+            return found
+        return () if self._may_settle(state, rater) else None
+
+    def to_come(self, state: StudyState, rater: int) -> float | None:
+        # Whether others will part nobody knows.
+        return None if self._may_settle(state, rater) else 0
+
+    def _may_settle(self, state: StudyState, rater: int) -> bool:
+        """Return whether something that others have yet to rate may come to *rater*."""
+        name = next(one.name for one in state.raters if one.id == rater)
+        may = self.adjudicator is None or self._is_it(rater, name)
+        return self.adjudicate and may and is_rated_on(state, rater)
+
+    def _adjudications(self, state: StudyState, tasks: Iterable[Task]) -> list[NewTask]:
+        if not self.adjudicate:
+            return []
         only = tuple(one.id for one in state.raters if self._is_it(one.id, one.name))
-        found = adjudication(
+        return adjudications(
             state,
-            task,
+            tasks,
             self.criteria,
             above=self.adjudicate_above,
             only=None if self.adjudicator is None else only,
         )
-        return () if found is None else (found,)
-
-    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
-        name = next(one.name for one in state.raters if one.id == rater)
-        may = self.adjudicator is None or self._is_it(rater, name)
-        if self.adjudicate and may and is_rated_on(state, rater):
-            return ()
-        return None
 
     def results(self, state: StudyState) -> Results:
         answers = rated_answers(state)
@@ -243,6 +273,16 @@ class Rating:
                 for kind in ("human", "final")
             },
         )
+
+
+class AddedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of further answers to rate."""
+
+    question: str
+    answer: str
+    gold_answer: str | None = None
+    passage: str = ""
+    system: str = "added"
 
 
 class RatingPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -16,14 +16,16 @@ from typing import TypeVar
 
 import msgspec
 
-from replay.core.conversation import Passage
+from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.history import Exchange, gold_history
 from replay.core.record import TurnRecord
 from replay.study.preset import Material
-from replay.study.results import Origin, TurnKey
-from replay.study.steps import Beside, Block, Passages, Text, Transcript
+from replay.study.results import JudgedTurnKey, Origin
+from replay.study.steps import Block, Passages, SideBySide, Text, Transcript
 
 T = TypeVar("T")
+ADDED = "added"
+"""In the place of a run and of a policy: the item came while the study went on."""
 
 
 class RunTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,9 +45,9 @@ class RunTurn(msgspec.Struct, frozen=True, kw_only=True):
     """The system's name there."""
 
     @property
-    def key(self) -> TurnKey:
+    def key(self) -> JudgedTurnKey:
         record = self.record
-        return TurnKey(record.system, record.policy, record.conversation, record.depth)
+        return JudgedTurnKey(record.system, record.policy, record.conversation, record.depth)
 
     @property
     def bare(self) -> RunTurn:
@@ -117,7 +119,25 @@ def practice_turn(
     return RunTurn(record=record, history=history, gold=(), passages=passages, run=name, system=name)
 
 
-def drawn(
+def added_turn(
+    question: str, answer: str, gold_answer: str | None, *, passage: str, system: str, conversation: str
+) -> RunTurn:
+    """A turn that is in no run: added while the study goes on, each its own *conversation*."""
+    turn = practice_turn(question, answer, gold_answer, passage=passage, history=())
+    record = msgspec.structs.replace(
+        turn.record, system=system, policy=ADDED, conversation=conversation, turn=f"{conversation}#1"
+    )
+    return msgspec.structs.replace(turn, record=record, run=ADDED, system=system)
+
+
+def conversation_of(turn: RunTurn) -> Conversation:
+    """What an added *turn* is about."""
+    record = turn.record
+    asked = Turn(id=record.turn, question=record.recorded, gold_answers=record.gold_answers)
+    return Conversation(id=record.conversation, turns=(asked,), passages=turn.passages)
+
+
+def draw_turns(
     items: Sequence[T],
     count: int,
     rng: random.Random,
@@ -173,10 +193,10 @@ def both_histories(
     blocks: list[Block] = [Transcript(heading=shared, exchanges=first[:same])] if same else []
     if first != second:
         one, other = (
-            Transcript(heading=heading, exchanges=history[same:], first=same + 1)
+            Transcript(heading=heading, exchanges=history[same:], first=same + 1, other=beside[same:])
             if history[same:]
             else Text(heading=heading, text="(nothing)")
-            for heading, history in zip(apart, (first, second), strict=True)
+            for heading, history, beside in zip(apart, (first, second), (second, first), strict=True)
         )
-        blocks.append(Beside(blocks=(one, other)))
+        blocks.append(SideBySide(blocks=(one, other)))
     return blocks

@@ -29,7 +29,7 @@ import msgspec
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.history import Exchange
 from replay.statistics.majority import majority
-from replay.study.steps import Answer, Block, Field, Option, Passages, Step, Text, Transcript
+from replay.study.steps import Answer, Block, Field, Option, Passages, StudyStep, Text, Transcript
 
 Judged = Literal["answerable", "unanswerable", "invalid"]
 YES_NO: tuple[Option, ...] = (Option(value=1, label="Correct"), Option(value=0, label="Incorrect"))
@@ -83,14 +83,14 @@ def pair_blocks(
     return tuple(blocks)
 
 
-def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) -> list[Step]:
+def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) -> list[StudyStep]:
     """The screens of a validation; that of an answer is there once its question was called answerable."""
     passage = "\n\n".join(one.text for one in content.passages)
     steps = []
     for place, pair in enumerate(content.pairs):
         heading = f"Question {place + 1} of {len(content.pairs)}"
         steps.append(
-            Step(
+            StudyStep(
                 id=f"question-{pair.depth}",
                 heading=heading,
                 blocks=pair_blocks(content.passages, content.pairs, place, with_answer=False),
@@ -102,7 +102,9 @@ def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) 
             continue
         shown = pair_blocks(content.passages, content.pairs, place, with_answer=True)
         steps.append(
-            Step(id=f"answer-{pair.depth}", heading=f"{heading}: the answer", blocks=shown, fields=(CORRECT,))
+            StudyStep(
+                id=f"answer-{pair.depth}", heading=f"{heading}: the answer", blocks=shown, fields=(CORRECT,)
+            )
         )
         if answers.get(f"answer-{pair.depth}", {}).get("correct") == 0:
             span = Field(
@@ -112,7 +114,7 @@ def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) 
                 help="Copy it from the passage, word for word and in one piece.",
             )
             steps.append(
-                Step(
+                StudyStep(
                     id=f"span-{pair.depth}",
                     heading=f"{heading}: the right answer",
                     blocks=shown,
@@ -153,8 +155,9 @@ def validation_of(depth: int, answers: Mapping[str, Answer]) -> Validation:
         return Validation(question="invalid" if question == "invalid" else "unanswerable")
     correct = int(answers[f"answer-{depth}"]["correct"])
     # What was copied before somebody changed their mind is still there.
-    span = None if correct else str(answers[f"span-{depth}"]["span"])
-    return Validation(question="answerable", correct=correct, span=span)
+    # Whoever corrects a "yes" of finished work is asked for the span afterwards, and may not have given it.
+    span = None if correct else answers.get(f"span-{depth}", {}).get("span")
+    return Validation(question="answerable", correct=correct, span=None if span is None else str(span))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

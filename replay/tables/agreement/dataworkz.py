@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from replay.datasets.tables import Table
-from replay.tables.agreement.items import ItemSet, RatedItem, rating
+from replay.datasets.tables import DataTable
+from replay.tables.agreement.items import ItemSet, TableItem, rating
 
 JUDGED = ("LLM Recall", "LLM Precision", "LLM F1")
 MEASURED = (
@@ -24,12 +24,12 @@ MEASURED = (
 )
 
 
-def recognizes(table: Table) -> bool:
-    """Whether *table* is such a file."""
+def recognizes(table: DataTable) -> bool:
+    """Return whether *table* is such a file."""
     return {"Golden Response", "Candidate Response"} <= set(table.columns)
 
 
-def read(table: Table, role: Literal["scores", "ratings"]) -> ItemSet:
+def read(table: DataTable, role: Literal["scores", "ratings"]) -> ItemSet:
     """
     One item a row: the judge's columns as ratings, or the metrics' and the judge's (*role* ``scores``).
 
@@ -44,7 +44,7 @@ def read(table: Table, role: Literal["scores", "ratings"]) -> ItemSet:
     for number, row in enumerate(table.rows, 1):
         own = row.cells.get(number_column) if number_column else None
         items.append(
-            RatedItem(
+            TableItem(
                 keys={"id": str(number if own is None else own)},
                 ratings={name: (rating(row.cells.get(name), row.place, name),) for name in wanted},
             )

@@ -13,16 +13,16 @@ which it is, so it is found out from the texts.
 
 from __future__ import annotations
 
-from replay.datasets.tables import Table, TableRow
-from replay.tables.agreement.items import ItemSet, RatedItem, rating
+from replay.datasets.tables import DataTable, TableRow
+from replay.tables.agreement.items import ItemSet, TableItem, rating
 
 
-def recognizes(table: Table) -> bool:
-    """Whether *table* is such a file."""
+def recognizes(table: DataTable) -> bool:
+    """Return whether *table* is such a file."""
     return {"context", "annotations"} <= set(table.columns)
 
 
-def read(table: Table) -> ItemSet:
+def read(table: DataTable) -> ItemSet:
     """
     The items; their id is their number in the file, from 1, their criteria are in lower case.
 
@@ -44,11 +44,11 @@ def read(table: Table) -> ItemSet:
         if row.cells.get("system"):
             keys["system"] = str(row.cells["system"])
         level = "turn" if "response" in row.cells else "dialogue"
-        items.append(RatedItem(keys=keys, ratings=ratings, group=dialogues[number - 1], level=level))
+        items.append(TableItem(keys=keys, ratings=ratings, group=dialogues[number - 1], level=level))
     return ItemSet(source=str(table.path), format="fed", items=tuple(items))
 
 
-def _dialogues(table: Table) -> list[str]:
+def _dialogues(table: DataTable) -> list[str]:
     """For each item ``dialogue N``, by the longest text of the same system that begins with the item's."""
     texts = [(str(row.cells.get("system", "")), _text(row)) for row in table.rows]
     longest: list[tuple[str, str]] = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replay.datasets.place import Place
+from replay.datasets.place import SourceLocation
 
 Ratings = tuple[float | None, ...]
 """One rating by each rater; None where that rater gave none."""
@@ -16,7 +16,7 @@ KEYS = ("id", "system", "policy", "conversation", "depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatedItem:
+class TableItem:
     """One item, by the criteria that it was rated by; a metric counts as a single rater."""
 
     keys: Mapping[str, str]
@@ -45,7 +45,7 @@ class ItemSet:
 
     source: str
     format: str
-    items: tuple[RatedItem, ...]
+    items: tuple[TableItem, ...]
     named_raters: bool = False
     """The n-th rating of every item is by the same person."""
     notes: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class ItemSet:
         return tuple(dict.fromkeys(name for item in self.items for name in item.ratings))
 
 
-def rating(value: Any, place: Place, field: str) -> float | None:
+def rating(value: Any, place: SourceLocation, field: str) -> float | None:
     """
     A rating as a number; None for nothing and for ``N/A``, with or without a reason after it.
 

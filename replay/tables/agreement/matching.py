@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
-from replay.tables.agreement.items import KEYS, ItemSet, RatedItem
+from replay.tables.agreement.items import KEYS, ItemSet, TableItem
 
 MEAN = "mean"
 """The mean of the criteria that both files have; compared with the people's ``overall``."""
@@ -15,10 +15,10 @@ OVERALL = "overall"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
+class MatchedItems:
     """Items that are in both files, in the human file's order."""
 
-    pairs: tuple[tuple[RatedItem, RatedItem], ...]
+    pairs: tuple[tuple[TableItem, TableItem], ...]
     """Score and rating."""
     joined_by: str
     """The keys, or ``row``."""
@@ -26,7 +26,7 @@ class Matched:
     only_human: int
 
 
-def match_items(scores: ItemSet, human: ItemSet, level: str) -> Matched:
+def match_items(scores: ItemSet, human: ItemSet, level: str) -> MatchedItems:
     """
     Join the items of one *level* by the keys that all of both have, or by row where there is none.
 
@@ -44,7 +44,7 @@ def match_items(scores: ItemSet, human: ItemSet, level: str) -> Matched:
     shared = ["id"] if "id" in shared else shared
     if not set(shared) & {"id", "conversation"}:
         return _by_row(scores, human, left, right)
-    places: dict[tuple[str, ...], RatedItem] = {}
+    places: dict[tuple[str, ...], TableItem] = {}
     for item in left:
         key = tuple(item.keys[name] for name in shared)
         if key in places:
@@ -60,7 +60,7 @@ def match_items(scores: ItemSet, human: ItemSet, level: str) -> Matched:
             f"no item of {human.source} is in {scores.source}: the first has {_named(shared, keys[0])}, "
             f"the first there {_named(shared, next(iter(places)))}"
         )
-    return Matched(
+    return MatchedItems(
         pairs=pairs,
         joined_by=", ".join(shared),
         only_scores=len(places.keys() - set(keys)),
@@ -69,14 +69,16 @@ def match_items(scores: ItemSet, human: ItemSet, level: str) -> Matched:
 
 
 def _by_row(
-    scores: ItemSet, human: ItemSet, left: Sequence[RatedItem], right: Sequence[RatedItem]
-) -> Matched:
+    scores: ItemSet, human: ItemSet, left: Sequence[TableItem], right: Sequence[TableItem]
+) -> MatchedItems:
     if len(left) != len(right):
         raise InputError(
             f"{scores.source} has {len(left)} items and {human.source} {len(right)}; without a common column "
             "id, or conversation and depth, they are joined by row and have to be equally many"
         )
-    return Matched(pairs=tuple(zip(left, right, strict=True)), joined_by="row", only_scores=0, only_human=0)
+    return MatchedItems(
+        pairs=tuple(zip(left, right, strict=True)), joined_by="row", only_scores=0, only_human=0
+    )
 
 
 def criterion_pairs(

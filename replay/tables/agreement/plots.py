@@ -16,7 +16,7 @@ from replay.core.errors import InputError, writing
 from replay.report.plots.drawing import COLOURS, check_can_draw, new_figure, plain
 from replay.statistics.correlation import COEFFICIENTS
 from replay.statistics.interval import Interval
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 from replay.tables.agreement.study import AgreementStudy, ScoreAgreement
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _scatter(panel: Axes, one: ScoreAgreement) -> None:
     panel.scatter(one.ratings, one.scores, s=14, alpha=0.4, color=_COLOURS[0], edgecolors="none")
     pearson = one.correlations["pearson"].value
     # Beside the axis, since points can lie anywhere within.
-    shown = "" if isinstance(pearson, Undefined) else f" (r = {pearson:.3f})"
+    shown = "" if isinstance(pearson, UndefinedNumber) else f" (r = {pearson:.3f})"
     panel.set_xlabel(f"people{shown}")
     panel.set_ylabel("score")
 
@@ -111,7 +111,7 @@ def _correlation_bars(agreements: Sequence[ScoreAgreement]) -> Figure:
     for place, (name, colour) in enumerate(zip(COEFFICIENTS, _COLOURS, strict=True)):
         for position, one in enumerate(agreements):
             found = one.correlations[name]
-            if isinstance(found.value, Undefined):
+            if isinstance(found.value, UndefinedNumber):
                 continue
             at = position + (place - 1) * width
             label = name if not any(name == text.get_label() for text in panel.containers) else None

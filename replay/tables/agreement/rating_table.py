@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from replay.core.errors import DatasetError
-from replay.datasets.tables import Table, TableRow
-from replay.tables.agreement.items import KEYS, ItemSet, RatedItem, Ratings, rating
+from replay.datasets.tables import DataTable, TableRow
+from replay.tables.agreement.items import KEYS, ItemSet, Ratings, TableItem, rating
 
 _NOT_CRITERIA = (*KEYS, "rater", "group", "passage", "level", "turn", "Unscored")
 
 
-def read(table: Table) -> ItemSet:
+def read(table: DataTable) -> ItemSet:
     """
     The items, in the order in which they come first.
 
@@ -41,7 +41,7 @@ def read(table: Table) -> ItemSet:
     )
 
 
-def _check_each_once(table: Table, items: list[RatedItem]) -> None:
+def _check_each_once(table: DataTable, items: list[TableItem]) -> None:
     seen = set[tuple[tuple[str, str], ...]]()
     for row, item in zip(table.rows, items, strict=True):
         key = tuple(sorted(item.keys.items()))
@@ -50,7 +50,7 @@ def _check_each_once(table: Table, items: list[RatedItem]) -> None:
         seen.add(key)
 
 
-def _joined(table: Table, criteria: list[str]) -> list[RatedItem]:
+def _joined(table: DataTable, criteria: list[str]) -> list[TableItem]:
     """One item for all rows about it, with a rating by each rater of the file."""
     raters = sorted({str(row.cells.get("rater")) for row in table.rows})
     found: dict[tuple[tuple[str, str], ...], tuple[TableRow, dict[str, Mapping[str, float | None]]]] = {}
@@ -64,7 +64,7 @@ def _joined(table: Table, criteria: list[str]) -> list[RatedItem]:
             raise row.place.error(f"{rater} rates {_named(keys)} a second time", "rater")
         given[rater] = {name: rating(row.cells.get(name), row.place, name) for name in criteria}
     return [
-        RatedItem(
+        TableItem(
             keys=dict(key),
             ratings={name: tuple(given.get(rater, {}).get(name) for rater in raters) for name in criteria},
             group=_group(row),
@@ -74,8 +74,8 @@ def _joined(table: Table, criteria: list[str]) -> list[RatedItem]:
     ]
 
 
-def _item(row: TableRow, criteria: list[str]) -> RatedItem:
-    return RatedItem(
+def _item(row: TableRow, criteria: list[str]) -> TableItem:
+    return TableItem(
         keys=_keys(row),
         ratings={name: _ratings(row, name) for name in criteria},
         group=_group(row),
@@ -98,7 +98,7 @@ def _group(row: TableRow) -> str | None:
     return None if found is None else str(found)
 
 
-def _holds_numbers(table: Table, name: str) -> bool:
+def _holds_numbers(table: DataTable, name: str) -> bool:
     try:
         found = [one for row in table.rows for one in _ratings(row, name)]
     except DatasetError:

@@ -8,16 +8,16 @@ from typing import Literal
 
 from replay.core.errors import DatasetError
 from replay.core.record import TurnRecord
-from replay.datasets.tables import Table, read_table
+from replay.datasets.tables import DataTable, read_table
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn
 from replay.tables.agreement import dataworkz, fed, rating_table, topical_chat
-from replay.tables.agreement.items import ItemSet, RatedItem
+from replay.tables.agreement.items import ItemSet, TableItem
 
 Role = Literal["scores", "ratings"]
 Format = Literal["fed", "usr", "unieval", "dataworkz", "table"]
 
-_READERS: Mapping[Format, tuple[Callable[[Table], bool], Callable[[Table, Role], ItemSet]]] = {
+_READERS: Mapping[Format, tuple[Callable[[DataTable], bool], Callable[[DataTable, Role], ItemSet]]] = {
     "fed": (fed.recognizes, lambda table, role: fed.read(table)),
     "usr": (topical_chat.recognizes_usr, lambda table, role: topical_chat.read_usr(table)),
     "unieval": (topical_chat.recognizes_unieval, topical_chat.read_unieval),
@@ -54,7 +54,7 @@ def run_items(name: str, records: Sequence[TurnRecord], scores: Mapping[str, Sco
     for place, record in enumerate(records):
         observed = {label: column.observed[place] for label, column in usable.items()}
         items.append(
-            RatedItem(
+            TableItem(
                 keys={
                     "system": record.system,
                     "policy": record.policy,

@@ -15,12 +15,12 @@ from replay.statistics.model_agreement import (
     pairwise_agreement,
     ranking_agreement,
 )
-from replay.statistics.number import Number
+from replay.statistics.number import NumberWithInterval
 from replay.statistics.rated_item import RatedItem as OneCriterion
 from replay.statistics.rater_agreement import Level
 from replay.statistics.rater_table import RaterAgreement, rater_agreement_of
-from replay.tables.agreement.items import ItemSet, RatedItem
-from replay.tables.agreement.matching import MEAN, OVERALL, Matched, criterion_pairs, match_items
+from replay.tables.agreement.items import ItemSet, TableItem
+from replay.tables.agreement.matching import MEAN, OVERALL, MatchedItems, criterion_pairs, match_items
 
 Range = tuple[float, float]
 
@@ -51,7 +51,7 @@ class ScoreAgreement:
     """Of the items that have both; mapped onto the people's range if ranges were given."""
     ratings: tuple[float, ...]
     """The mean over the raters."""
-    correlations: Mapping[CorrelationName, Number]
+    correlations: Mapping[CorrelationName, NumberWithInterval]
     ranking: RankingAgreement | None
     """Where there are two systems or more."""
     pairwise: tuple[PairwiseAgreement, ...]
@@ -88,7 +88,7 @@ class AgreementStudy:
 
     scores: ItemSet
     human: ItemSet
-    matched: Matched
+    matched: MatchedItems
     agreements: tuple[ScoreAgreement, ...]
     raters: Mapping[str, RaterAgreement]
     """By criterion; those by which an item has two ratings."""
@@ -147,7 +147,7 @@ def agreement_study(
 
 
 def _agreement(
-    matched: Matched, score: str, criterion: str, criteria: Sequence[str], settings: StudySettings
+    matched: MatchedItems, score: str, criterion: str, criteria: Sequence[str], settings: StudySettings
 ) -> ScoreAgreement:
     known = [
         (item, _mapped(value, settings), rating)
@@ -202,7 +202,7 @@ def _agreement(
     )
 
 
-def _score(item: RatedItem, name: str, criteria: Sequence[str]) -> float | None:
+def _score(item: TableItem, name: str, criteria: Sequence[str]) -> float | None:
     if name != MEAN or MEAN in item.ratings:
         return item.mean(name)
     values = [item.mean(criterion) for criterion in criteria]
@@ -233,7 +233,7 @@ def _raters(human: ItemSet, settings: StudySettings) -> dict[str, RaterAgreement
     return {criterion: one for criterion, one in found.items() if one.total.shared}
 
 
-def _by_rater(item: RatedItem, criterion: str, place: int) -> OneCriterion:
+def _by_rater(item: TableItem, criterion: str, place: int) -> OneCriterion:
     depth = item.keys.get("depth", "")
     return OneCriterion(
         conversation=f"item {place}" if item.group is None else f"group {item.group}",

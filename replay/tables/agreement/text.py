@@ -13,13 +13,13 @@ from statistics import mean
 from rich.console import Console
 
 from replay.report.columns import NONE, TextColumn, column
-from replay.report.printing import heading, put_lines, put_table, section
+from replay.report.printing import heading, print_lines, print_table, section
 from replay.statistics.correlation import COEFFICIENTS, CorrelationName
 from replay.statistics.interval import METHOD_NAMES, Interval
 from replay.statistics.model_agreement import PairwiseAgreement
-from replay.statistics.number import Number
+from replay.statistics.number import NumberWithInterval
 from replay.statistics.rater_table import RaterAgreement
-from replay.statistics.undefined import Undefined
+from replay.statistics.undefined import UndefinedNumber
 from replay.tables.agreement.study import AgreementStudy, ScoreAgreement
 
 LONGEST_ORDER = 30
@@ -31,21 +31,21 @@ MOST_PAIRS = 6
 def print_study(study: AgreementStudy, console: Console) -> None:
     """Print *study* as wide as the console is."""
     heading(console, f"{study.scores.source} against {study.human.source}")
-    put_table(console, _agreement_columns(study.agreements))
+    print_table(console, _agreement_columns(study.agreements))
     if ranked := [one for one in study.agreements if one.ranking]:
         heading(console, "Systems, best first")
         names = sorted({name for one in ranked if one.ranking for name in chain(*one.ranking.by_humans)})
         short = {name: f"S{place}" for place, name in enumerate(names, 1)}
         if len(" > ".join(names)) <= LONGEST_ORDER:
             short = {name: name for name in names}
-        put_table(console, _ranking_columns(ranked, short))
-        put_lines(console, [f"{shown}: {name}" for name, shown in short.items() if shown != name])
+        print_table(console, _ranking_columns(ranked, short))
+        print_lines(console, [f"{shown}: {name}" for name, shown in short.items() if shown != name])
     if paired := [one for one in study.agreements if 0 < len(one.pairwise) <= MOST_PAIRS]:
         heading(console, "Pairs of systems: share of passages with the same better one")
-        put_table(console, _pairwise_columns(paired))
+        print_table(console, _pairwise_columns(paired))
     if study.raters:
         heading(console, "Agreement among raters")
-        put_table(console, _rater_columns(study.raters))
+        print_table(console, _rater_columns(study.raters))
     section(console, "Notes", notes(study), break_words=False)
 
 
@@ -87,12 +87,12 @@ def notes(study: AgreementStudy) -> list[str]:
     return [*said, *study.scores.notes, *study.human.notes]
 
 
-def _undefined(found: Mapping[CorrelationName, Number]) -> list[str]:
+def _undefined(found: Mapping[CorrelationName, NumberWithInterval]) -> list[str]:
     reasons: dict[str, None] = {}
     for name, one in found.items():
-        if isinstance(one.value, Undefined):
+        if isinstance(one.value, UndefinedNumber):
             reasons[f"no correlation: {one.value.reason}."] = None
-        elif isinstance(one.interval, Undefined) and one.interval.reason != "no resamples":
+        elif isinstance(one.interval, UndefinedNumber) and one.interval.reason != "no resamples":
             reasons[f"no interval for {name}: {one.interval.reason}."] = None
     return list(reasons)
 
@@ -110,8 +110,8 @@ def _agreement_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]
     ]
 
 
-def _with_ends(one: Number) -> str:
-    if isinstance(one.value, Undefined):
+def _with_ends(one: NumberWithInterval) -> str:
+    if isinstance(one.value, UndefinedNumber):
         return NONE
     if isinstance(one.interval, Interval):
         return f"{one.value:+.3f} [{one.interval.low:+.2f}, {one.interval.high:+.2f}]"
@@ -138,9 +138,9 @@ def _ranking_columns(agreements: Sequence[ScoreAgreement], short: Mapping[str, s
 
 def _pooled(one: ScoreAgreement) -> str:
     """The share of passages over all pairs; without an interval, since the pairs share their systems."""
-    told_apart = sum(pair.passages - pair.human_ties for pair in one.pairwise)
+    discriminated = sum(pair.passages - pair.human_ties for pair in one.pairwise)
     agreeing = sum(pair.agreeing for pair in one.pairwise)
-    return f"{100 * agreeing / told_apart:.1f} % of {told_apart}" if told_apart else NONE
+    return f"{100 * agreeing / discriminated:.1f} % of {discriminated}" if discriminated else NONE
 
 
 def _pairwise_columns(agreements: Sequence[ScoreAgreement]) -> list[TextColumn]:
@@ -172,12 +172,12 @@ def _rater_columns(raters: Mapping[str, RaterAgreement]) -> list[TextColumn]:
     return columns
 
 
-def _percent(share: float | Undefined, ends: Interval | Undefined) -> str:
-    if isinstance(share, Undefined):
+def _percent(share: float | UndefinedNumber, ends: Interval | UndefinedNumber) -> str:
+    if isinstance(share, UndefinedNumber):
         return NONE
     between = f" [{100 * ends.low:.0f}, {100 * ends.high:.0f}]" if isinstance(ends, Interval) else ""
     return f"{100 * share:.0f} %{between}"
 
 
-def _number(value: float | Undefined) -> str:
-    return NONE if isinstance(value, Undefined) else f"{value:+.3f}"
+def _number(value: float | UndefinedNumber) -> str:
+    return NONE if isinstance(value, UndefinedNumber) else f"{value:+.3f}"

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from replay.datasets.place import Place
-from replay.datasets.tables import Table
-from replay.tables.agreement.items import ItemSet, RatedItem, Ratings, rating
+from replay.datasets.place import SourceLocation
+from replay.datasets.tables import DataTable
+from replay.tables.agreement.items import ItemSet, Ratings, TableItem, rating
 
 _CRITERIA = {
     "Understandable": "understandability",
@@ -25,12 +25,12 @@ _CRITERIA = {
 }
 
 
-def recognizes_usr(table: Table) -> bool:
-    """Whether *table* is in the form first published."""
+def recognizes_usr(table: DataTable) -> bool:
+    """Return whether *table* is in the form first published."""
     return {"context", "responses"} <= set(table.columns)
 
 
-def read_usr(table: Table) -> ItemSet:
+def read_usr(table: DataTable) -> ItemSet:
     """
     One item for each response; its id is ``CONTEXT-RESPONSE``, both counted from 1.
 
@@ -54,11 +54,13 @@ def read_usr(table: Table) -> ItemSet:
                 for theirs, ours in _CRITERIA.items()
                 if theirs in response
             }
-            items.append(RatedItem(keys=keys, ratings=ratings, group=f"context {number}"))
+            items.append(TableItem(keys=keys, ratings=ratings, group=f"context {number}"))
     return ItemSet(source=str(table.path), format="usr", items=tuple(items), named_raters=named)
 
 
-def _by_person(given: Any, people: list[str] | None, names: list[str], place: Place, field: str) -> Ratings:
+def _by_person(
+    given: Any, people: list[str] | None, names: list[str], place: SourceLocation, field: str
+) -> Ratings:
     ratings = tuple(rating(one, place, field) for one in (given if isinstance(given, list) else [given]))
     if people is None:
         return ratings
@@ -68,12 +70,12 @@ def _by_person(given: Any, people: list[str] | None, names: list[str], place: Pl
     return tuple(by_name.get(name) for name in names)
 
 
-def recognizes_unieval(table: Table) -> bool:
-    """Whether *table* is in UniEval's form."""
+def recognizes_unieval(table: DataTable) -> bool:
+    """Return whether *table* is in UniEval's form."""
     return {"system_output", "scores"} <= set(table.columns)
 
 
-def read_unieval(table: Table, role: Literal["scores", "ratings"]) -> ItemSet:
+def read_unieval(table: DataTable, role: Literal["scores", "ratings"]) -> ItemSet:
     """
     One item for each answer: the people's mean ratings, or UniEval's scores (*role* ``scores``).
 
@@ -93,7 +95,7 @@ def read_unieval(table: Table, role: Literal["scores", "ratings"]) -> ItemSet:
             (row.cells.get("source"), row.cells.get("context")), f"context {len(contexts) + 1}"
         )
         items.append(
-            RatedItem(
+            TableItem(
                 keys={"id": str(number), "system": str(row.cells.get("system_id", ""))},
                 ratings={name: (rating(value, row.place, field),) for name, value in given.items()},
                 group=group,

@@ -13,7 +13,7 @@ from replay.scorers.judges.judge import Case
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored
 from replay.tables.scoring.claims import LISTS, RowClaims, row_claims
-from replay.tables.scoring.joining import Joined, JoinedRow
+from replay.tables.scoring.joining import JoinedRow, JoinResult
 from replay.tables.scoring.judged_file import PanelVerdicts
 from replay.tables.scoring.recorded import dialogue_case
 
@@ -37,7 +37,7 @@ def check_panel(panel: Panel) -> None:
         )
 
 
-def row_cases(joined: Joined) -> list[Case]:
+def row_cases(joined: JoinResult) -> list[Case]:
     """A case for each row that has a response, in a conversation named by the row's number, from 1."""
     return [
         dialogue_case(
@@ -52,7 +52,7 @@ def row_cases(joined: Joined) -> list[Case]:
     ]
 
 
-def asked_claims(joined: Joined, found: PanelVerdicts) -> list[RowClaims]:
+def asked_claims(joined: JoinResult, found: PanelVerdicts) -> list[RowClaims]:
     """What the judge found about each row, or why there is nothing."""
     return [_asked(row, found.verdicts.get(str(number))) for number, row in enumerate(joined.rows, 1)]
 

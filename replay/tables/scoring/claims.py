@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, invented
+from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, unsupported_claims
 from replay.scorers.scorer import Unscored
 from replay.tables.scoring.joining import JoinedRow
 
@@ -57,7 +57,7 @@ def row_claims(row: JoinedRow, asked: Mapping[str, Any] | None = None) -> RowCla
             counts=counts,
             lists=lists,
             miscounted=given is not None and given != counts,
-            invented=len(invented(golden, candidate, common)),
+            invented=len(unsupported_claims(golden, candidate, common)),
         )
     reason = "not answered" if row.candidate is None else "no claims or counts in the response file"
     return RowClaims(counts=given or Unscored(reason=reason), lists=lists)

@@ -19,7 +19,7 @@ from replay.statistics.interval import Interval, interval
 from replay.tables.scoring.asked_claims import asked_claims
 from replay.tables.scoring.claims import COUNTS, LISTS, SCORES, RowClaims, row_claims
 from replay.tables.scoring.columns import MEASURED, Models, ScoredColumn, measure
-from replay.tables.scoring.joining import Joined
+from replay.tables.scoring.joining import JoinResult
 from replay.tables.scoring.judged_file import PanelVerdicts
 
 SCORE_COLUMNS = (*MEASURED, *SCORES)
@@ -71,7 +71,7 @@ def check_columns(only: Sequence[str]) -> None:
 
 
 def evaluate(
-    joined: Joined,
+    joined: JoinResult,
     *,
     only: Sequence[str] = (),
     models: Models,
@@ -140,7 +140,7 @@ def _judged_columns(claims: Sequence[RowClaims], names: Sequence[str], origin: s
     ]
 
 
-def _row(joined: Joined, place: int, scored: Sequence[ScoredColumn], claims: RowClaims) -> dict[str, Any]:
+def _row(joined: JoinResult, place: int, scored: Sequence[ScoredColumn], claims: RowClaims) -> dict[str, Any]:
     row = joined.rows[place]
     cells: dict[str, Any] = {
         "id": row.id,
@@ -192,7 +192,7 @@ def _mean(column: ScoredColumn, resamples: int, seed: int) -> ColumnMean:
     )
 
 
-def _notes(joined: Joined, claims: Sequence[RowClaims]) -> list[str]:
+def _notes(joined: JoinResult, claims: Sequence[RowClaims]) -> list[str]:
     said = [f"{len(joined.rows)} rows, joined by {joined.by}."]
     if joined.unanswered:
         said.append(f"{joined.unanswered} rows have no response; they are in the file, unscored.")

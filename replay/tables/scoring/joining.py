@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
-from replay.datasets.tables import Table, TableRow
+from replay.datasets.tables import DataTable, TableRow
 
 JoinKind = Literal["id", "question", "row"]
 Field = Literal["id", "question", "golden", "context", "candidate"]
@@ -49,7 +49,7 @@ class JoinedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class JoinResult:
     """The benchmark's rows, in its order."""
 
     rows: tuple[JoinedRow, ...]
@@ -61,12 +61,12 @@ class Joined:
 
 
 def join(
-    benchmark: Table,
-    responses: Table,
+    benchmark: DataTable,
+    responses: DataTable,
     *,
     by: JoinKind | None = None,
     columns: Mapping[Field, str] | None = None,
-) -> Joined:
+) -> JoinResult:
     """
     Join the two tables: *by* id where both have ids, else by question, else by row.
 
@@ -107,7 +107,7 @@ def join(
         raise InputError(
             f"no {kind} of {benchmark.path} is in {responses.path}; say what to join by with --join"
         )
-    return Joined(
+    return JoinResult(
         rows=tuple(rows),
         by=kind,
         unanswered=unanswered,
@@ -116,8 +116,8 @@ def join(
 
 
 def _matches(
-    benchmark: Table,
-    responses: Table,
+    benchmark: DataTable,
+    responses: DataTable,
     kind: JoinKind,
     keys: Mapping[str, tuple[str | None, str | None]],
 ) -> list[TableRow | None]:
@@ -139,7 +139,7 @@ def _matches(
     return [by_key.get(_key(row.cells.get(str(left)))) for row in benchmark.rows]
 
 
-def _by_key(table: Table, column: str, kind: JoinKind) -> dict[str, TableRow]:
+def _by_key(table: DataTable, column: str, kind: JoinKind) -> dict[str, TableRow]:
     rows: dict[str, TableRow] = {}
     for row in table.rows:
         key = _key(row.cells.get(column))
@@ -168,7 +168,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(one) for one in values if one is not None)
 
 
-def _find(table: Table, field: Field, named: Mapping[Field, str]) -> str | None:
+def _find(table: DataTable, field: Field, named: Mapping[Field, str]) -> str | None:
     """The column of *table* that holds *field*, if any."""
     if field in named:
         return named[field] if named[field] in table.columns else None
@@ -176,7 +176,7 @@ def _find(table: Table, field: Field, named: Mapping[Field, str]) -> str | None:
     return next((plain[name] for name in KNOWN[field] if name in plain), None)
 
 
-def _need(table: Table, field: Field, named: Mapping[Field, str]) -> str:
+def _need(table: DataTable, field: Field, named: Mapping[Field, str]) -> str:
     found = _find(table, field, named)
     if found is None:
         wanted = named.get(field) or KNOWN[field][0]

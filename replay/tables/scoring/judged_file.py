@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.core.asking.estimate import Estimate
-from replay.core.asking.tally import Tally
+from replay.core.asking.estimate import CostEstimate
+from replay.core.asking.tally import AskTally
 from replay.core.errors import InputError
 from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judge import Case
@@ -26,7 +26,7 @@ class PanelVerdicts:
 
     panel: Panel
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
+    tally: AskTally = field(default_factory=AskTally)
 
 
 async def judge_cases(
@@ -53,7 +53,7 @@ async def judge_cases(
     return found
 
 
-def estimate_cases(panel: Panel, cases: Sequence[Case]) -> Estimate:
+def estimate_cases(panel: Panel, cases: Sequence[Case]) -> CostEstimate:
     """What judging *cases* would take; nothing is asked."""
     ready, settled = ready_cases(panel, cases)
     return estimate(panel, ready, settled=len(settled))

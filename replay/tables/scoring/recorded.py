@@ -17,7 +17,7 @@ from typing import Any, Literal
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
 from replay.core.record import TurnRecord
-from replay.datasets.tables import Table, TableRow, read_table
+from replay.datasets.tables import DataTable, TableRow, read_table
 from replay.scorers.judges.judge import Case, Level
 from replay.tables.agreement import fed, topical_chat
 
@@ -110,7 +110,7 @@ def dialogue_case(
     )
 
 
-def _fed(table: Table) -> Iterator[RecordedResponse]:
+def _fed(table: DataTable) -> Iterator[RecordedResponse]:
     for number, row in enumerate(table.rows, 1):
         lines = _spoken(_text(row, "context"))
         whole = "response" not in row.cells
@@ -126,7 +126,7 @@ def _fed(table: Table) -> Iterator[RecordedResponse]:
         )
 
 
-def _usr(table: Table) -> Iterator[RecordedResponse]:
+def _usr(table: DataTable) -> Iterator[RecordedResponse]:
     for number, row in enumerate(table.rows, 1):
         lines, fact = _taking_turns(_text(row, "context")), _fact(row.cells.get("fact"))
         responses = row.cells.get("responses")
@@ -139,14 +139,14 @@ def _usr(table: Table) -> Iterator[RecordedResponse]:
             yield _response(f"{number}-{position}", lines, text, fact, str(one.get("model") or ""))
 
 
-def _unieval(table: Table) -> Iterator[RecordedResponse]:
+def _unieval(table: DataTable) -> Iterator[RecordedResponse]:
     for number, row in enumerate(table.rows, 1):
         lines = _taking_turns(_text(row, "source"))
         system, fact = str(row.cells.get("system_id") or ""), _fact(row.cells.get("context"))
         yield _response(str(number), lines, _text(row, "system_output"), fact, system)
 
 
-def _table(table: Table) -> Iterator[RecordedResponse]:
+def _table(table: DataTable) -> Iterator[RecordedResponse]:
     columns = set(table.columns)
     if "response" not in columns or not columns & {"context", "question"}:
         raise DatasetError(
@@ -213,7 +213,7 @@ def _text(row: TableRow, name: str) -> str:
 
 
 _FORMATS: Mapping[
-    ResponseFormat, tuple[Callable[[Table], bool], Callable[[Table], Iterator[RecordedResponse]]]
+    ResponseFormat, tuple[Callable[[DataTable], bool], Callable[[DataTable], Iterator[RecordedResponse]]]
 ] = {
     "fed": (fed.recognizes, _fed),
     "usr": (topical_chat.recognizes_usr, _usr),

@@ -9,7 +9,7 @@ from statistics import fmean
 from rich.console import Console
 
 from replay.report.columns import NONE, column, score_cells
-from replay.report.printing import put_signatures, put_table, section
+from replay.report.printing import print_signatures, print_table, section
 from replay.scorers.scorer import Unscored
 from replay.statistics.interval import METHOD_NAMES
 from replay.tables.scoring.evaluation_file import Evaluation
@@ -25,9 +25,9 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         column("mean", score_cells(means, percent=False, whole=False), left=True),
     ]
     if means:
-        put_table(console, columns)
+        print_table(console, columns)
     section(console, "Notes", _notes(evaluation), break_words=False)
-    put_signatures(console, {one.name: one.signature for one in means})
+    print_signatures(console, {one.name: one.signature for one in means})
 
 
 def print_judged(judged: Sequence[PanelVerdicts], console: Console) -> None:
@@ -48,9 +48,9 @@ def print_judged(judged: Sequence[PanelVerdicts], console: Console) -> None:
             said += [f"{name}: {count:,} items unscored ({reason})." for reason, count in reasons.items()]
         said += [f"judge {found.panel.name}: {sentence}" for sentence in found.tally.sentences()]
     columns = [column("column", names, left=True), column("items", counts), column("mean", means)]
-    put_table(console, columns)
+    print_table(console, columns)
     section(console, "Notes", said, break_words=False)
-    put_signatures(console, {found.panel.name: found.panel.signature for found in judged})
+    print_signatures(console, {found.panel.name: found.panel.signature for found in judged})
 
 
 def _notes(evaluation: Evaluation) -> list[str]:

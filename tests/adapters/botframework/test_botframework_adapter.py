@@ -26,6 +26,7 @@ from replay import (
 )
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, FakeClock, entered
+from replay_adapters.botframework import adapter as adapter_module
 from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
 from replay_adapters.botframework.direct_line import DirectLine
 from replay_adapters.http.client import HttpClient
@@ -156,6 +157,26 @@ async def test_a_greeting_is_no_answer(receive: str) -> None:
 
 
 @both_ways
+async def test_a_greeting_that_does_not_come_says_so(receive: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the deadline alone, nobody would know what was waited for."""
+    monkeypatch.setattr(adapter_module, "GREETED_WITHIN_S", 0.05)
+    settings = {"receive": receive, "greeting": 1}
+
+    with pytest.raises(AdapterRefusedError, match="sent 0 messages by itself") as caught:
+        await _ask(DirectLineService(obliging), **settings)
+    assert "greeting: 1 waits for more; set it to what comes" in str(caught.value)
+    assert not caught.value.reached
+
+
+@both_ways
+async def test_direct_line_may_be_at_another_path(receive: str) -> None:
+    service = DirectLineService(obliging, at="/directline")
+    settings = {"receive": receive, "path": "/directline", "channel_data": {"id": "x"}}
+
+    assert (await _ask(service, **settings)).text == "x\n\n0 before"
+
+
+@both_ways
 async def test_what_comes_late_is_not_taken_for_the_next_answer(receive: str) -> None:
     asked_before: list[Activity] = []
 
@@ -170,6 +191,7 @@ async def test_what_comes_late_is_not_taken_for_the_next_answer(receive: str) ->
         assert (await session.ask(request())).text == "Yes."
         hanging = asyncio.create_task(session.ask(request("hang")))
         await until_async(lambda: len(asked_before) >= 2)
+        await others_first()  # the reply to the request says the question's id
         hanging.cancel()
         assert (await session.ask(request())).text == "Yes."
 
@@ -319,6 +341,7 @@ async def test_a_token_is_refreshed_in_time_or_got_anew_with_the_secret(
     async with service.running() as address, with_secret:
         line = DirectLine(
             base_url=address,
+            path=service.at,
             user="dl_me",
             with_secret=with_secret,
             own_client=client,
@@ -425,6 +448,7 @@ async def test_nothing_there_is_told_as_with_any_http_system() -> None:
         ({"quiet_s": 0.2}, r"quiet_s 0\.2 must be longer than poll_s"),
         ({"greeting": -1}, "greeting -1"),
         ({"receive": "push"}, "push"),
+        ({"path": "directline"}, 'path "directline" does not begin with "/"'),
         ({"channel_data": {"a": "{{quesion}}"}}, 'did you mean "question"'),
         ({"passages": "a["}, "not a JMESPath"),
     ],

@@ -218,4 +218,4 @@ def test_a_reply_with_odd_calls_always_has_an_outcome(odd: Any) -> None:
             )  # fmt: skip
             # Without the net that lies under a reply: its parts are looked at one by one.
             with suppress(AdapterReplyError):
-                assert adapter._read(reply, REQUEST).tool_calls
+                assert adapter._read(reply, REQUEST)[0].tool_calls

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay_adapters.chat.event_stream import (
-    JsonLines,
+    JsonLinesReader,
     ServerSentEvents,
     done_has_come,
     events_in,
@@ -174,10 +174,10 @@ def test_an_answer_may_speak_of_the_end(text: str):
 def test_json_lines_need_no_last_end_and_may_have_empty_lines():
     reads = [b'{"a": 1}\r\n\r\n{"b"', b": 2}\n", b"3"]
 
-    events = events_in(reads, JsonLines())
+    events = events_in(reads, JsonLinesReader())
 
     assert [(event.data, read) for event, read in events] == [(b'{"a": 1}', 0), (b'{"b": 2}', 1), (b"3", 2)]
-    assert [event.data for event, _ in events_in(reads, JsonLines(), ended=False)] == [
+    assert [event.data for event, _ in events_in(reads, JsonLinesReader(), ended=False)] == [
         b'{"a": 1}',
         b'{"b": 2}',
     ]

@@ -22,6 +22,7 @@ from replay import (
 )
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.chat.speaking import WHOLE, adapter_of
 from tests.adapters.servers import answering, completion
 
 
@@ -182,6 +183,11 @@ async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours(
     [
         ({"base_url": "localhost:8000"}, "base_url"),
         ({"base_url": "http://me:pw@localhost/v1"}, "credentials"),
+        ({"base_url": "http://h/v1/responses"}, 'ends with "/responses", which is that of api: responses'),
+        (
+            {"base_url": "http://h/v1/chat/completions", "api": "responses"},
+            'ends with "/chat/completions", which is that of api: chat',
+        ),
         ({"model": " "}, "model is empty"),
         ({"api_key_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
         ({"system": "{{passsage}}"}, 'did you mean "passage"'),
@@ -278,3 +284,27 @@ async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(
     assert request.path_qs == "/openai/deployments/d/chat/completions?api-version=2024-10-21"
     assert request.headers["api-key"] == "azure-secret"
     assert request.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("api", "path"),
+    [("chat", "/v1/chat/completions"), ("responses", "/v1/responses"), ("anthropic", "/v1/messages")],
+)
+@pytest.mark.parametrize("tail", ["", "/", "?v=1"])
+async def test_an_address_that_ends_with_the_endpoint_is_that_of_the_endpoint(
+    api: str, path: str, tail: str
+) -> None:
+    got: list[str] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append(request.path_qs)
+        return web.json_response(WHOLE[api])
+
+    async with (
+        answering(handler) as address,
+        adapter_of(api, address + path + tail) as adapter,
+        adapter.session(TALK) as session,
+    ):
+        await session.ask(REQUEST)
+
+    assert got == [path + tail.strip("/")]

@@ -119,9 +119,9 @@ async def test_pieces_that_came_together_have_no_gap_and_others_the_one_they_had
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(delta("a") + delta("b"))
-        await takes(0.03)
+        await takes(0.2)
         await response.write(delta("c"))
-        await takes(0.03)  # nothing comes but what is no text
+        await takes(0.2)  # nothing comes but what is no text
         await response.write(delta("", "stop") + DONE)
         return response
 
@@ -132,9 +132,9 @@ async def test_pieces_that_came_together_have_no_gap_and_others_the_one_they_had
     assert times is not None
     together, later = times.token_gaps_100us
     assert together == 0
-    assert 280 <= later < 5000
+    assert later >= 1000, "0.1 s at least, though what comes is read late"
     assert times.first_token is not None
-    assert times.done - times.first_token > later / 1e4 + 0.02
+    assert times.done - times.first_token > later / 1e4 + 0.1
 
 
 async def test_counts_and_errors_may_stand_beside_a_text() -> None:

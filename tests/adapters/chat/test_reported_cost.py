@@ -9,7 +9,7 @@ from aiohttp import web
 
 from replay import ChatReply, ChatRequest, Conversation
 from replay_adapters.chat.openai import OpenAIAdapter
-from replay_adapters.chat.reported_cost import told_cost_usd
+from replay_adapters.chat.reported_cost import reported_cost_usd
 from tests.adapters.servers import answering, event, streamed
 
 
@@ -30,7 +30,7 @@ from tests.adapters.servers import answering, event, streamed
 def test_a_cost_is_a_finite_number_in_usage_or_header(
     usage: Any, headers: dict[str, str], cost: float | None
 ) -> None:
-    assert told_cost_usd(usage, headers) == cost
+    assert reported_cost_usd(usage, headers) == cost
 
 
 async def _ask(api: Any, *, stream: bool, **answer: Any) -> ChatReply:

@@ -25,7 +25,7 @@ from replay import (
     Turn,
     Usage,
 )
-from replay.core.asking.patience import Patience
+from replay.core.asking.retries import RetryPolicy
 from replay.core.settings.code_gate import code_may_run
 from replay.play.tool_results import ANY, ListedResult, ListedResults, Tools
 from replay.policies.gold import GoldPolicy
@@ -287,7 +287,7 @@ async def test_a_providers_failure_is_ours_to_try_again(status, outcome, asks):
 
     adapter = model(answer)
     async with adapter:
-        patience = Patience(attempts=3, fail_fast=False)
+        patience = RetryPolicy(attempts=3, fail_fast=False)
         (record,) = await play(adapter, GoldPolicy(), TALK, patience=patience)
     assert (record.outcome, record.attempts, count) == (outcome, asks, asks)
     assert 'mockllm/model" raised Failing: no' in record.error
@@ -365,7 +365,7 @@ async def test_a_providers_client_asks_over_a_socket_as_often_as_the_record_says
         settings = {"base_url": f"{address}/v1", "model_args": {"responses_api": False}}
         adapter = InspectAdapter(model="openai/gpt-4o", **settings, config={"temperature": 0})
         async with adapter:
-            first, second = await play(adapter, GoldPolicy(), TALK, patience=Patience(attempts=2))
+            first, second = await play(adapter, GoldPolicy(), TALK, patience=RetryPolicy(attempts=2))
     assert (first.answer, first.usage) == ("Alice Okafor.", Usage(prompt_tokens=5, completion_tokens=2))
     assert (second.outcome, second.attempts, len(bodies)) == ("rate-limited", 2, 3)
     assert "RateLimitError" in second.error

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from aiohttp import web
 
 from replay import (
+    AdapterError,
+    AdapterRateLimitedError,
     AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
@@ -237,6 +241,36 @@ async def test_where_the_system_keeps_the_history_none_is_sent() -> None:
     assert body == "[[],1]"
 
 
+async def test_messages_are_sent_in_a_shape_of_the_systems_own() -> None:
+    each = {"who": "{{message.role}}", "of": "{{message.tool_call_id}}", "say": ["{{message.content}}"]}
+    _, _, body = await _ask({"text": "Yes."}, body={"m": {"each": each}, "session": "{{session_id}}"})
+
+    sent = json.loads(body)
+    assert [message.keys() for message in sent["m"]] == [{"who", "say"}] * len(sent["m"])
+    assert [message["say"][0] for message in sent["m"]][-1] == REQUEST.question
+    assert str(UUID(sent["session"])) == sent["session"]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 429, "message": "later"}, AdapterRateLimitedError),
+        ({"code": -32603, "message": "later"}, AdapterRefusedError),
+        ("later", AdapterRefusedError),
+    ],
+)
+async def test_an_error_in_a_reply_of_success_is_told_as_one(error: Any, kind: type[AdapterError]) -> None:
+    """As of JSON-RPC, whose replies have a status of 200 whatever came of it."""
+    with pytest.raises(kind, match=r"told of an error in its reply: .*later"):
+        await _ask({"error": error}, error="error")
+
+    with pytest.raises(kind, match=r"told of an error in its reply: .*later"):
+        await _ask({"error": error}, error="error", stream="sse", piece="text")
+
+    reply, _, _ = await _ask({"text": "Yes.", "error": None}, error="error")
+    assert reply.text == "Yes."
+
+
 async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours() -> None:
     with pytest.raises(AdapterRefusedError, match="can't be made") as caught:
         await _ask({"text": "Yes."}, body="{{passages[3].text}}")
@@ -258,6 +292,16 @@ def test_a_session_id_means_that_the_system_keeps_the_history() -> None:
         ({"url": "http://u:p@h/"}, "credentials"),
         ({"url": "http://h/{{sesion_id}}"}, 'did you mean "session_id"'),
         ({"body": {"a": ["{{quesion}}"]}}, r'body\.a\[0\]: there is no variable "quesion"'),
+        ({"body": {"each": {"a": "{{mesage.id}}"}}}, 'body.each.a: .* "mesage"; did you mean "message"'),
+        ({"body": {"a": "{{message.id}}"}}, 'there is no variable "message"; did you mean "messages"'),
+        (
+            {"body": {"each": "{{message.id}}", "if": "message.content"}},
+            r'body.if: "message.content" is a text as it stands; write "{{ message.content }}"',
+        ),
+        (
+            {"open": {"url": "http://h/", "body": {"each": "{{message.id}}"}}},
+            'open.body.each: there is no variable "message"',
+        ),
         ({"body": "{% if %}"}, "template"),
         ({"answer": "a["}, "not a JMESPath"),
         ({"session_id": "a b"}, "not a JMESPath"),

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from replay import AdapterConnectionError, AdapterRefusedError, ChatRequest, Conversation, ScenarioError
-from replay.core.secret_hiding import hidden
+from replay.core.redaction import redact
 from replay.core.settings.plugins import build
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
@@ -209,7 +209,7 @@ async def test_secrets_and_tokens_are_hidden() -> None:
     assert service.asked[0][0] is not None
     basic = service.asked[0][0].partition(" ")[2]
 
-    shown = hidden(f"it said token-4f1d-1, {SECRET} and {basic}")
+    shown = redact(f"it said token-4f1d-1, {SECRET} and {basic}")
 
     assert shown == "it said ***, *** and ***"
 

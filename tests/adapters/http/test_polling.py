@@ -22,7 +22,7 @@ from replay import (
     Conversation,
     ScenarioError,
 )
-from replay.core.asking.patience import Deadlines, ask_within
+from replay.core.asking.retries import ask_within
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
@@ -137,7 +137,7 @@ async def test_who_asks_for_more_than_the_deadline_is_named_in_the_record() -> N
         adapter.session(Conversation(id="c", turns=())) as session,
     ):
         with pytest.raises(AdapterTimeoutError, match="it had asked to be left alone for 86400 s"):
-            await ask_within(session, ChatRequest(question="Q?", history=(), depth=1), Deadlines(0.2))
+            await ask_within(session, ChatRequest(question="Q?", history=(), depth=1), 0.2)
 
 
 async def test_polls_that_fail_one_after_the_other_end_it() -> None:

@@ -98,7 +98,7 @@ async def test_query_fields_come_through_as_they_are() -> None:
 
 
 async def test_fields_that_are_nothing_are_left_out() -> None:
-    request = await _sent(method="GET", params={"sid": "{{session_id}}", "on": True, "q": ["a", None, 0.5]})
+    request = await _sent(method="GET", params={"sid": "{{seed}}", "on": True, "q": ["a", None, 0.5]})
 
     assert list(request.query.items()) == [("on", "true"), ("q", "a"), ("q", "0.5")]
 

@@ -13,8 +13,10 @@ from hypothesis import given, settings, strategies as st
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import AdapterContract
 from replay_adapters.local.extractive import ExtractiveAdapter
-from replay_adapters.local.sentence_index import content_stems, index_of, stem
+from replay_adapters.local.question import can_answer, leans
+from replay_adapters.local.sentence_index import index_of
 from replay_adapters.local.sentences import split_sentences
+from replay_adapters.local.stems import content_stems, stem
 
 TEXTS = (
     "Mira Okafor was born in Port Ellis. She recorded Stone Garden in 1987. Critics praised the album.",
@@ -84,6 +86,46 @@ async def test_a_question_of_pronouns_follows_the_history_it_is_shown() -> None:
     assert "harbour" in by_harbour.text
     assert "quartet" in by_tour.text
     assert (await _ask(question)).text == CANNOT_ANSWER
+
+
+async def test_a_question_that_names_what_it_is_about_is_answered_as_it_stands() -> None:
+    others = "The ferry is late.\n\nRain fell on Monday.\n\nAll tickets are gone.\n\nThe bell rang twice."
+    talk = _talk("Mira sells fresh bread from a red boat.\n\nJonas sells bread in the harbour café.", others)
+    history = ("Who keeps the harbour café?", "Jonas keeps the harbour café.")
+
+    assert "Mira" in (await _ask("Where does Mira sell bread?", history, talk=talk)).text
+    assert "Jonas" in (await _ask("Where does he sell bread?", history, talk=talk)).text
+
+
+async def test_a_sentence_that_says_no_more_than_the_question_is_no_answer() -> None:
+    talk = _talk("The harbour is of glass.\n\nThe glass harbour sings at night when the wind is strong.")
+
+    assert "sings" in (await _ask("Why is the harbour of glass?", talk=talk)).text
+
+
+@pytest.mark.parametrize(("question", "expected"), [("What's that?", True), ("Did Mira tour?", False)])
+def test_a_question_leans_on_what_was_said_if_a_word_stands_for_it(question: str, expected: bool) -> None:
+    assert leans(question) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("Who paid for it?", "It was paid for by Mira.", "It was paid for by a guild."),
+        ("How many came?", "Twelve people came.", "Many people came."),
+        ("Why did it close?", "It closed because of the snow.", "It closed in the winter."),
+    ],
+)
+def test_a_name_a_number_or_a_reason_is_known_where_it_is_asked_for(
+    question: str, answer: str, other: str
+) -> None:
+    assert (can_answer(answer, question), can_answer(other, question)) == (True, False)
+
+
+async def test_a_sentence_is_about_what_the_one_before_it_names() -> None:
+    talk = _talk("Mira Okafor runs the ferry.\n\nJonas keeps a harbour café. It sells lentil soup and bread.")
+
+    assert (await _ask("What does the café sell?", talk=talk)).text == "It sells lentil soup and bread."
 
 
 async def test_the_last_exchange_weighs_most() -> None:
@@ -195,6 +237,7 @@ async def test_an_ask_takes_less_than_a_millisecond() -> None:
         "class classes",
         "stop stopped",
         "final finally",
+        "meet met meets meeting",
     ],
 )
 def test_forms_of_a_word_have_one_stem(words: str) -> None:

@@ -32,8 +32,8 @@ from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.websocket.adapter import WebSocketAdapter
-from replay_adapters.websocket.client import Frame
-from replay_adapters.websocket.frame_format import Answer
+from replay_adapters.websocket.client import WebSocketFrame
+from replay_adapters.websocket.frame_format import AnswerBuilder
 from tests.adapters.servers import answering, playing, unused_address
 from tests.waiting import PATIENCE_S, others_first
 
@@ -594,23 +594,23 @@ def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last()
     class Everywhere:
         expression = "@"
 
-        def holds(self, frame: Frame, value: Any) -> bool:
+        def holds(self, frame: WebSocketFrame, value: Any) -> bool:
             return True
 
-        def find(self, frame: Frame, value: Any) -> Any:
+        def find(self, frame: WebSocketFrame, value: Any) -> Any:
             return value
 
-        def passages(self, frame: Frame, value: Any) -> tuple[()]:
+        def passages(self, frame: WebSocketFrame, value: Any) -> tuple[()]:
             return ()
 
-        def steps(self, frame: Frame, values: Any) -> tuple[()]:
+        def steps(self, frame: WebSocketFrame, values: Any) -> tuple[()]:
             return ()
 
     paths = {name: Everywhere() for name in ("answer", "until", "passages", "steps")}
     frame_format: Any = SimpleNamespace(max_reply_bytes=1000, frames=None, join="concatenate", paths=paths)
-    answer = Answer(frame_format)
+    answer = AnswerBuilder(frame_format)
     for number in range(301):
-        answer.add(Frame(place="x", text="a", at=1 + number * 0.00006, secrets=Secrets({})), "a")
+        answer.add(WebSocketFrame(place="x", text="a", at=1 + number * 0.00006, secrets=Secrets({})), "a")
 
     times = answer.reply(0.5, "x").times
     assert times is not None

@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
-from replay.core.asking.patience import Patience, PatientAsker
-from replay.core.asking.session import opened_session, usable_reply
+from replay.core.asking.retries import RetryingClient, RetryPolicy
+from replay.core.asking.session import open_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterConnectionError, AdapterError, AdapterReplyError
 from replay.core.message import Message, ToolCall
-from replay.core.secret_hiding import keep_secret
+from replay.core.redaction import keep_secret
 
 TALK = Conversation(id="c", turns=())
 KEY = "sk-session-0815-4711"
@@ -47,7 +47,7 @@ async def test_a_session_that_cannot_be_closed_is_told_without_keys(caplog: pyte
     caplog.set_level("INFO", "replay")
     told: list[AdapterError] = []
 
-    async with opened_session(Jammed(), TALK, told.append) as session:
+    async with open_session(Jammed(), TALK, told.append) as session:
         assert (await session.ask(ChatRequest(question="Q?", history=(), depth=1))).text == "Yes."
 
     assert [str(error) for error in told] == ["jammed, ***"]
@@ -67,7 +67,7 @@ async def test_a_session_may_be_left_while_something_else_is_handled() -> None:
                 seen.append(error)
                 raise
 
-    opened = opened_session(Watching(), TALK)
+    opened = open_session(Watching(), TALK)
     await opened.__aenter__()
     try:
         raise KeyError("elsewhere")
@@ -81,7 +81,7 @@ async def test_what_went_wrong_in_a_session_gets_out_all_the_same() -> None:
     told: list[AdapterError] = []
 
     with pytest.raises(KeyboardInterrupt):
-        async with opened_session(Jammed(), TALK, told.append):
+        async with open_session(Jammed(), TALK, told.append):
             raise KeyboardInterrupt
 
     assert len(told) == 1
@@ -90,7 +90,7 @@ async def test_what_went_wrong_in_a_session_gets_out_all_the_same() -> None:
 async def test_an_answer_is_not_lost_with_its_session() -> None:
     request = ChatRequest(question="Q?", history=(), depth=1)
 
-    reply = await PatientAsker(Patience()).reply(Jammed(), request, about="a question", place=())
+    reply = await RetryingClient(RetryPolicy()).reply(Jammed(), request, about="a question", place=())
 
     assert reply.text == "Yes."
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -185,6 +187,73 @@ def test_recorded_instructions_and_steps_are_among_the_messages_and_the_former_j
     ]
     assert variables["system_prompt"] == "Be brief.\n\nBe kind."
     assert VARIABLES["system_prompt"] == ""
+
+
+CALL = Message(role="assistant", tool_calls=(ToolCall(id="t1", name="find", arguments="{}"),))
+RESULT = Message(role="tool", tool_call_id="t1", text="1")
+EACH = {
+    "each": {
+        "id": "{{ message.id }}",
+        "role": "{{ message.role }}",
+        "parts": [{"type": "text", "text": "{{ message.content }}"}],
+        "calls": "{{ message.tool_calls }}",
+        "of": "{{ message.tool_call_id }}",
+    }
+}
+
+
+def each(*, only=None, session_id="s", **request):
+    template = Template({"messages": EACH | ({"if": only} if only else {})})
+    return template.render(template_variables(TALK, ChatRequest(**request), session_id=session_id))[
+        "messages"
+    ]
+
+
+def test_each_message_is_put_as_a_template_says_without_fields_that_are_nothing():
+    exchange = Exchange(question="Who?", answer="Me.", steps=(CALL, RESULT))
+    asked, called, returned, answered, question = each(question="Why?", history=(exchange,), depth=2)
+
+    assert {key: value for key, value in asked.items() if key != "id"} == {
+        "role": "user",
+        "parts": [{"type": "text", "text": "Who?"}],
+    }
+    function = {"name": "find", "arguments": "{}"}
+    assert called["calls"] == [{"id": "t1", "type": "function", "function": function}]
+    assert called["parts"] == [{"type": "text"}]
+    assert returned["of"] == "t1"
+    assert [message["role"] for message in (answered, question)] == ["assistant", "user"]
+
+
+def test_messages_for_which_a_condition_does_not_hold_are_left_out():
+    exchange = Exchange(question="Who?", answer="Me.", steps=(CALL, RESULT))
+    only = "{{ message.content and message.role != 'tool' }}"
+    put = each(only=only, question="Why?", history=(exchange,), depth=2)
+
+    assert [message["parts"][0]["text"] for message in put] == ["Who?", "Me.", "Why?"]
+
+
+def test_a_message_has_one_id_of_its_own_in_all_requests_of_a_session():
+    """LangGraph puts messages of known ids in their old place, and databases refuse them."""
+    exchange = Exchange(question="Who?", answer="Me.")
+    first = each(question="Who?", history=(), depth=1)
+    second = each(question="Why?", history=(exchange,), depth=2)
+    kept_there = each(question="Why?", history=(), depth=2)
+    elsewhere = each(question="Who?", history=(), depth=1, session_id="another")
+
+    assert second[0]["id"] == first[0]["id"]
+    ids = [message["id"] for message in (*second, *kept_there, *elsewhere)]
+    assert len({*ids}) == len(ids)
+    assert all(str(UUID(id)) == id for id in ids)
+
+
+def test_other_objects_with_such_a_field_stay_objects():
+    assert Template({"each": "{{ depth }}"}).render(VARIABLES) == {"each": 2}
+    with pytest.raises(ValueError, match="message"):
+        Template(EACH | {"more": 1}).render(VARIABLES)
+
+
+def test_a_template_of_each_message_uses_the_messages():
+    assert Template({"all": EACH}).names == {"messages"}
 
 
 def told(role, text):

@@ -10,10 +10,10 @@ from hypothesis import given, strategies as st
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading import decisions
 from replay.coreference.reading.decisions import (
-    Comparison,
     Logistic,
-    comparison,
+    apart,
     edit_features,
+    lost,
     verdict_features,
     words_of,
 )
@@ -48,7 +48,7 @@ def test_the_words_of_a_document_are_all_of_its_texts():
 
 
 @pytest.mark.parametrize(
-    ("gold", "lost"),
+    ("gold", "share"),
     [
         (((0.9, "Bob Ray"),), 0),
         (((0.9, "Sue"),), 1),
@@ -57,12 +57,12 @@ def test_the_words_of_a_document_are_all_of_its_texts():
         ((), 0),
     ],
 )
-def test_lost_is_what_the_own_history_does_not_say(gold, lost):
-    assert comparison(reading(*gold), reading(), SAID).lost == pytest.approx(lost)
+def test_lost_is_what_the_own_history_does_not_say(gold, share):
+    assert lost(reading(*gold), SAID) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
-    ("gold", "own", "apart"),
+    ("gold", "own", "share"),
     [
         (((0.9, "Ann"),), ((0.5, "Ann"),), 0),
         (((0.9, "Ann"),), ((0.9, "Bob"),), 1),
@@ -71,8 +71,8 @@ def test_lost_is_what_the_own_history_does_not_say(gold, lost):
         (((0.5, "Ann"), (0.5, "Bob")), ((1.0, "Ann"),), 0.5),
     ],
 )
-def test_apart_is_how_far_the_two_distributions_are(gold, own, apart):
-    assert comparison(reading(*gold), reading(*own), SAID).apart == pytest.approx(apart)
+def test_apart_is_how_far_the_two_distributions_are(gold, own, share):
+    assert apart(reading(*gold), reading(*own)) == pytest.approx(share)
 
 
 distributions = st.lists(
@@ -81,24 +81,19 @@ distributions = st.lists(
 
 
 @given(distributions, distributions)
-def test_comparisons_are_shares_and_a_reading_is_not_apart_from_itself(gold, own):
-    found = comparison(reading(*gold), reading(*own), SAID)
-
-    assert 0 <= found.lost <= 1 + 1e-9
-    assert 0 <= found.apart <= 1
-    assert comparison(reading(*gold), reading(*gold), SAID).apart == 0
-    assert found.apart == pytest.approx(comparison(reading(*own), reading(*gold), SAID).apart)
+def test_both_are_shares_and_a_reading_is_not_apart_from_itself(gold, own):
+    assert 0 <= lost(reading(*gold), SAID) <= 1 + 1e-9
+    assert 0 <= apart(reading(*gold), reading(*own)) <= 1
+    assert apart(reading(*gold), reading(*gold)) == 0
+    assert apart(reading(*gold), reading(*own)) == pytest.approx(apart(reading(*own), reading(*gold)))
 
 
 def test_mentions_count_in_a_verdict_as_they_lean():
-    pairs = [(reading((0.9, "Ann")), reading()), (reading((0.1, "Bob")), reading())]
-    logit, leaning, lost, apart, lost_leaning, apart_leaning = verdict_features(
-        1.0, pairs, [Comparison(1.0, 0.0), Comparison(0.0, 1.0)]
-    )
+    meant = [reading((0.9, "Ann")), reading((0.1, "Bob"))]
+    logit, leaning, gone, gone_leaning = verdict_features(1.0, meant, [1.0, 0.0])
 
     assert (logit, leaning) == (1.0, pytest.approx(math.log(9)))
-    assert (lost, apart) == (pytest.approx(0.9), pytest.approx(0.1))
-    assert (lost_leaning, apart_leaning) == (pytest.approx(0.81), pytest.approx(0.09))
+    assert (gone, gone_leaning) == (pytest.approx(0.9), pytest.approx(0.81))
 
 
 @pytest.mark.parametrize(("logit", "weighed"), [(50.0, 6.0), (-50.0, -6.0), (0.5, 0.5)])
@@ -151,8 +146,8 @@ def test_the_more_probable_a_place_and_its_reading_the_better_is_the_shipped_edi
 
 def test_the_more_is_lost_the_more_probable_is_drift_by_the_shipped_verdict():
     verdict = decisions.load(WEIGHTS).verdict
-    pairs = [(reading((0.9, "Ann")), reading((0.9, "Ann")))]
-    kept = verdict.probability(verdict_features(-3.0, pairs, [Comparison(0.0, 0.0)]))
-    lost = verdict.probability(verdict_features(3.0, pairs, [Comparison(1.0, 1.0)]))
+    meant = [reading((0.9, "Ann"))]
+    kept = verdict.probability(verdict_features(-3.0, meant, [0.0]))
+    gone = verdict.probability(verdict_features(3.0, meant, [1.0]))
 
-    assert kept < lost
+    assert kept < gone

@@ -1,4 +1,4 @@
-"""How probable it is that a question means something else, by the pair's network and both readings."""
+"""How probable it is that a question means something else, by the pair's network and what was lost."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.drift_hard import paired
 from replay.coreference.reading import EmbeddedResolver, decisions, network
 from replay.coreference.reading.sequence import Role
-from replay.coreference.reading.verdict import evidence, probability_of_drift
+from replay.coreference.reading.verdict import evidence, probability_of_drift, shares_of
 from tests.coreference.reading.made_up import document, pieces, undecided
 
 GOLD = document("Did she see him?", "Who?", "Ann met Bob.")
@@ -44,52 +43,49 @@ def told(monkeypatch):
 
 
 def test_the_pair_is_what_the_question_meant_and_the_own_history(told):
-    evidence([(BOB, BOB), (ANN, LEFT)], GOLD, OWN)
+    evidence([BOB, ANN], GOLD, OWN)
     ((question, meant, recorded, *history),) = [sequence.segments for sequence in told]
 
     assert (question.text, meant.text, recorded.text) == (GOLD.question, "Ann & Bob", "Ann met Bob.")
     assert [(s.role, s.text) for s in history] == [(Role.ANSWER, "Nobody met Bob."), (Role.ASKED, "Who?")]
 
 
-def test_the_networks_logit_and_the_comparison_are_weighed(told):
-    compared, features = evidence([(ANN, LEFT), (BOB, BOB)], GOLD, OWN)
+def test_the_networks_logit_is_weighed_with_what_was_lost(told):
+    logit, _, lost, _ = evidence([ANN, BOB], GOLD, OWN)
 
-    assert features[0] == 1.5
-    assert [(c.lost, c.apart) for c in compared] == [(1, 1), (0, 0)]
-    assert probability_of_drift([(ANN, LEFT)], GOLD, OWN)[0] == pytest.approx(1 / (1 + np.exp(-2 * 1.5)))
+    assert logit == 1.5
+    assert lost == pytest.approx(0.9 / 1.4)
+    assert probability_of_drift([ANN], GOLD, OWN) == pytest.approx(1 / (1 + np.exp(-2 * 1.5)))
 
 
-def test_the_mention_that_lost_most_has_the_largest_share(told):
-    _, (lost, kept) = probability_of_drift([(ANN, LEFT), (BOB, BOB)], GOLD, OWN)
+def test_the_mention_that_lost_most_has_the_largest_share():
+    lost, kept = shares_of([(ANN, LEFT), (BOB, BOB)], OWN)
 
     assert lost == 1
     assert 0 < kept < 0.1
 
 
-def test_a_mention_that_means_something_else_that_was_said_has_a_large_share_too(told):
+def test_a_mention_that_means_something_else_that_was_said_has_a_large_share_too():
     elsewhere = reading(4, (0.9, "Bob"))
     own = document(GOLD.question, "Who?", "Bob met Ann.")
 
-    assert probability_of_drift([(ANN, elsewhere), (BOB, BOB)], GOLD, own)[1][1] < 0.1
+    assert shares_of([(ANN, elsewhere), (BOB, BOB)], own)[1] < 0.1
 
 
-def test_mentions_that_all_stay_share_alike(told):
-    assert probability_of_drift([(ANN, ANN), (BOB, BOB)], GOLD, GOLD)[1] == [1, 1]
+def test_mentions_that_all_stay_share_alike():
+    assert shares_of([(ANN, ANN), (BOB, BOB)], GOLD) == [1, 1]
 
 
-def test_a_mention_that_only_the_own_history_has_counts_for_what_it_is(told):
-    _, shares = probability_of_drift([(ANN, LEFT), (replace(BOB, distribution=()), BOB)], GOLD, OWN)
+def test_a_mention_that_only_the_own_history_has_counts_for_what_it_is():
+    shares = shares_of([(ANN, LEFT), (replace(BOB, distribution=()), BOB)], OWN)
 
     assert shares[0] == 1
     assert 0 < shares[1] < 0.1
 
 
 def test_with_the_shipped_weights_it_is_a_probability_and_the_same_again():
-    before, after = EmbeddedResolver().read([GOLD, OWN])
-    pairs = list(paired(before, after))
-    probability, shares = probability_of_drift(pairs, GOLD, OWN)
+    (meant,) = EmbeddedResolver().read([GOLD])
+    probability = probability_of_drift(meant, GOLD, OWN)
 
     assert 0 < probability < 1
-    assert max(shares) == 1
-    assert all(0 < share <= 1 for share in shares)
-    assert probability_of_drift(pairs, GOLD, OWN) == (probability, shares)
+    assert probability_of_drift(meant, GOLD, OWN) == probability

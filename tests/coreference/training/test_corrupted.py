@@ -10,7 +10,7 @@ from replay.core.conversation import CANNOT_ANSWER
 from replay.core.history import Exchange
 from replay.coreference.resolver import Document
 from replay.coreference.training.annotated_questions import Example
-from replay.coreference.training.corrupted import BACK, WRONG, corrupted
+from replay.coreference.training.corrupted import BACK, WRONG, corrupt
 from replay.coreference.words import content_words
 
 ANSWERS = (
@@ -45,7 +45,7 @@ OTHERS = [
 
 
 def of_the_first(**how):
-    return [one for one in corrupted([example(), *OTHERS], **how) if one.example.dialog == "one"]
+    return [one for one in corrupt([example(), *OTHERS], **how) if one.example.dialog == "one"]
 
 
 def changed(one):
@@ -84,7 +84,7 @@ def test_what_people_added_and_no_history_says_any_more_is_lost():
 
 def test_what_is_still_said_elsewhere_or_was_in_the_question_is_not_lost():
     said = example(question="Did Bob like it?", answers=("Blue Moon.", "Bob Ray.", "Blue Moon and he."))
-    found = {(one.turns_back, one.way): one.lost for one in corrupted([said, *OTHERS]) if one.example is said}
+    found = {(one.turns_back, one.way): one.lost for one in corrupt([said, *OTHERS]) if one.example is said}
 
     assert found[1, "cannot"] == set()
     assert found[2, "cannot"] == {"ray"}
@@ -128,12 +128,12 @@ def test_both_last_answers_can_change_at_once():
 def test_an_answer_that_says_nothing_is_not_replaced(gold):
     silent = example(answers=("Bob Ray.", gold))
 
-    assert {one.turns_back for one in corrupted([silent, *OTHERS]) if one.example is silent} == {2}
+    assert {one.turns_back for one in corrupt([silent, *OTHERS]) if one.example is silent} == {2}
 
 
 def test_an_answer_of_the_same_words_is_no_wrong_one():
     twice = example(answers=("Bob Ray came.", "And Bob Ray came!"))
-    ways = [one.way for one in corrupted([twice, *OTHERS]) if one.example is twice]
+    ways = [one.way for one in corrupt([twice, *OTHERS]) if one.example is twice]
 
     assert ways == ["cannot", "foreign"] * 2
 
@@ -146,5 +146,5 @@ def test_the_same_seed_gives_the_same_corruptions():
 def test_a_question_without_a_history_has_none():
     first = replace(example(), document=Document(question="Who?"))
 
-    assert [one for one in corrupted([first, *OTHERS]) if one.example is first] == []
-    assert list(corrupted([])) == []
+    assert [one for one in corrupt([first, *OTHERS]) if one.example is first] == []
+    assert list(corrupt([])) == []

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from replay.coreference.training.synthetic import undone
+from replay.coreference.training.synthetic import undo_rewrite
 from tests.coreference.reading.made_up import document
 
 GHENT = document("?", "Where?", "Ann Lee lives in Ghent with the red dog.")
@@ -15,7 +15,7 @@ GHENT = document("?", "Where?", "Ann Lee lives in Ghent with the red dog.")
 
 def every(standalone, asked=GHENT):
     """All questions that some seed makes of *standalone*."""
-    made = [undone(asked, standalone, random.Random(seed)) for seed in range(200)]
+    made = [undo_rewrite(asked, standalone, random.Random(seed)) for seed in range(200)]
     return {one[0].question for one in made if one is not None}
 
 
@@ -48,7 +48,7 @@ def test_a_question_that_names_nothing_that_was_said_or_is_too_short_is_none(sta
 @pytest.mark.parametrize("seed", range(20))
 def test_the_standalone_form_and_the_name_are_kept_and_the_history_stays(seed):
     standalone = "Was Ann Lee born in Ghent?"
-    made, kept, name = undone(GHENT, standalone, random.Random(seed))
+    made, kept, name = undo_rewrite(GHENT, standalone, random.Random(seed))
 
     assert kept == standalone
     assert name in ("Ann Lee", "Ghent")
@@ -63,6 +63,6 @@ def test_only_the_last_three_exchanges_are_looked_at():
 
 
 def test_the_same_seed_makes_the_same_question():
-    first, again = (undone(GHENT, "Was Ann Lee born in Ghent?", random.Random(3)) for _ in range(2))
+    first, again = (undo_rewrite(GHENT, "Was Ann Lee born in Ghent?", random.Random(3)) for _ in range(2))
 
     assert first == again

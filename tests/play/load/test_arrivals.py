@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import kstest, pearsonr, poisson
 
-from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramped
+from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramp_up
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_arrivals_and_another_seed_others():
 def test_a_ramp_lets_as_many_through_as_its_rate_adds_up_to(ramp_s):
     """R t^2 / (2 ramp) by t in the ramp, R (t - ramp / 2) after it."""
     rate = 200.0
-    at = until(ramped(constant_arrivals(rate), ramp_s), 20)
+    at = until(ramp_up(constant_arrivals(rate), ramp_s), 20)
     for t in (0.5, 1, 2, 2.9, 3.1, 5, 9.9, 10.1, 19.9):
         due = rate * t**2 / (2 * ramp_s) if t < ramp_s else rate * (t - ramp_s / 2)
         assert sum(a < t for a in at) == pytest.approx(due, abs=1.001)
@@ -67,7 +67,7 @@ def test_a_ramp_lets_as_many_through_as_its_rate_adds_up_to(ramp_s):
 
 def test_a_ramped_poisson_process_is_poisson_with_the_rising_rate():
     """Given their number, arrivals within the ramp are independent with density 2 t / ramp^2."""
-    at = np.array(until(ramped(poisson_arrivals(2000, random.Random(3)), 10), 15))
+    at = np.array(until(ramp_up(poisson_arrivals(2000, random.Random(3)), 10), 15))
     within, after = at[at < 10], at[at >= 10]
 
     assert len(within) == pytest.approx(10_000, abs=3 * 100)
@@ -77,7 +77,7 @@ def test_a_ramped_poisson_process_is_poisson_with_the_rising_rate():
 
 
 def test_without_a_ramp_arrivals_stay_as_they_are():
-    assert list(ramped([0.0, 0.1, 7.3], 0)) == [0.0, 0.1, 7.3]
+    assert list(ramp_up([0.0, 0.1, 7.3], 0)) == [0.0, 0.1, 7.3]
 
 
 @given(
@@ -87,6 +87,6 @@ def test_without_a_ramp_arrivals_stay_as_they_are():
 )
 def test_arrivals_never_go_back(rate, ramp_s, seed):
     arrivals = constant_arrivals(rate) if seed is None else poisson_arrivals(rate, random.Random(seed))
-    at = list(islice(ramped(arrivals, ramp_s), 200))
+    at = list(islice(ramp_up(arrivals, ramp_s), 200))
     assert at[0] >= 0
     assert all(a <= b and math.isfinite(b) for a, b in pairwise(at))

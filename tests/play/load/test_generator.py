@@ -204,6 +204,30 @@ async def test_a_conversation_is_begun_early_and_asks_on_time():
 
 
 @in_virtual_time
+async def test_who_came_before_the_end_is_asked_however_late_the_generator_is():
+    """Left out, the very arrivals that a stall of this machine delays would be missing."""
+    crowd = Crowd(turns=1)
+    loop = asyncio.get_running_loop()
+
+    def stand_still() -> None:
+        loop.now += 5.0
+
+    loop.call_later(0.055, stand_still)
+    outcome = await crowd.under(arriving(duration_s=0.2), crowd.sessions(n / 100 for n in range(40)))
+    assert crowd.asked == pytest.approx([n / 100 for n in range(20)])
+    assert outcome.conversations == 20
+    assert max(crowd.sent) > 5
+
+
+@in_virtual_time
+async def test_who_waits_for_room_till_after_the_end_does_not_begin():
+    crowd = Crowd(turns=1, answer_s=3.0)
+    arrivals = [number / 100 for number in range(8)]
+    outcome = await crowd.under(arriving(duration_s=0.1), crowd.sessions(arrivals), max_open=5)
+    assert (len(crowd.asked), outcome.delayed) == (5, 1)
+
+
+@in_virtual_time
 async def test_arrivals_beyond_max_open_wait_and_are_counted():
     crowd = Crowd(turns=1)
     crowd.answered = asyncio.Event()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.play.load.generator_report import Lateness
+from replay.play.load.generator_report import LatenessCounter
 from tests.statistics.load_runs import ask
 
 
 def test_lateness_is_from_due_to_sent_and_from_the_answer_before_where_that_came_later():
-    late = Lateness()
+    late = LatenessCounter()
     late.add(ask(1.0, 3.0, late_s=0.5), counts=True)  # sent at 1.5, done at 4.5
     late.add(ask(2.0, 1.0, late_s=2.6, depth=2), counts=True)  # due before that, sent at 4.6
     late.add(ask(9.0, 1.0, late_s=0.2, depth=3), counts=True)
@@ -20,7 +20,7 @@ def test_lateness_is_from_due_to_sent_and_from_the_answer_before_where_that_came
 
 
 def test_retried_turns_and_those_outside_of_the_window_say_nothing():
-    late = Lateness()
+    late = LatenessCounter()
     late.add(ask(1.0, 3.0, late_s=9.0, attempts=2), counts=True)
     late.add(ask(2.0, 1.0, late_s=9.0, conversation="b"), counts=False)
     assert late.take(first_turns=True) is None
@@ -31,7 +31,7 @@ def test_retried_turns_and_those_outside_of_the_window_say_nothing():
 
 
 def test_first_turns_say_nothing_where_arrivals_had_to_wait():
-    late = Lateness()
+    late = LatenessCounter()
     for depth, late_s in ((1, 5.0), (2, 0.25)):
         late.add(ask(10.0 * depth, 1.0, late_s=late_s, depth=depth), counts=True)
     found = late.take(first_turns=False)
@@ -41,7 +41,7 @@ def test_first_turns_say_nothing_where_arrivals_had_to_wait():
 
 
 def test_conversations_that_are_over_take_no_room_and_percentiles_are_those_of_all():
-    late, rng = Lateness(), np.random.default_rng(0)
+    late, rng = LatenessCounter(), np.random.default_rng(0)
     drawn = rng.exponential(0.01, 10_000)
     for number, late_s in enumerate(drawn):
         late.add(ask(float(number), late_s=float(late_s), conversation=f"c{number}"), counts=True)

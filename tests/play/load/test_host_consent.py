@@ -173,8 +173,8 @@ def test_a_refusal_names_the_hosts_and_both_ways_to_confirm():
         check_confirmed(["example.com", "{{ host }}"], [])
     assert str(caught.value) == (
         'this run would put load on example.com and "{{ host }}", and these are neither this machine nor '
-        "surely in a private network; if you may do that, say `replay stress SCENARIO --yes-i-may-load "
-        'example.com --yes-i-may-load "{{ host }}"`, or in a program '
+        "surely in a private network; if you may do that, say `replay stress SCENARIO --allow-host "
+        'example.com --allow-host "{{ host }}"`, or in a program '
         'replay.run(..., may_load=["example.com", "{{ host }}"])'
     )
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from replay.play.load.level_search import bisect, confirmed, steps
+from replay.play.load.level_search import bisect, confirm, steps
 
 
 def played(search, met):
@@ -81,11 +81,11 @@ def test_bisection_finds_the_limit_within_the_resolution_and_its_bounds(
 
 def test_a_level_is_missed_only_after_it_missed_as_often_as_is_to_be_confirmed():
     outcomes = {1: [True], 2: [False, True], 4: [False, False, False]}
-    search = confirmed(steps([1, 2, 4, 8]), 3)
+    search = confirm(steps([1, 2, 4, 8]), 3)
     assert played(search, lambda level: outcomes[level].pop(0)) == [1, 2, 2, 4, 4, 4]
 
 
 def test_misses_of_one_level_do_not_count_for_the_next():
     outcomes = {1: [False, True], 2: [False, True]}
-    search = confirmed(bisect(1, 2, resolution=0.1), 2)
+    search = confirm(bisect(1, 2, resolution=0.1), 2)
     assert played(search, lambda level: outcomes[level].pop(0)) == [1, 1, 2, 2]

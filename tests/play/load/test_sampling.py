@@ -26,7 +26,7 @@ def drawn(conversations, order, seed=0, count=100):
 
 
 def test_in_order_means_the_datas_order_again_and_again():
-    assert drawn(some("a", "b"), "order", count=5) == ["a", "b", "a", "b", "a"]
+    assert drawn(some("a", "b"), "sequential", count=5) == ["a", "b", "a", "b", "a"]
 
 
 def test_every_shuffled_round_holds_each_conversation_once_and_rounds_differ():

@@ -15,7 +15,7 @@ SWEEP = {"levels": [1, 2]}
 def test_what_is_left_out_is_a_polite_closed_load():
     assert LoadSection(turns=1).model_dump(exclude={"think"}) == {
         "profile": "closed", "concurrency": 8, "rate": None, "trace": None, "speed": 1.0, "max_open": 10_000,
-        "draw": "order", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None,
+        "order": "sequential", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None,
         "turns": 1, "sweep": None, "slo": {}, "workers": 1, "keep_turns": 2_000_000,
     }  # fmt: skip
     assert SweepSection(levels=(1,)).model_dump() == {

@@ -46,7 +46,7 @@ def test_all_of_the_few_that_were_looked_at_is_no_success():
 
     assert found.findings[0].value == 1
     assert not found.holds
-    assert found.findings[0].said.endswith(
+    assert found.findings[0].summary.endswith(
         "; 2 of 3 checks could not be looked at (2 never reached), more than max_unchecked allows (0)"
     )
     assert found.to_json()["findings"][0]["unchecked"] == 2
@@ -57,7 +57,7 @@ def test_nor_is_it_where_plays_are_counted():
     found = judge(run, metric="pass^1(check)", min=1)
 
     assert (found.findings[0].value, found.holds) == (1, False)
-    assert "1 of 2 checks could not be looked at (1 never reached)" in found.findings[0].said
+    assert "1 of 2 checks could not be looked at (1 never reached)" in found.findings[0].summary
     assert judge(run, metric="pass^1(check)", min=1, max_unchecked=0.5).holds
 
 
@@ -67,7 +67,7 @@ def test_as_many_as_the_scenario_says_may_have_been_impossible_to_look_at(allowe
     found = judge(run, metric="check", min=1, max_unchecked=allowed)
 
     assert found.holds == holds
-    assert "2 of 3 checks could not be looked at (2 never reached)" in found.findings[0].said
+    assert "2 of 3 checks could not be looked at (2 never reached)" in found.findings[0].summary
 
 
 def test_only_checks_of_the_column_the_depths_and_the_group_count():
@@ -85,7 +85,7 @@ def test_times_of_answers_that_were_kept_break_nothing_and_are_no_success_by_the
     found = judge(run_of(kept), metric="check", min=1)
 
     assert found.holds
-    assert f"2 of 3 checks could not be looked at (2 {NO_TIMES})" in found.findings[0].said
+    assert f"2 of 3 checks could not be looked at (2 {NO_TIMES})" in found.findings[0].summary
     assert not judge(run_of([*kept, unreached("a", 2)]), metric="check", min=1).holds
     assert not judge(run_of(kept[1:]), metric="check", min=1).holds
 
@@ -96,7 +96,7 @@ def test_a_change_is_no_success_either_where_checks_were_not_looked_at():
     found = judge(now, baseline=before, metric="check", compare="before", max_drop=0)
 
     assert not found.holds
-    assert "1 of 2 checks could not be looked at" in found.findings[0].said
+    assert "1 of 2 checks could not be looked at" in found.findings[0].summary
 
 
 def test_what_fails_is_named_and_very_many_are_counted():
@@ -110,6 +110,14 @@ def test_what_fails_is_named_and_very_many_are_counted():
     assert len(lines) == 3 + MOST + 1
     assert "    - depth 2 of c0: contains" in said
     assert len(found.to_json()["findings"][0]["failed_checks"]) == MOST + 2
+
+
+def test_a_failed_check_of_calls_is_named_with_what_was_called():
+    called = 'called refund with {"order_id": "40233"}'
+    wrong = {"kind": "calls", "value": "find_order", "evidence": f"{called}; expected find_order"}
+    found = judge(run_of([check("a", 1, "-", **wrong)]), metric="check", min=0.9)
+
+    assert assertion_lines([found])[-1] == f'        depth 1 of a: calls "find_order"; {called}'
 
 
 def test_nothing_is_named_where_the_assertion_holds():
@@ -128,5 +136,5 @@ def test_of_several_plays_what_was_not_looked_at_fails_too():
     found = judge(run, metric="pass^2(check)", min=1)
 
     assert (found.findings[0].value, found.holds) == (1, False)
-    assert "1 of 3 checks could not be looked at" in found.findings[0].said
+    assert "1 of 3 checks could not be looked at" in found.findings[0].summary
     assert judge(run, metric="pass^2(check)", min=1, max_unchecked=0.4).holds

@@ -33,7 +33,7 @@ def test_number_bound_interval_and_turns_are_told():
     assert found.high is not None
     assert 0 <= found.low < 0.5 < found.high <= 1
     interval = f"[{found.low:.4g}, {found.high:.4g}]"
-    assert found.said == f"0.5 {interval}, 0.1 below the bound 0.6, on 6 turns of 3 conversations"
+    assert found.summary == f"0.5 {interval}, 0.1 below the bound 0.6, on 6 turns of 3 conversations"
 
 
 def test_of_two_bounds_the_broken_one_is_told():
@@ -85,7 +85,7 @@ def test_what_cannot_be_evaluated_fails_and_says_why(asserted, reason):
 
     assert not found.holds
     assert reason in (found.reason or "")
-    assert found.said.startswith("could not be evaluated: ")
+    assert found.summary.startswith("could not be evaluated: ")
 
 
 def test_a_policy_that_was_never_reached_fails():
@@ -175,7 +175,7 @@ def test_a_drop_is_measured_on_the_turns_of_both_runs():
     assert (found.before, found.after, found.value, found.bound) == (1, 0.75, -0.25, -0.2)
     assert (found.turns, found.conversations, found.holds) == (4, 2, False)
     assert found.remark == "2 turns left out that only one run has so"
-    assert "from 1 to 0.75, p = 1" in found.said
+    assert "from 1 to 0.75, p = 1" in found.summary
     assert judge(after, baseline=before, compare="old", max_drop=0.25).holds
 
 
@@ -188,17 +188,29 @@ def test_a_rise_is_allowed_where_a_drop_is_bounded_and_the_other_way_round():
 
 
 def test_with_significant_a_drop_by_chance_is_let_pass():
-    """Five conversations that all get worse: p is 2/32, above 0.05; with six it is 2/64."""
-    for conversations, holds in ((5, True), (6, False)):
-        before, after = (answers(*[letter] * conversations) for letter in "+-")
-        asserted = {"compare": "old", "max_drop": 0.02}
-        found = judge(after, baseline=before, significant=True, **asserted)
+    """Of six conversations five get worse: p is 2/32, above 0.05; if all six do it is 2/64."""
+    before = answers(*"++++++")
+    asserted = {"baseline": before, "compare": "old", "max_drop": 0.02}
+    for letters, holds, p in (("-----+", True, 2 / 32), ("------", False, 2 / 64)):
+        after = answers(*letters)
+        found = judge(after, significant=True, **asserted)
 
         assert found.holds is holds
-        assert found.findings[0].p == 2 / 2**conversations
-        assert not judge(after, baseline=before, **asserted).holds
+        assert found.findings[0].p == p
+        assert not judge(after, **asserted).holds
         if holds:
-            assert "5 conversations that differ can't give a p below 0.062" in found.findings[0].said
+            assert "5 conversations that differ can't give a p below 0.062" in found.findings[0].summary
+
+
+@pytest.mark.parametrize("letters", ["-----", "+++++"])
+def test_with_significant_five_conversations_decide_nothing(letters):
+    """Were it to hold, no drop could ever break it."""
+    (found,) = judge(
+        answers(*letters), baseline=answers(*"+++++"), compare="old", max_drop=0.02, significant=True
+    ).findings
+
+    assert not found.holds
+    assert found.reason.startswith("too few conversations (5) for any change to be significant")
 
 
 def test_a_significant_drop_within_the_bound_is_let_pass():
@@ -291,4 +303,11 @@ def test_a_drop_is_made_by_the_turns_that_got_worse():
     assert judge(after, baseline=before, **asserted).findings[0].against == (("c0", 2), ("c1", 1), ("c1", 2))
     other = scored([replace(after.records[1], recorded="Something else?"), *after.records[2:]])
     assert judge(other, baseline=before, **asserted).findings[0].against == (("c1", 1), ("c1", 2))
-    assert judge(after, baseline=before, **asserted, significant=True).findings[0].against == ()
+
+
+def test_no_turn_is_named_where_the_drop_may_be_chance():
+    before, after = answers(*"++++++"), answers(*"-+++++")
+    found = judge(after, baseline=before, compare="x", max_drop=0.1, significant=True)
+
+    assert found.holds
+    assert found.findings[0].against == ()

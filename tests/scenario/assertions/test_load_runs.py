@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 import replay
-from replay.runs.assertion_results import check_assertions
+from replay.results.assertion_results import check_assertions
 from replay.store.store import RunStore
 
 
@@ -65,7 +65,7 @@ def test_turns_that_were_only_tallied_cannot_be_evaluated(tmp_path):
     found = check_assertions(run)
 
     assert not any(one.holds for one in found)
-    assert "raise load.keep_turns" in found[0].findings[0].said
+    assert "raise load.keep_turns" in found[0].findings[0].summary
 
 
 def test_a_load_run_can_be_held_against_another(tmp_path):

@@ -76,7 +76,7 @@ def test_a_failed_one_names_the_plays_that_did_not_pass():
         "depth 2 of c0: passed in 1 of 2 plays, not in play 2",
         "depth 1 of c2: passed in 1 of 2 plays, not in play 1",
     )
-    assert found.said.endswith("on 7 turns of 4 conversations; 1 turn left out with fewer than 2 plays")
+    assert found.summary.endswith("on 7 turns of 4 conversations; 1 turn left out with fewer than 2 plays")
     assert finding(*PLAYS, metric="pass^2(check)", min=0.5).cases_against == ()
 
 

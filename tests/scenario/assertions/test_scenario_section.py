@@ -7,7 +7,7 @@ import pytest
 from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
 from replay.scenario.assertions.section import Assertion
-from replay.scenario.reading import parse_scenario, with_section
+from replay.scenario.reading import parse_scenario, with_changes
 from replay.store.reader import DATABASE
 
 HEAD = """\
@@ -159,7 +159,7 @@ def test_a_changed_limit_keeps_the_assertions(folder):
         HEAD + 'assert: [{metric: f1, depth: ">=2", min: 0.5}]\n', source="s.yaml", folder=folder
     )
 
-    assert with_section(file, "data", {"limit": 1}).scenario.assertions == file.scenario.assertions
+    assert with_changes(file, {"data": {"limit": 1}}).scenario.assertions == file.scenario.assertions
 
 
 def test_bounds_of_what_is_no_share_may_be_any(folder):

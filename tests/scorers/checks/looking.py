@@ -7,21 +7,21 @@ from typing import Any
 from replay.core.expectation import Expectation
 from replay.core.message import Message, ToolCall
 from replay.core.record import TurnRecord
-from replay.scorers.checks.check import Found, Seen, Verdicts
+from replay.scorers.checks.check import CheckInput, CheckOutcome, Verdicts
 from replay.scorers.checks.kinds import check_of
 from replay.testing.turns import turn
 
 
-def look(kind: str, value: Any, *answers: str, **more: Any) -> Found:
+def look(kind: str, value: Any, *answers: str, **more: Any) -> CheckOutcome:
     """What the check finds in *answers*: of a turn if there is one, else of a conversation that is over."""
     return look_at(kind, value, *[turn(answer, depth=n) for n, answer in enumerate(answers, 1)], **more)
 
 
-def look_at(kind: str, value: Any, *records: TurnRecord, verdicts: Verdicts | None = None) -> Found:
+def look_at(kind: str, value: Any, *records: TurnRecord, verdicts: Verdicts | None = None) -> CheckOutcome:
     """The same of whole records."""
     more = {} if verdicts is None else {"verdicts": verdicts}
     return check_of(Expectation(kind=kind, value=value)).look(
-        Seen(records=records, at_end=len(records) > 1, **more)
+        CheckInput(records=records, at_end=len(records) > 1, **more)
     )
 
 

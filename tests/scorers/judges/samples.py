@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.core.asking.tally import Tally
+from replay.core.asking.tally import AskTally
 from replay.core.settings.choice import Choice
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
@@ -27,9 +27,9 @@ def panel(kind: str, folder: Path = Path(), **settings: Any) -> Panel:
     return built
 
 
-async def judge(built: Panel, cases: Sequence[Case], **more: Any) -> tuple[list[Verdict], Tally]:
+async def judge(built: Panel, cases: Sequence[Case], **more: Any) -> tuple[list[Verdict], AskTally]:
     """The panel's verdicts on *cases*, in their order, and what they took."""
-    tally = more.pop("tally", Tally())
+    tally = more.pop("tally", AskTally())
     ready, verdicts = ready_cases(built, cases)
     await judge_all(built, ready, tally=tally, keep=verdicts.append, **more)
     return sorted(verdicts, key=lambda verdict: cases.index(verdict.case)), tally

@@ -10,9 +10,9 @@ import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs, WireTimes
 from replay.core.asking.cached import Model, question_key
-from replay.core.asking.patience import Patience
 from replay.core.asking.prompt import short_hash
-from replay.core.asking.tally import Tally
+from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
 from replay.core.settings.identity import identity
@@ -44,7 +44,7 @@ async def test_a_reply_comes_back_as_it_was_without_its_times(tmp_path):
             return replies.pop()
 
     async def asked():
-        asker = Asker("geval", Patience(), DiskCache(built.cache), Tally())
+        asker = Asker("geval", RetryPolicy(), DiskCache(built.cache), AskTally())
         voter = replace(built.voters[0], adapter=Once())
         return await VoterAsk(asker, 1, voter, 0)("step", "Right? \ud83d", parameters={})
 
@@ -113,25 +113,25 @@ def test_a_voter_takes_parameters_only_if_its_adapter_says_so():
 
     assert silent.signature == f"a_b@{short_hash('{}')}+own-parameters"
     assert taking.signature == f"a_b@{short_hash('{}')}"
-    assert (silent.sent({"seed": 1}), taking.sent({"seed": 1})) == ({}, {"seed": 1})
+    assert (silent.sent_parameters({"seed": 1}), taking.sent_parameters({"seed": 1})) == ({}, {"seed": 1})
 
 
 def test_a_voter_is_unfit_after_three_replies_in_a_row_that_cant_serve():
-    asker = Asker("geval", Patience(), DiskCache(None), Tally())
+    asker = Asker("geval", RetryPolicy(), DiskCache(None), AskTally())
     one, other = (
         VoterAsk(asker, 1, Model(name=name, adapter=object(), identity="{}"), 0) for name in ("one", "other")
     )
-    one.found_unfit("first")
-    one.found_unfit("second")
+    one.mark_unusable("first")
+    one.mark_unusable("second")
     assert one.unfit is None
-    one.found_fit()
+    one.mark_usable()
     for reason in ("third", "fourth", "fifth"):
         assert one.unfit is None
-        one.found_unfit(reason)
+        one.mark_unusable(reason)
 
     assert (one.unfit, other.unfit) == ("fifth", None)
     assert (asker.tally.failed_asks, asker.tally.first_failure) == (5, "one: first")
-    other.found_fit()  # who was never unfit
+    other.mark_usable()  # who was never unfit
     assert VoterAsk(asker, 2, one.voter, 1).unfit == "fifth"
 
 
@@ -193,7 +193,7 @@ async def test_a_file_of_somebody_elses_is_left_alone(tmp_path):
 
 
 def test_a_tally_knows_what_was_not_counted():
-    tally = Tally()
+    tally = AskTally()
     tally.replied(ChatReply(text="Yes"), None)
 
     assert (tally.uncounted, tally.cost_usd) == (1, None)

@@ -11,7 +11,7 @@ import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs
 from replay.core.errors import AdapterTimeoutError
-from replay.scorers.judges.criteria import chosen_criteria
+from replay.scorers.judges.criteria import select_criteria
 from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
@@ -347,11 +347,11 @@ def test_criteria_are_chosen_by_name_from_both_files_or_are_all_of_ones_own(tmp_
     own = tmp_path / "own.yaml"
     own.write_bytes(b"\xef\xbb\xbf- {name: b-1, definition: d, scale: [1, 2]}\n- {name: a, definition: d}")
 
-    assert [c.name for c in chosen_criteria(None, own)] == ["b-1", "a"]
-    assert [c.name for c in chosen_criteria(["coherence", "a"], own)] == ["coherence", "a"]
+    assert [c.name for c in select_criteria(None, own)] == ["b-1", "a"]
+    assert [c.name for c in select_criteria(["coherence", "a"], own)] == ["coherence", "a"]
     built_in = ["naturalness", "coherence", "engagingness", "groundedness"]
-    assert [c.name for c in chosen_criteria(None, None)] == built_in
-    assert [c.scale for c in chosen_criteria(None, own)] == [(1, 2), (1, 5)]
+    assert [c.name for c in select_criteria(None, None)] == built_in
+    assert [c.scale for c in select_criteria(None, own)] == [(1, 2), (1, 5)]
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_criteria_are_chosen_by_name_from_both_files_or_are_all_of_ones_own(tmp_
 )
 def test_a_choice_without_meaning_is_refused(names, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        chosen_criteria(names, None)
+        select_criteria(names, None)
 
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), (b"\xff", "it is not UTF-8 text")])
@@ -372,4 +372,4 @@ def test_a_criteria_file_that_cant_be_read_says_why(tmp_path, content, reason):
     if content is not None:
         (tmp_path / "own.yaml").write_bytes(content)
     with pytest.raises(ValueError, match=rf"own\.yaml\" can't be read: {reason}"):
-        chosen_criteria(None, tmp_path / "own.yaml")
+        select_criteria(None, tmp_path / "own.yaml")

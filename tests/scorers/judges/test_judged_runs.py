@@ -13,13 +13,14 @@ from replay.cli import app
 from replay.core.errors import RunStoppedError
 from replay.core.settings.choice import Choice
 from replay.report.json import report_json
-from replay.runs.chosen_panels import run_panels
-from replay.runs.judging import estimate_run, judge_run
+from replay.results.judge_selection import run_panels
+from replay.results.judging import estimate_run, judge_run
+from replay.results.rescoring import score
+from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
-from replay.runs.run import Run, score
 from replay.scorers.judges.correctness import SAYS_BOTH
 from replay.scorers.judges.geval import FAILED_SAMPLE
-from replay.scorers.judges.tally import Flagged
+from replay.scorers.judges.tally import FlagCount
 from tests.scorers.judges.servers import broken, judge_server
 from tests.waiting import until_async
 
@@ -300,7 +301,7 @@ async def test_flags_are_counted_by_turn_and_by_what_they_say(folder):
         run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
 
     (judged,) = run.judged()
-    flagged = Flagged(first='turn 2 of "talk0" (echo, pred)', times=2, turns=2)
+    flagged = FlagCount(first='turn 2 of "talk0" (echo, pred)', times=2, turns=2)
     assert judged.flags == {SAYS_BOTH: flagged}
     assert run.turns()["correctness"].tolist() == [1.0] * 2 * TURNS
 
@@ -313,7 +314,7 @@ async def test_an_estimate_asks_and_writes_nothing(folder, cache_folder):
 
     assert (estimate.cases, estimate.asks) == (2 * TURNS, 2 * TURNS)
     assert server.bodies == []
-    assert not cache_folder.exists()
+    assert not (cache_folder / "verdicts.db").exists()
     assert run.judged() == []
 
 

@@ -35,7 +35,7 @@ def test_it_uses_every_judge_and_all_of_them_find_something(run):
     for column in columns:
         low, high = (1, 7) if run.scorers()[column].unit == "" else (0, 1)
         assert totals[column].between(low, high).all(), column
-    assert not (run.folder.parents[1] / "cache").exists()
+    assert not (run.folder.parents[1] / "cache" / "verdicts.db").exists()
 
 
 def test_it_shows_what_judges_do_wrong(run):

@@ -147,7 +147,7 @@ def test_one_short_reply_is_planned():
         ),
         (
             FactualJudge(),
-            "factual:fuzzy>=0.8+facts+ask=always|declining:default|prompt=#+#|max_tokens=400,temperature=0",
+            "factual:fuzzy>=0.8+ends+facts+ask=always|declining:default|prompt=#+#|max_tokens=400,temperature=0",
         ),
         (ClaimsJudge(), "claims:format=none+tries=3|prompt=#+#|temperature=0"),
         (
@@ -267,7 +267,7 @@ async def test_a_fuzzy_match_that_the_model_confirms_needs_no_verification():
     opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts('{"verdict": 1}')))
 
     assert opinion.values == {"": 1.0}
-    assert opinion.evidence["fuzzy"] == {"ratio": 1.0, "matching": True, "differs": None}
+    assert opinion.evidence["fuzzy"] == {"ratio": 1.0, "matching": True, "differs": None, "shortened": False}
     assert opinion.evidence["disagreement"] is False
     assert opinion.evidence["verification"] is None
 
@@ -340,7 +340,12 @@ async def test_the_best_gold_answer_counts_and_reaching_the_threshold_is_enough(
     for threshold, matching in ((max(ratios), True), (max(ratios) + 1e-9, False)):
         judge = FactualJudge(threshold=threshold)
         opinion = await judge.opinion(judged, RecordingAsk(verdicts("verdict: 1", "verdict: 1")))
-        assert opinion.evidence["fuzzy"] == {"ratio": max(ratios), "matching": matching, "differs": None}
+        assert opinion.evidence["fuzzy"] == {
+            "ratio": max(ratios),
+            "matching": matching,
+            "differs": None,
+            "shortened": False,
+        }
         assert opinion.evidence["disagreement"] is not matching
         assert len(FactualJudge(threshold=threshold, ask="unmatched").plan(judged)) == (0 if matching else 2)
 

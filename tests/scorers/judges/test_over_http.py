@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from replay.core.asking.tally import Tally
+from replay.core.asking.tally import AskTally
 from replay.scorers.judges.judging import judge_all
 from replay.scorers.scorer import Unscored
 from tests.scorers.judges.samples import case, judge, panel
@@ -222,7 +222,7 @@ async def test_cancelled_half_way_what_is_judged_is_kept_and_what_was_replied_is
         cache = str(tmp_path / "verdicts.db")
         built = panel("correctness", **server.settings(), concurrency=1, cache=cache)
         kept: list[object] = []
-        task = asyncio.create_task(judge_all(built, CASES, tally=Tally(), keep=kept.append))
+        task = asyncio.create_task(judge_all(built, CASES, tally=AskTally(), keep=kept.append))
         await until_async(lambda: len(server.bodies) >= 3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.tally import Tally
+from replay.core.asking.tally import AskTally
 from replay.core.errors import AdapterTimeoutError
 from replay.core.record import Usage
 from replay.scorers.judges.notes import remarks
-from replay.scorers.judges.tally import Flagged, Judged, Spread, spread_of
+from replay.scorers.judges.tally import FlagCount, JudgeSummary, Spread, spread_of
 
 
-def replied(*usages: Usage | None, cost_usd: float | None = None) -> Tally:
-    tally = Tally()
+def replied(*usages: Usage | None, cost_usd: float | None = None) -> AskTally:
+    tally = AskTally()
     for usage in usages:
         tally.replied(ChatReply(text="Yes", usage=usage), cost_usd)
     return tally
@@ -23,8 +23,8 @@ def test_nothing_is_counted_before_anything_is_asked():
     counts = ("verdicts", "unscored", "asks", "retries", "failed_asks", "cached", "prompt_tokens")
     counts += ("completion_tokens", "uncounted")
 
-    assert [getattr(Tally(), name) for name in counts] == [0] * len(counts)
-    assert (Tally().cost_usd, Tally().first_failure, Tally().problems) == (None, None, [])
+    assert [getattr(AskTally(), name) for name in counts] == [0] * len(counts)
+    assert (AskTally().cost_usd, AskTally().first_failure, AskTally().problems) == (None, None, [])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_costs_add_up_and_a_price_of_nothing_is_a_price():
 
 
 def test_an_attempt_after_the_first_is_a_retry_and_only_the_last_failure_counts():
-    tally = Tally()
+    tally = AskTally()
     for attempt in (1, 2, 3):
         tally.sent(attempt)
     tally.failed(1, AdapterTimeoutError("slow"), pause_s=0.0)
@@ -74,7 +74,7 @@ def test_the_spread_by_hand():
 
 
 def said(spread: dict[str, Spread] | None = None, **counts) -> list[str]:
-    judged = Judged(name="j", signature="s", units={}, tally=Tally(**counts), spread=spread or {})
+    judged = JudgeSummary(name="j", signature="s", units={}, tally=AskTally(**counts), spread=spread or {})
     return remarks([judged])
 
 
@@ -110,11 +110,11 @@ def test_a_reader_is_told_in_sentences(counts, sentences):
     ("times", "turns", "how"), [(1, 1, "1 time in 1 turn"), (1200, 2, "1,200 times in 2 turns")]
 )
 def test_what_was_doubtful_is_told_with_its_count_and_one_turn(times, turns, how):
-    judged = Judged(
+    judged = JudgeSummary(
         name="j",
         signature="s",
         units={},
-        flags={"a flag": Flagged(times=times, turns=turns, first='turn 3 of "c"')},
+        flags={"a flag": FlagCount(times=times, turns=turns, first='turn 3 of "c"')},
     )
 
     assert remarks([judged])[1] == f'judge j: a flag: {how}, the first one turn 3 of "c".'

@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from replay.load.numbers import read_load_summary
 from replay.play.load.histogram import ERROR, DurationHistogram
-from replay.runs.stress.numbers import read_load_summary
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.token_f1 import f1
 from replay.statistics.load.percentiles import CountedDurations, percentiles

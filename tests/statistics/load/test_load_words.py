@@ -10,8 +10,8 @@ import pytest
 
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks
-from replay.statistics.load.generators import Generator, Lag, Lateness
-from replay.statistics.load.load_cell import LoadCell, Tally
+from replay.statistics.load.generators import GeneratorStats, Lag, LatenessStats
+from replay.statistics.load.load_cell import LoadCell, LoadTally
 from replay.statistics.load.load_level import LevelPlayed, LevelSummary, Rates, goodput, tokens_from
 from replay.statistics.load.load_summary import Knee, load_summary
 from replay.statistics.load.load_warnings import duration, level_warnings
@@ -72,7 +72,7 @@ def told(
 def generators(*several: dict[str, Any]) -> dict[str, Any]:
     """Those of a level, on hosts a, b and so on."""
     found = (
-        Generator(number=number, host="abc"[number], conversations=1, **one)
+        GeneratorStats(number=number, host="abc"[number], conversations=1, **one)
         for number, one in enumerate(several)
     )
     return {"generators": tuple(found)}
@@ -83,7 +83,7 @@ def lag(p99_s: float) -> dict[str, Any]:
 
 
 def late(p99_s: float) -> dict[str, Any]:
-    return {"lateness": Lateness(asks=9, p50_s=0.0, p99_s=p99_s, max_s=p99_s)}
+    return {"lateness": LatenessStats(asks=9, p50_s=0.0, p99_s=p99_s, max_s=p99_s)}
 
 
 def test_of_a_level_without_anything_odd_nothing_is_said():
@@ -366,9 +366,11 @@ class Counted:
 def test_what_was_only_tallied_counts_in_the_rates_by_its_outcome_and_depth():
     """And depths come in order."""
     tallies = [
-        Tally(level=0, group=0, depth=8, turns=3, outcomes={"refused": 3}, durations={}),
-        Tally(level=0, group=0, depth=1, turns=4, outcomes={"answered": 4}, durations={"latency": Counted()}),
-        Tally(level=1, group=0, depth=1, turns=9, outcomes={"answered": 9}, durations={}),
+        LoadTally(level=0, group=0, depth=8, turns=3, outcomes={"refused": 3}, durations={}),
+        LoadTally(
+            level=0, group=0, depth=1, turns=4, outcomes={"answered": 4}, durations={"latency": Counted()}
+        ),
+        LoadTally(level=1, group=0, depth=1, turns=9, outcomes={"answered": 9}, durations={}),
     ]
     (found,) = load_summary(some_asks(2), [PLAYED], load={}, histogram=Counted, tallies=tallies).levels
 

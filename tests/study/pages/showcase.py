@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from replay.core.conversation import Passage
 from replay.core.history import Exchange
 from replay.study.results import Results
-from replay.study.steps import Beside, Field, Index, Option, Passages, Step, Text, Transcript
+from replay.study.steps import Field, Index, Option, Passages, SideBySide, StudyStep, Text, Transcript
 from replay.study.tasks import NewTask
 
 SPACED = "The hall was opened in  1921,\n    and its organ\tin 1933.\n| a | b |\n| 1 | 2 |\nSo it was."
@@ -46,7 +46,7 @@ class Showcase:
         )
         exchange = Exchange(question=ARABIC, answer=HOSTILE)
         return [
-            Step(
+            StudyStep(
                 id="span",
                 heading="Question 1",
                 blocks=(
@@ -62,16 +62,16 @@ class Showcase:
                     Field(name="span", label="Where does it stand?", within=SPACED, required=False),
                 ),
             ),
-            Step(
+            StudyStep(
                 id="two",
                 heading="Which is better?",
                 blocks=(
                     Transcript(heading="Before", exchanges=(exchange,)),
-                    Beside(blocks=(Text(heading="A", text=LONG), Text(heading="B", text=HOSTILE))),
+                    SideBySide(blocks=(Text(heading="A", text=LONG), Text(heading="B", text=HOSTILE))),
                 ),
                 fields=(Field(name="better", label="Which is better?", options=YES_NO),),
             ),
-            Step(
+            StudyStep(
                 id="words",
                 heading="In your words",
                 blocks=(Text(heading="Answer", text="It was opened in 1921."),),
@@ -84,6 +84,9 @@ class Showcase:
 
     def further(self, state, rater):
         return None
+
+    def to_come(self, state, rater):
+        return 0
 
     def results(self, state):
         return Results(records=(), conversations=())

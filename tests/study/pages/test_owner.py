@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from html import unescape
 
 import pytest
 
-from tests.study.serving import begun, served
+from tests.study.serving import begun, served, shown_text
 
 
 @pytest.fixture
@@ -31,13 +30,8 @@ async def rate(study, rater, ratings, comment=""):
         return browser.heading
 
 
-def texts(html):
-    """The page's text, tables by row."""
-    return unescape(re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", html)))
-
-
 def section(html, heading):
-    return texts(html.partition(f"<h2>{heading}</h2>")[2].partition("<h2>")[0])
+    return shown_text(html.partition(f"<h2>{heading}</h2>")[2].partition("<h2>")[0])
 
 
 async def test_the_owner_sees_who_is_where_and_where_raters_part(database):
@@ -59,7 +53,7 @@ async def test_the_owner_sees_who_is_where_and_where_raters_part(database):
 
             await owner.open(f"/owner/task/{task}")
             assert owner.heading == f"Task {task}"
-            shown = texts(owner.html)
+            shown = owner.text
             assert "hm <i>" in shown
             assert {"Yes", "No"} <= set(re.findall(r"\b(?:Yes|No)\b", shown))
             await owner.open("/owner/task/999")
@@ -115,11 +109,13 @@ async def test_erasing_takes_the_name_to_be_typed(database):
         await owner.post("/owner/withdraw", {**form, "name": "Ann"})
         assert owner.status == 200
         assert not study.store.judgements()
-        assert "1 withdrew, and is erased" in texts(owner.html)
-        assert "Ann" not in owner.html
+        assert "1 withdrew, and is erased" in owner.text
+        assert "Ann" not in owner.text
         await owner.post("/owner/withdraw", {**form, "name": "withdrawn-1"})
         assert owner.status == 422
-        assert await rate(study, 1, "") == "You have left this study"
+        async with study.browser(study.rater_link(1)) as erased:
+            assert "All that you did in it is erased" in erased.html
+            assert "is kept" not in erased.html
 
 
 async def test_a_rater_leaves_by_themselves_and_reads_that_they_can_pause(database):
@@ -149,3 +145,28 @@ async def test_a_rater_that_is_none_is_told(database, number):
         await owner.post("/owner/leave", {**owner.form("/owner/add"), "rater": number})
         assert owner.status == 422
         assert "no such rater" in owner.html
+
+
+async def test_long_lists_are_cut_to_what_is_read_and_whole_on_demand(quick_run, tmp_path):
+    text = f"name: check\npreset: {{rating: {{answers: 12}}}}\nruns: ['{quick_run}']\nraters: [ann, ben]\n"
+    async with served(begun(text, tmp_path)) as study, study.browser(study.owner_link) as owner:
+        await rate(study, 1, "1" * 12)
+        await rate(study, 2, "0" * 12)
+        for address, parted, fast in (("/owner", 10, 10), ("/owner?all=1", 12, 24)):
+            await owner.open(address)
+            lists = [
+                owner.html.partition(f">{one}</h")[2].partition("</table>")[0]
+                for one in ("Where raters part", "Answered in less than 2.0 s")
+            ]
+            assert [one.count("<tr><th") - 1 for one in lists] == [parted, fast]
+        assert "Show all" not in owner.html
+
+
+async def test_the_owner_sees_what_was_answered_before_it_was_corrected(database):
+    async with served(database) as study, study.browser(study.owner_link) as owner:
+        await rate(study, 1, "0")
+        async with study.browser(study.rater_link(1)) as ann:
+            await ann.open("/rate/1/rate")
+            await ann.send("/rate/answer", {"rating": "1"})
+        await owner.open(f"/owner/task/{study.store.assignment(1).task}")
+        assert re.search("Corrected first answered just now: .* No; as it is now just now", owner.text)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.driving import axe_script, dark, screen, serious, until
 from tests.study.pages.pets import pets_study
+from tests.study.pages.test_in_chromium import end_talk
 from tests.study.serving import served_aside
 
 pytest.importorskip("selenium", reason="selenium is not installed")
@@ -25,6 +26,7 @@ def judging(browser, tmp_path):
         browser.find_element(CSS, "main button.main").click()
         until(browser, lambda d: d.find_element(CSS, "#question")).send_keys("Who barks?")
         browser.find_element(CSS, ".say button").click()
+        end_talk(browser)
         until(browser, lambda d: d.find_element(CSS, "form.search"))
         yield browser, pets
 

@@ -22,7 +22,7 @@ async def test_a_talk_with_the_embedded_system_ends_by_itself_and_is_then_judged
     async with served(database) as study, study.browser(study.rater_link(1)) as browser:
         await begin(browser)
         assert "You know nothing of these pets." in browser.html
-        assert "Question 1, of 1 to 2 in all" in browser.html
+        assert "Question 1. You ask 1 to 2 in all" in browser.html
 
         await ask(study, browser, "Where does the dog sleep?")
         assert said(browser) == ["Where does the dog sleep?", "The dog sleeps in the kitchen."]
@@ -52,7 +52,9 @@ async def test_the_person_ends_a_talk_when_enough_was_asked(tmp_path):
         assert browser.heading == "Conversation"
         step = study.pages._flow.file.preset.steps(study.store.task(1), study.store.talks(1)[1], {})[0]
         await browser.post("/rate/answer", {**form, "step": step.id, "good": "1"})  # nor any judging
+        assert browser.heading == "Not saved"
         assert study.store.judgements() == {}
+        await browser.open("/rate")
 
         await ask(study, browser, "Since when?")
         await browser.send("/rate/talk/end")

@@ -42,7 +42,7 @@ async def test_a_failure_is_shown_in_words_and_tried_again_when_the_person_says_
         form = browser.form("/rate/talk/again")
         await browser.post("/rate/talk/again", form)
         await browser.post("/rate/talk/again", form)
-        await until_async(lambda: study.store.assignment(1).talk_ended)
+        await until_async(lambda: study.store.talks(1)[1][1].outcome == "answered")
         assert turns(study) == [("Where?", "In the kitchen."), ("Since when?", "Since 1999.")]
         assert study.store.talks(1)[1][1].attempts == 2
 
@@ -92,7 +92,7 @@ async def test_an_odd_answer_is_kept_and_the_talk_goes_on_with_it(tmp_path, text
             await begin(browser)
             await ask(study, browser, "Where?")
             await ask(study, browser, "Since when?")
-            assert "Question 3, of" in browser.html
+            assert "Question 3. You ask" in browser.html
             assert len(browser.html) < 250_000
             assert not set("\x00\u202e\ud83d") & set(browser.html)
             assert "<img" not in browser.html
@@ -202,7 +202,7 @@ async def test_something_else_can_be_asked_in_the_place_of_what_failed(tmp_path)
         await ask(study, browser, "Where?")
         await ask(study, browser, "What breaks it?")
         await browser.send("/rate/talk/take-back")
-        assert "Question 2, of 1 to 2 in all" in browser.html
+        assert "Question 2. You ask 1 to 2 in all" in browser.html
         assert "/rate/talk/end" in browser.html
         assert [one["depth"] for one in study.store.events("ask-failed")] == [2]
         await ask(study, browser, "Since when?")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import AdapterRefusedError
-from replay.study.conduct import talking
+from replay.study.running import talking
 from tests.driving import axe_script, dark, screen, serious, until
-from tests.report.pages.runs import EVIL
 from tests.study import held
+from tests.study.pages.test_in_chromium import end_talk
 from tests.study.serving import begun, served_aside
 from tests.study.talks import study_file
+from tests.viewer.runs import EVIL
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
@@ -77,6 +78,7 @@ def test_an_answer_comes_into_the_page_and_the_next_question_can_be_typed(talk, 
     talk.switch_to.active_element.send_keys("two", Keys.SHIFT, Keys.ENTER, Keys.NULL, "lines?", Keys.ENTER)
     until(talk, lambda d: texts(d, ".answer") == ["To one?", "To two\nlines?"])
     say(talk, "three?")
+    end_talk(talk)
     until(talk, lambda d: d.find_element(CSS, "main h2").text == "Was it good?")
 
 

@@ -63,7 +63,7 @@ async def work(study: Served, rater: int, says: Says) -> list[str]:
 
 def shown(browser: Browser) -> str:
     """What the page says, without its markup; each block's heading and text on lines of their own."""
-    main = browser.html.partition("<main")[2]
+    main = re.sub("</?mark>", "", browser.html.partition("<main")[2])
     lines = (" ".join(line.split()) for line in unescape(re.sub(r"<[^>]*>", "\n", main)).splitlines())
     return "\n".join(line for line in lines if line)
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from replay.core.errors import InputError
-from replay.study.assignment import drawn
-from replay.study.presets.compared import Compared
+from replay.study.assignment import draw_number
+from replay.study.presets.compared import ComparedSides
+from replay.study.running.overview import overview_of
 from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, study_text, table_of, work
 from tests.study.serving import begun, served
 
@@ -38,8 +39,8 @@ def always_a(heading, text):
     return {"choice": "a"}
 
 
-def compared_of(study) -> dict[int, Compared]:
-    return {id: msgspec.convert(task.content, Compared) for id, task in study.store.tasks().items()}
+def compared_of(study) -> dict[int, ComparedSides]:
+    return {id: msgspec.convert(task.content, ComparedSides) for id, task in study.store.tasks().items()}
 
 
 def answer(side) -> str:
@@ -91,7 +92,7 @@ async def test_win_rates_and_the_place_are_counted_by_hand(heron, tmp_path):
     for system, outcome in (("okapi", "first"), ("zebra", "second")):
         scores = [s.value for s in results.scores if s.turn.system == system and s.rater == "ann"]
         assert sum(scores) == won["rater 1", outcome] + won["rater 1", "tie"] / 2
-    assert all(one.draw == drawn(3, one.rater, one.task) for one in state.done)
+    assert all(one.draw == draw_number(3, one.rater, one.task) for one in state.done)
     # Agreement is of systems, not of letters.
     chosen = [set(one.ratings.values()) for one in results.rated["human_win"]]
     same = sum(
@@ -99,6 +100,12 @@ async def test_win_rates_and_the_place_are_counted_by_hand(heron, tmp_path):
     )
     assert all(set(one.ratings) == {"ann", "ben"} for one in results.rated["human_win"])
     assert 0 < same < len(chosen)
+    overview = overview_of(study.pages._flow.file, state, {})
+    assert overview.agreement[0].equal.value == pytest.approx(same / len(chosen))
+    assert len(overview.partings) == len(chosen) - same
+    assert "B is better (okapi, ferret)" in {
+        said for one in overview.partings for said in one.answers.values()
+    }
 
 
 async def test_pages_are_blind_and_their_order_is_each_raters_own_and_stays(heron, tmp_path):

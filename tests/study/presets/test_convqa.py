@@ -283,13 +283,14 @@ async def test_a_question_that_was_judged_blind_stays_judged_so(tmp_path):
             ahead = {**asked, "click": "ahead", "step": "question-3", "question": A}
             await browser.post("/rate/answer", ahead)  # by hand: no page leads there yet
             assert int(asked["assignment"]) not in study.store.judgements()
+            await browser.open("/rate")
             await browser.send("/rate/answer", {"question": A})
             await browser.post("/rate/answer", {**asked, "click": "late", "question": V})
-            assert browser.heading == "Question 1 of 4: the answer"
+            assert (browser.status, browser.heading) == (409, "Not saved")
             (given,) = study.store.judgements(int(asked["assignment"]))[int(asked["assignment"])].values()
             assert given.answer == {"question": A}
-            await browser.open("/rate?step=question-1")
-            assert "This stands" in browser.html
+            await browser.open(f"/rate/{asked['assignment']}/question-1")
+            assert "be changed any more" in browser.html
             assert "<dd>Answerable: one span of the passage answers it</dd>" in browser.html
             assert 'action="/rate/answer"' not in browser.html
 
@@ -412,7 +413,7 @@ async def test_feedback_says_which_screens_were_not_reached(tmp_path):
     async with served(database) as study, study.browser(study.rater_link(1)) as browser:
         await browser.send("/rate/begin")
         await validate(browser, [(A, 1), (V,), (U,), (U,)])
-        assert browser.heading == "Not all right"
+        assert browser.heading == "4 of 7 correct"
         rows = re.findall(r"<td>(.*?)</td><td>(.*?)</td>", browser.html)
         assert [given.partition(":")[0] for given, _ in rows] == ["right"] * 3 + ["wrong"] * 3 + ["right"]
         assert rows[4] == ("wrong: not reached", "Incorrect")
@@ -425,7 +426,7 @@ async def test_what_was_answered_before_somebody_changed_their_mind_is_not_reach
     async with served(database) as study, study.browser(study.rater_link(1)) as browser:
         await browser.send("/rate/begin")
         await validate(browser, [(A, 1), (V,), (A, 0, "in Rome")])
-        await browser.open("/rate?step=answer-3")
+        await browser.open(f"/rate/{study.store.assignments(1)[-1].id}/answer-3")
         await browser.send("/rate/answer", {"correct": "1"})
         await validate(browser, [(U,)])
         rows = re.findall(r"<td>(.*?)</td><td>(.*?)</td>", browser.html)

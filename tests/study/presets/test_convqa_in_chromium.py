@@ -9,7 +9,7 @@ import pytest
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.datasets.native import write_native
 from tests.driving import axe_script, screen, serious, until
-from tests.study.pages.test_in_chromium import go_on, heading, next_page, select
+from tests.study.pages.test_in_chromium import end_talk, go_on, heading, next_page, select
 from tests.study.serving import begun, served_aside
 
 pytest.importorskip("selenium", reason="selenium is not installed")
@@ -57,12 +57,12 @@ def come(driver, study, rater, look=lambda driver: None):
     assert heading(driver) == "Question 1 of 1: the answer"
     look(driver)
     next_page(driver, Keys.BACKSPACE)
-    assert "This stands" in driver.page_source
+    assert "be changed any more" in driver.page_source
     assert driver.find_elements(CSS, "form.answer-form") == []
     look(driver)
     driver.get(study.address + "/rate")
     next_page(driver, "1", Keys.ENTER)
-    assert heading(driver) == "All right"
+    assert heading(driver) == "Correct"
     look(driver)
     go_on(driver)
     assert heading(driver) == "Practice passed"
@@ -96,6 +96,7 @@ def test_a_conversation_is_had_judged_and_validated(browser, study):
         else:
             field.send_keys(question)
         go_on(browser)
+    end_talk(browser)
     until(browser, lambda d: heading(d) == "Answer 1 of 2")
     assert "born in 1999" in browser.page_source
     next_page(browser, "1", Keys.ENTER)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from replay.core.errors import InputError
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.study.presets.drift_results import DriftQuestion
 from tests.study.presets.people import (
     SYSTEMS,
@@ -24,7 +24,7 @@ from tests.study.presets.people import (
 )
 from tests.study.serving import begun, served
 
-SCREEN = "One question, two histories"
+SCREEN = "One question, two conversations"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def right(reworded: str) -> bool:
 def says(heading, text):
     if heading == SCREEN:
         return {"meaning": "changed" if changed(block(text, "Question")) else "same"}
-    reworded = block(text, "Reworded, to be asked after the second history")
+    reworded = block(text, "In other words, to be asked in conversation 2")
     return {"right": str(int(right(reworded))), "fluent": "1"}
 
 
@@ -193,14 +193,14 @@ async def test_nothing_tells_of_a_rewording_before_the_question_is_judged_and_th
         assert 'class="steps"' not in page, "one screen is known, and not that there are two"
         assert "eworded" not in page.replace("Some questions were reworded", "")
         await browser.send("/rate/answer", {"meaning": "unsure"})
-        assert browser.heading == "Reworded question"
+        assert browser.heading == "The question in other words"
         assert question.rewordings[0] in unescape(browser.html)
-        await browser.open("/rate?step=meaning")
-        assert "This stands" in browser.html
+        await browser.open(f"/rate/{study.store.assignments(1)[-1].id}/meaning")
+        assert "be changed any more" in browser.html
         await browser.open("/rate")
         late = {**browser.form("/rate/answer"), "step": "meaning", "meaning": "same"}
         await browser.post("/rate/answer", late)
-        assert browser.heading == "Reworded question"
+        assert (browser.status, browser.heading) == (409, "Not saved")
         given = study.store.judgements()[study.store.assignments(1)[-1].id]
         assert given["meaning"].answer == {"meaning": "unsure"}
 

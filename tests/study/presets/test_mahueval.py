@@ -10,11 +10,13 @@ import pytest
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import InputError, ScenarioError
-from replay.runs.run import Run
-from replay.study.conduct.export import export_study
-from replay.study.conduct.numbers import study_numbers
+from replay.results.run import Run
 from replay.study.preset import Material
 from replay.study.presets.mahueval import MaHuEval
+from replay.study.running.export import export_study
+from replay.study.running.numbers import study_numbers
+from replay.study.running.overview import overview_of
+from replay.study.running.start import open_study
 from replay.study.tasks import Assignment, Judgement, NewTask, Rater, StudyState, TalkTurn, Task
 from tests.study.presets.evaluation import QUESTIONS, at_work, study
 from tests.study.serving import served
@@ -117,6 +119,20 @@ def test_cohens_kappa_is_that_of_the_turns_that_both_judged(numbers_and_results)
     assert kappa.value == pytest.approx((5 / 7 - 27 / 49) / (1 - 27 / 49))
 
 
+def test_the_owner_sees_the_same_agreement_and_where_people_part(numbers_and_results):
+    """Here, each turn with the same answer has the same passages."""
+    *_, state, database = numbers_and_results
+    file, store = open_study(database)
+    store.close()
+    overview = overview_of(file, state, {})
+    found = {one.field: one for one in overview.agreement}
+    assert [found[name].items for name in ("intent", "correct", "rank")] == [7, 7, 7]
+    assert found["correct"].cohen.value == pytest.approx((5 / 7 - 27 / 49) / (1 - 27 / 49))
+    parted = [one for one in overview.partings if one.label == "Is the answer correct?"]
+    assert [set(one.answers.values()) for one in parted] == [{"Yes", "No"}] * 2
+    assert {len(one.tasks) for one in parted} == {2}
+
+
 def test_kinds_of_questions_are_counted_with_their_accuracy(numbers_and_results):
     _, results, *_ = numbers_and_results
     rows = [(*row[:3], row[3].value, row[4].value) for row in table(results, "Kinds of questions").rows]
@@ -180,6 +196,8 @@ async def test_who_has_ended_the_first_round_waits_and_then_repeats_the_others_o
         for rater in (1, 2):
             async with at_work(talks, rater) as person:
                 for number in (1, 2):
+                    # The second round is counted before it is made: what is left only gets less.
+                    assert f"{number - 1} done, {5 - number} left" in person.browser.html
                     topic, opening = person.task.conversation, f"Tell me number {number} of {rater}: "
                     asked[rater, topic] = question = opening + QUESTIONS[topic][0]
                     await person.talk(question, QUESTIONS[topic][1])
@@ -305,12 +323,12 @@ async def test_practice_shows_a_turn_with_known_answers(tmp_path):
     async with served(database) as talks, at_work(talks, 1) as person:
         assert person.ranked == ["Rex is a dog.", "Rex was born in 1999."]
         await person.browser.send("/rate/answer", {**right, "rank": "1"})
-        assert person.browser.heading == "Not all right"
+        assert person.browser.heading == "2 of 3 correct"
         await person.browser.send("/rate/practice")
         assert "2 of 3 answers were right" in person.browser.html
         await person.browser.send("/rate/practice")
         await person.browser.send("/rate/answer", {name: str(value) for name, value in right.items()})
-        assert person.browser.heading == "All right"
+        assert person.browser.heading == "Correct"
 
         assert not talks.pages._flow.file.preset.results(talks.store.state()).records
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from replay.cli import app
 from tests.driving import until
-from tests.study.conduct.test_killed_clicks import kept
-from tests.study.conduct.test_killed_talks import talk
-from tests.study.pages.test_in_chromium import go_on, press
+from tests.study.pages.test_in_chromium import end_talk, go_on, press
 from tests.study.presets.evaluation import QUESTIONS, study_text
 from tests.study.process import study_process
+from tests.study.running.test_killed_clicks import kept
+from tests.study.running.test_killed_talks import talk
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
@@ -49,7 +49,7 @@ SAID = {
 ANN, BEN = 0, 1
 CLICK_ON_A_QUESTION = "replay.study.store:StudyStore.ask"
 """Killed within the transaction, so that it isn't durable."""
-CLICK_ON_A_JUDGEMENT = "replay.study.conduct.flow:Flow.answer"
+CLICK_ON_A_JUDGEMENT = "replay.study.running.flow:Flow.answer"
 """Killed after it, so that it is durable and not confirmed."""
 ANSWER_UNDER_WAY = "replay_adapters.local.extractive:ExtractiveSession.ask"
 KEY_OF = """
@@ -91,6 +91,7 @@ def one_conversation(driver, who):
         if depth == 1:
             until(driver, lambda d: texts(d, ".transcript .answer"))
             assert texts(driver, ".transcript .question") == [first]
+    end_talk(driver)
     for depth, question in enumerate((first, second), 1):
         until(driver, lambda d, depth=depth: heading(d) == f"Question {depth}")
         for choice in SAID[question][who].split(", "):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.errors import InputError, ReplayError
-from replay.runs.run import Run
+from replay.results.run import Run
 from replay.statistics.rater_agreement import cohen_kappa
-from replay.study.presets.run_turns import drawn
+from replay.study.presets.run_turns import draw_turns
 from tests.study.presets.people import TELLTALE, animal_run, results_of, study_text, work
 from tests.study.serving import begun, served
 
@@ -303,7 +303,7 @@ def test_a_draw_keeps_proportions_or_is_even(sizes, count, seed):
     items = [(stratum, number) for stratum, size in enumerate(sizes) for number in range(size)]
     most = min(count, len(items))
     for evenly in (False, True):
-        chosen = drawn(items, count, random.Random(seed), stratum=lambda item: item[0], evenly=evenly)
+        chosen = draw_turns(items, count, random.Random(seed), stratum=lambda item: item[0], evenly=evenly)
 
         assert len(set(chosen)) == len(chosen) == most
         taken = Counter(stratum for stratum, _ in chosen)
@@ -312,3 +312,62 @@ def test_a_draw_keeps_proportions_or_is_even(sizes, count, seed):
                 assert abs(taken[one] - most * size / len(items)) < 2
             elif taken[one] < size:
                 assert taken[one] >= max(taken.values()) - 1
+
+
+TWO_CRITERIA = ("criteria:", "  fluent: {question: Is it fluent}", "  covers: {question: Does it cover}")
+
+
+def rating_of(fluent, covers):
+    return lambda heading, text: {"fluent": fluent, "covers": covers}
+
+
+async def test_whoever_settles_gets_each_criterion_that_any_of_all_raters_part_on(heron, tmp_path):
+    """The first two part on one, the fourth makes another a tie of two and two."""
+    settings = ("answers: 1", "adjudicate: true", "adjudicator: eve", *TWO_CRITERIA)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, cat, dan, eve]"), tmp_path)
+    asked = []
+
+    def eve(heading, text):
+        asked.append(text)
+        return {"fluent": "0", "covers": "1"}
+
+    async with served(database) as study:
+        for rater, said in enumerate((("1", "1"), ("1", "0"), ("0", "1"), ("0", "0")), start=1):
+            await work(study, 5, eve)
+            assert asked == [], "as long as somebody has yet to rate it"
+            await work(study, rater, rating_of(*said))
+        await work(study, 5, eve)
+        finals = {one.name: one.value for one in results_of(study).scores if one.rater == "final"}
+
+    assert len(asked) == 1
+    assert finals == {"final_fluent": 0, "final_covers": 1}
+
+
+async def test_what_raters_part_on_later_is_settled_as_well(heron, tmp_path):
+    settings = ("answers: 1", "adjudicate: true", "adjudicator: eve", *TWO_CRITERIA)
+    database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, eve]"), tmp_path)
+    async with served(database) as study:
+        await work(study, 1, rating_of("1", "1"))
+        await work(study, 2, rating_of("1", "0"))
+        assert len(await work(study, 3, lambda heading, text: {"covers": "1"})) == 2
+        async with study.browser(study.rater_link(1)) as ann:
+            await ann.open("/rate/1/rate")
+            await ann.send("/rate/answer", {"fluent": "0", "covers": "1"})
+        assert len(await work(study, 3, lambda heading, text: {"fluent": "0"})) == 2
+        finals = {one.name: one.value for one in results_of(study).scores if one.rater == "final"}
+
+    assert finals == {"final_fluent": 0, "final_covers": 1}
+
+
+async def test_nobody_waits_for_who_has_left_or_may_be_given_no_more(heron, tmp_path):
+    settings = ("answers: 2", "adjudicate: true", "adjudicator: eve")
+    text = study_text("rating", [heron], *settings, raters="[ann, ben, cat, dan, eve]")
+    database = begun(f"{text}limits: {{tasks_per_rater: 2}}\n", tmp_path)
+    async with served(database) as study:
+        await work(study, 1, lambda heading, text: {"rating": "1"})
+        await work(study, 2, lambda heading, text: {"rating": "0"})
+        for rater in (3, 4):
+            async with study.browser(study.rater_link(rater)) as browser:
+                await browser.send("/rate/begin")
+                await browser.send("/rate/leave")
+        assert len(await work(study, 5, lambda heading, text: {"rating": "1"})) == 3

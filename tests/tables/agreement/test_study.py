@@ -10,7 +10,7 @@ from scipy import stats
 
 from replay.core.errors import InputError
 from replay.statistics.rater_table import NO_NAMES
-from replay.tables.agreement.items import ItemSet, RatedItem
+from replay.tables.agreement.items import ItemSet, TableItem
 from replay.tables.agreement.matching import criterion_pairs, match_items
 from replay.tables.agreement.reading import read_items
 from replay.tables.agreement.study import StudySettings, agreement_study
@@ -23,7 +23,7 @@ def items(source, rows, **settings):
         source=source,
         format="table",
         items=tuple(
-            RatedItem(keys=keys, ratings={n: r if isinstance(r, tuple) else (r,) for n, r in ratings.items()})
+            TableItem(keys=keys, ratings={n: r if isinstance(r, tuple) else (r,) for n, r in ratings.items()})
             for keys, ratings in rows
         ),
         **settings,
@@ -82,7 +82,7 @@ def test_agreement_among_raters_is_known_by_depth_and_over_the_groups_of_items()
         source="human",
         format="table",
         items=tuple(
-            RatedItem(
+            TableItem(
                 keys={"id": str(place), "depth": str(1 + place % 2)},
                 ratings={"overall": (1.0, 1.0 + place % 2), "alone": (1.0, None)},
                 group="one" if place < 4 else None,

@@ -11,7 +11,7 @@ from replay.scorers.scorer import Unscored
 from replay.tables.scoring.claims import row_claims
 from replay.tables.scoring.columns import Models
 from replay.tables.scoring.evaluation_file import evaluate
-from replay.tables.scoring.joining import Joined, JoinedRow, join
+from replay.tables.scoring.joining import JoinedRow, JoinResult, join
 
 LEXICAL = ("Bleu Score", "Rouge-1", "Rouge-L")
 
@@ -23,7 +23,7 @@ def row(candidate="the cat sat on the mat", golden=("the cat sat on a mat",), **
 
 
 def joined(*rows):
-    return Joined(rows=rows, by="row", unanswered=0, strangers=0)
+    return JoinResult(rows=rows, by="row", unanswered=0, strangers=0)
 
 
 def claims(golden, candidate, common):

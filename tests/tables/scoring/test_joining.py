@@ -5,15 +5,17 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import DatasetError, InputError
-from replay.datasets.place import Place
-from replay.datasets.tables import Table, TableRow
+from replay.datasets.place import SourceLocation
+from replay.datasets.tables import DataTable, TableRow
 from replay.tables.scoring.joining import join
 
 
 def table(name, *rows):
     path = Path(name)
-    found = tuple(TableRow(place=Place(path=path, line=n), cells=row) for n, row in enumerate(rows, 2))
-    return Table(path=path, columns=tuple(dict.fromkeys(c for row in rows for c in row)), rows=found)
+    found = tuple(
+        TableRow(place=SourceLocation(path=path, line=n), cells=row) for n, row in enumerate(rows, 2)
+    )
+    return DataTable(path=path, columns=tuple(dict.fromkeys(c for row in rows for c in row)), rows=found)
 
 
 BENCHMARK = table(

@@ -1,12 +1,10 @@
 "use strict";
-// Copies a link where the browser lets a page do so; without it the link can be copied by hand.
+// Puts a chosen file's text into the field that is sent; without this it can be pasted there.
 (() => {
-  if (!navigator.clipboard) return;
-  for (const button of document.querySelectorAll("button.copy")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).href);
-      button.textContent = "Copied";
+  for (const chooser of document.querySelectorAll("input[data-into]")) {
+    chooser.closest(".from-file").hidden = false;
+    chooser.addEventListener("change", async () => {
+      if (chooser.files.length) document.getElementById(chooser.dataset.into).value = await chooser.files[0].text();
     });
   }
 })();

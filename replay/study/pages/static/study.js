@@ -118,7 +118,10 @@
     }
   }
   document.addEventListener("submit", send);
-  addEventListener("pageshow", () => {  // a page that came back is as it was left
-    for (const one of document.forms) delete one.dataset.sending;
+  addEventListener("pageshow", (event) => {
+    const sent = [...document.forms].filter((one) => one.dataset.sending);
+    for (const one of sent) delete one.dataset.sending;
+    // A page that the browser kept as it was sent: what is saved may be something else by now.
+    if (event.persisted && sent.length) location.reload();
   });
 })();

@@ -1,0 +1,41 @@
+"""A verb that answers an unknown option with those it has, or with the one that was probably meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+_ALSO_CALLED = {
+    "metric": "scorer",
+    "metrics": "scorer",
+    "model": "system",
+    "models": "system",
+    "output": "out",
+    "file": "out",
+    "input": "data",
+    "dataset": "data",
+    "processes": "workers",
+    "jobs": "workers",
+}
+"""What other programs call options of ours."""
+
+
+class Verb(TyperCommand):
+    """A command whose complaint about an unknown option always leads on."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the command does; an unknown option without a near one gets its synonym, or the whole list."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # whose class is typer's own since 0.26 and click's before
+            unknown = getattr(error, "option_name", None)
+            if type(error).__name__ == "NoSuchOption" and not getattr(error, "possibilities", None):
+                # Typer shows them behind its message.
+                vars(error)["possibilities"] = self._meant(str(unknown))
+            raise
+
+    def _meant(self, unknown: str) -> list[str]:
+        options = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]
+        other = f"--{_ALSO_CALLED.get(unknown.strip('-'), '')}"
+        return [other] if other in options else options

@@ -1,0 +1,231 @@
+"""
+How a question is put, whoever puts it: politely, with a deadline, again where that may help, and no more
+once the endpoint refuses us or is down.
+
+The one place that sets a deadline and the one place that asks again; the player, the rewriter and the
+judges all ask through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Protocol
+
+from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
+from replay.core.asking.circuit_breaker import Breaker, CircuitBreaker
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.session import open_session, usable_reply
+from replay.core.conversation import Conversation
+from replay.core.errors import AdapterError, AdapterTimeoutError
+from replay.core.redaction import redact_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How long and how often one question is put, and when nothing more is asked."""
+
+    timeout_s: float = 60.0
+    """Deadline of each attempt."""
+    attempts: int = 4
+    """Asks at most, the first included."""
+    backoff_s: float = 0.5
+    """Longest wait before the first retry; doubled for each further one, drawn evenly from [0, wait]
+    ("full jitter"), so that conversations that failed together don't return together."""
+    retry_budget_s: float = 60.0
+    """No retry begins later than this after the first attempt failed, whatever ``Retry-After`` asks."""
+    stop_after: int | None = None
+    """Failed asks of one endpoint in a row after which everything stops; None where it never does."""
+    fail_fast: bool = True
+    """Stop at once where an endpoint refuses our key before it answered anything."""
+    seed: int = 0
+    """Of the waits."""
+
+
+class Endpoint(Protocol):
+    """Whoever is asked."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def adapter(self) -> Adapter: ...
+
+    @property
+    def limit(self) -> RateLimit | None: ...
+
+
+class Watcher(Protocol):
+    """Told of every attempt."""
+
+    def sent(self, attempt: int) -> None: ...
+
+    def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
+        """*pause_s* later it is tried again; None where it was the last attempt."""
+        ...
+
+
+class RetryingClient:
+    """Asks endpoints with one patience; between asks it knows only how they stand."""
+
+    def __init__(
+        self,
+        patience: RetryPolicy,
+        *,
+        who: str = "system",
+        way_out: str = "",
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        breaker: CircuitBreaker | None = None,
+    ) -> None:
+        """
+        *who* and *way_out* are for a breaker's words: what an endpoint is called, what to do instead. Where
+        others ask as well, *breaker* is the one of all of them.
+        """
+        self._patience = patience
+        self._clock = clock
+        self._sleep = sleep
+        self.breaker: CircuitBreaker = breaker or Breaker(
+            patience.stop_after, fail_fast=patience.fail_fast, who=who, way_out=way_out
+        )
+
+    async def ask(
+        self,
+        endpoint: Endpoint,
+        session: Session,
+        request: ChatRequest,
+        *,
+        place: tuple[object, ...],
+        session_remembers: bool = False,
+        watcher: Watcher | None = None,
+    ) -> tuple[ChatReply | AdapterError, int, float, float]:
+        """
+        Put *request* until there is a reply or nothing more to be tried.
+
+        Returns what came of it, the number of attempts, and when the last one began and failed, by the
+        asker's clock; the second moment of a reply is the first, since adapters time replies at the wire.
+
+        *place* tells this ask from all others, for the waits. A *session_remembers* where the system keeps
+        the history: what may stand in it already is not asked again.
+
+        Raises:
+            RunStoppedError: *endpoint* refuses our key and has answered nothing yet.
+        """
+        first_failure: float | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            if endpoint.limit is not None:
+                await endpoint.limit.wait()
+            sent = self._clock()
+            if watcher is not None:
+                watcher.sent(attempt)
+            try:
+                reply = await ask_within(session, request, self._patience.timeout_s)
+            except AdapterError as error:
+                done = self._clock()
+                first_failure = done if first_failure is None else first_failure
+                pause = None
+                if not (session_remembers and error.reached):
+                    pause = self._retry_delay(error, attempt, done - first_failure, place)
+                if watcher is not None:
+                    watcher.failed(attempt, error, pause)
+                if pause is None:
+                    await self.breaker.failed(endpoint.name, error)
+                    return error, attempt, sent, done
+            else:
+                self.breaker.answered(endpoint.name)
+                return reply, attempt, sent, sent
+            await self._sleep(pause)
+
+    async def reply(
+        self,
+        endpoint: Endpoint,
+        request: ChatRequest,
+        *,
+        about: str,
+        place: tuple[object, ...],
+        watcher: Watcher | None = None,
+    ) -> ChatReply:
+        """
+        The reply to a question that belongs to no conversation; *about* is its session's id.
+
+        Raises:
+            AdapterError: none came.
+            RunStoppedError: as for ``ask``.
+        """
+        session = _SessionForEachAsk(endpoint.adapter, about)
+        outcome, *_ = await self.ask(endpoint, session, request, place=place, watcher=watcher)
+        if isinstance(outcome, AdapterError):
+            raise outcome
+        return outcome
+
+    def _retry_delay(
+        self, error: AdapterError, attempt: int, since_failure_s: float, place: tuple[object, ...]
+    ) -> float | None:
+        """Seconds to wait before asking again, the same in each run; None when the failure is final."""
+        patience = self._patience
+        if not error.retryable or attempt >= patience.attempts:
+            return None
+        drawn_from = "|".join(map(str, (patience.seed, *place, attempt)))
+        pause = random.Random(drawn_from).uniform(0.0, patience.backoff_s * 2 ** (attempt - 1))
+        if error.retry_after_s is not None:
+            pause = max(pause, error.retry_after_s)
+        if since_failure_s + pause <= patience.retry_budget_s:
+            return pause
+        if pause == error.retry_after_s:
+            error.args = (
+                f"{error}; it asks to be left alone for {pause:.10g} s, and is not asked again since "
+                f"retry_budget_s is {patience.retry_budget_s:g}",
+            )
+        return None
+
+
+class _SessionForEachAsk:
+    """Opens a session of no conversation for every ask; what fails in that fails the ask."""
+
+    def __init__(self, adapter: Adapter, about: str) -> None:
+        self._adapter = adapter
+        self._about = about
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        async with open_session(self._adapter, Conversation(id=self._about, turns=())) as session:
+            return await session.ask(request)
+
+
+class UnopenedSession:
+    """In the place of a session that could not be opened: every ask of it fails for that reason."""
+
+    def __init__(self, error: AdapterError) -> None:
+        error.retryable = False
+        self._error = error
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        raise self._error
+
+
+async def ask_within(session: Session, request: ChatRequest, timeout_s: float) -> ChatReply:
+    """
+    Return the reply to one attempt, with stars for the keys that this process was given.
+
+    Raises:
+        AdapterTimeoutError: *timeout_s* passed.
+        AdapterError: no answer came for another reason.
+    """
+    deadline = asyncio.timeout(timeout_s)
+    try:
+        async with deadline:
+            return await usable_reply(session, request)
+    except AdapterError as error:
+        redact_error(error)
+        raise
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        waited_for = "".join(f" ({note})" for note in getattr(error.__cause__, "__notes__", ()))
+        raise AdapterTimeoutError(
+            f"no complete reply within {timeout_s:g} s{waited_for}; raise timeout_s if it may take longer"
+        ) from error

@@ -1,0 +1,60 @@
+"""
+What is waited for to its end, even where whoever waits is cancelled; their cancellation then gets out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import copy_context
+from threading import Event
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def in_thread(do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """
+    What *do* returns, called in a thread of the loop's own pool.
+
+    A thread can't be cancelled, and what it uses is closed when everybody is gone: SQLite crashes the process
+    where a database that is closed is still in use.
+    """
+    return await _run_shielded(lambda: do(*args, **kwargs), lambda: None)
+
+
+async def stoppable(do: Callable[[Event], T]) -> T:
+    """The same; *do* looks at its event now and then, which tells it that it was cancelled and may return."""
+    stop = Event()
+    return await _run_shielded(lambda: do(stop), stop.set)
+
+
+async def _run_shielded(do: Callable[[], T], stop: Callable[[], None]) -> T:
+    # No task, which whoever cancels all tasks of the loop would part from its thread.
+    done = asyncio.get_running_loop().run_in_executor(None, copy_context().run, do)
+    cancelled: asyncio.CancelledError | None = None
+    while not done.done():
+        try:
+            await asyncio.wait([done])
+        except asyncio.CancelledError as error:
+            cancelled = error
+            stop()
+    if cancelled is not None:
+        raise cancelled from done.exception()
+    return done.result()
+
+
+async def cancel_and_wait(task: asyncio.Task[None]) -> None:
+    """
+    Cancel *task* and wait until it is gone.
+
+    Not by awaiting it: its cancellation would look like our own, and who suppresses the one loses the other.
+
+    Raises:
+        Exception: *task* had failed with it.
+    """
+    task.cancel()
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()

@@ -1,0 +1,79 @@
+"""What every conversation must be, whatever file it came from, before it can be played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError
+from replay.datasets.expected import check_expectations
+from replay.datasets.place import SourceLocation
+
+T = TypeVar("T")
+
+
+def conversations(
+    rows: Iterable[tuple[SourceLocation, T | DatasetError]],
+    build: Callable[[T, SourceLocation], Conversation],
+) -> Iterator[Conversation | DatasetError]:
+    """
+    What *build* makes of each row, or in its place why there is no sound conversation.
+
+    *build* may raise a ``DatasetError`` that names the place.
+    """
+    for place, row in rows:
+        if isinstance(row, DatasetError):
+            yield row
+            continue
+        try:
+            conversation = build(row, place)
+            check(conversation, place)
+        except DatasetError as error:
+            yield error
+        else:
+            yield conversation
+
+
+def check(conversation: Conversation, place: SourceLocation) -> None:
+    """
+    Make sure that *conversation* can be played and its turns told apart.
+
+    Raises:
+        DatasetError: an empty id or question, no turn at all, an id that is used twice, or an expectation
+            that can't be checked.
+    """
+    if not conversation.id.strip():
+        raise place.error("is empty; give the conversation a name", "id")
+    named = f'conversation "{conversation.id}"'
+    if not conversation.turns:
+        raise place.error("has no turns; there is nothing to ask", named)
+    for index, turn in enumerate(conversation.turns):
+        if not turn.question.strip():
+            raise place.error("is empty; there is nothing to ask", f"{named}, turns[{index}].question")
+        if not turn.id.strip():
+            raise place.error("is empty; leave it out to number the turns", f"{named}, turns[{index}].id")
+        if turn.expect:
+            check_expectations(turn.expect, place, f"{named}, turns[{index}].expect")
+    check_expectations(conversation.expect, place, f"{named}, expect")
+    for name, ids in (
+        ("turns", [turn.id for turn in conversation.turns]),
+        ("passages", [passage.id for passage in conversation.passages]),
+    ):
+        first = _first_repeated(ids)
+        if first is not None:
+            raise place.error(
+                f'"{ids[first]}" is already the id of {name}[{ids.index(ids[first])}]; ids must differ',
+                f"{named}, {name}[{first}].id",
+            )
+
+
+def _first_repeated(ids: list[str]) -> int | None:
+    if len(set(ids)) == len(ids):
+        return None
+    seen: set[str] = set()
+    for index, name in enumerate(ids):
+        if name in seen:
+            return index
+        seen.add(name)
+    return None

@@ -1,0 +1,1 @@
+"""A run read again: scores, checks, judging, comparing, attribution, notes."""

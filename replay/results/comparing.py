@@ -1,0 +1,150 @@
+"""Two runs compared, or two policies or systems of one: what ``replay compare`` says, for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from replay.core.errors import InputError
+from replay.report.pairing import pair_groups, select_groups
+from replay.results.run import Run
+from replay.statistics.interval import IntervalMethod
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from replay.statistics.comparison_gate import ComparisonGate
+    from replay.statistics.run_comparison import ComparisonReport, ScoredRun
+
+ANY = "any"
+"""For *fail_on*: every score that is compared, and errors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RunComparison:
+    """By how much the second side differs from the first, on the same turns."""
+
+    report: ComparisonReport
+    gate: ComparisonGate | None
+    """What became of the scores of *fail_on*: ``gate.holds``, ``gate.losses``; None where none was named."""
+
+    def __str__(self) -> str:
+        from replay.results.notebook_display import comparison_text
+
+        return comparison_text(self.report, self.gate)
+
+    def __repr__(self) -> str:
+        return "RunComparison({!r}, {!r})".format(*self.report.runs)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """What a notebook shows."""
+        from replay.results.notebook_display import comparison_bundle
+
+        return comparison_bundle(self.report, self.gate)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON, those of ``replay compare --json``; scores are shares."""
+        return {**self.report.to_json(), **({"gate": self.gate.to_json()} if self.gate else {})}
+
+    def to_frame(self) -> pd.DataFrame:
+        """See ``ComparisonReport.to_frame`` for its columns."""
+        return self.report.to_frame()
+
+
+def compare(
+    first: Run | str | Path,
+    second: Run | str | Path | None = None,
+    *,
+    metrics: str | Sequence[str] = (),
+    by_depth: bool = False,
+    system: str | Sequence[str] = (),
+    policy: str | Sequence[str] = (),
+    systems: tuple[str, str] | None = None,
+    policies: tuple[str, str] | None = None,
+    fail_on: str | Sequence[str] = (),
+    alpha: float = 0.05,
+    flip_at: float = 0.5,
+    resamples: int = 1000,
+    permutations: int = 10_000,
+    seed: int = 0,
+    interval: IntervalMethod = "t",
+) -> RunComparison:
+    """
+    Compare *second* with *first*, runs or their folders, on the turns that both have.
+
+    All scores, or *metrics*, or those of *fail_on*; of all systems and policies, or of those in *system* and
+    *policy*. *systems* and *policies* name what differs on purpose, as within one run:
+    ``compare(run, policies=("gold", "pred"))``. Of *fail_on* (``any``: every score, and errors) the gate says
+    which scores are significantly worse, with p at most *alpha* after Holm's correction, and whether the data
+    could have told at all (``gate.is_decided``); ``checks`` are the data's checks that newly fail. *interval*
+    is the kind of interval around differences: ``t``, ``percentile`` or ``bca``.
+
+    Raises:
+        InputError: there is nothing to compare, a name is not there, or its numbers can't be compared.
+        RunError: there is no such run.
+    """
+    from replay.statistics.comparison import ComparisonSettings
+    from replay.statistics.comparison_gate import CHECKS, gate
+    from replay.statistics.run_comparison import comparison_report
+
+    if second is None and not (systems or policies):
+        raise InputError(
+            'one run: name what to compare in it, as policies=("gold", "pred") or systems=("old", "new") do, '
+            "or a second run"
+        )
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha {alpha:g}: a number between 0 and 1 is expected, as .05")
+    gated = _names(fail_on)
+    scores = [name for name in gated if name not in (ANY, CHECKS)]
+    named = list(dict.fromkeys([*_names(metrics), *(scores if ANY not in gated else ())]))
+    found = [
+        _with_operational(_scored(run), ["errors", *named] if gated else named)
+        for run in ([first] if second is None else [first, second])
+    ]
+    one, other = found[0], found[-1]
+    sides = [select_groups(run.groups(), _names(system), _names(policy)) for run in (one, other)]
+    pairs = pair_groups(*sides, systems=systems, policies=policies)
+    settings = ComparisonSettings(
+        by_depth=by_depth,
+        flip_at=flip_at,
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+        method=interval,
+    )
+    report = comparison_report(one, other, pairs, metrics=named, settings=settings)
+    compared = list(dict.fromkeys(one.score for pair in report.pairs for one in pair.comparisons))
+    paired = {group for group, _ in pairs}
+    outcome = gate(
+        report,
+        [*compared, *([CHECKS] if CHECKS in gated else [])] if ANY in gated else gated,
+        alpha=alpha,
+        missing=[] if systems or policies else [group for group in sides[0] if group not in paired],
+    )
+    return RunComparison(report=report, gate=outcome if gated else None)
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _scored(run: Run | str | Path) -> ScoredRun:
+    run = run if isinstance(run, Run) else Run(run)
+    return run.scored_run(str(run.folder))
+
+
+def _with_operational(run: ScoredRun, names: Sequence[str]) -> ScoredRun:
+    """*run* with those of *names* that it has no score of, and that can be read off its records."""
+    from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
+    from replay.statistics.score_column import ScoreColumn
+
+    read = {
+        name: ScoreColumn(scorer=scorer, observed=tuple(scorer.observe(run.records)))
+        for name in names
+        if name not in run.scores
+        and (scorer := OPERATIONAL_METRICS.get(name)) is not None
+        and not isinstance(scorer, TotalCost)  # a sum over turns, which a comparison's few would not be
+    }
+    return replace(run, scores={**run.scores, **read})

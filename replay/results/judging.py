@@ -1,0 +1,217 @@
+"""
+A run's verdicts: judged, kept in its database, and read again as columns of scores.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from replay.core.asking.estimate import CostEstimate
+from replay.core.asking.tally import AskTally
+from replay.core.errors import PluginError, RunStoppedError
+from replay.core.uncancellable import in_thread, stoppable
+from replay.results.checking import check_into
+from replay.results.verdict_columns import JUDGED, judged_of, turn_cases
+from replay.scorers.judges.dry_run import estimate
+from replay.scorers.judges.judge import Value
+from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, judge_all, ready_cases
+from replay.scorers.judges.panel import Panel, Verdict
+from replay.scorers.judges.tally import FlagCount, JudgeSummary, spread_of
+from replay.scorers.scorer import Unscored
+from replay.store.store import RunStore
+from replay.store.stored import StoredScore, StoredVerdict
+
+if TYPE_CHECKING:
+    from replay.core.record import TurnRecord
+    from replay.results.run import Run
+
+ProgressCallback = Callable[[str, int, int], None]
+"""Learns how far a judge is: its name, cases done, cases in all; must return at once."""
+
+
+async def judge_into(
+    store: RunStore, panels: Sequence[Panel], *, told: ProgressCallback | None = None
+) -> None:
+    """
+    Judge every record in *store* with *panels*, one after another.
+
+    A judge's first verdicts are written as they come: cancelling keeps them. Where it has judged before, its
+    earlier verdicts stay until the new ones are complete. What was replied is in the cache in any case.
+
+    Raises:
+        PluginError: a judge raised what is no error of ours.
+        RunStoppedError: a voter refuses our key and has answered nothing yet.
+    """
+    judged = {one.name: one for one in judged_of(store)}
+    for number, panel in enumerate(panels):
+        try:
+            await _judge_into(store, panel, judged, told)
+        except (PluginError, RunStoppedError) as error:
+            left = " ".join(f"--judge {shlex.quote(one.name)}" for one in panels[number:])
+            raise type(error)(
+                f"{error}\nwhat was answered and judged is kept; once that is mended, go on with: "
+                f"replay score {store.folder} {left}"
+            ) from error
+
+
+async def _judge_into(
+    store: RunStore, panel: Panel, judged: dict[str, JudgeSummary], told: ProgressCallback | None
+) -> None:
+    ready, settled = ready_cases(panel, turn_cases(store, panel.judge.level))
+    tally = AskTally()
+    values: list[list[Mapping[str, Value]]] = []
+    numbers = {id(case): number for number, case in enumerate(ready)}
+    flagged: dict[int, Verdict] = {}
+    earlier = judged.get(panel.name)
+    anew = earlier is not None
+
+    def counted() -> list[JudgeSummary]:
+        judged[panel.name] = _judged(panel, tally, values, _flags(flagged))
+        return list(judged.values())
+
+    def keep(verdict: Verdict) -> None:
+        store.add_verdict(_stored_verdict(panel, verdict), anew=anew)
+        _add_scores(store, panel, verdict, anew=anew)
+        values.append([repeat.values for repeat in verdict.repeats])
+        if verdict.flags:
+            flagged[numbers[id(verdict.case)]] = verdict
+
+    if anew:
+        store.begin_staging()
+    else:
+        store.set_fact(JUDGED, counted())
+    for verdict in settled:
+        _add_scores(store, panel, verdict, anew=anew)
+    try:
+        await judge_all(
+            panel,
+            ready,
+            tally=tally,
+            keep=keep,
+            told=(lambda done: told(panel.name, done, len(ready))) if told else None,
+        )
+    finally:
+        if not anew:
+            store.set_fact(JUDGED, counted())
+    event = "judged", {"judge": panel.name, "signature": panel.signature, "tally": tally}
+    if earlier:
+        columns = {**earlier.units, **panel.columns}
+        store.publish_staged(columns, judge=panel.name, facts={JUDGED: counted()}, event=event)
+    else:
+        store.add_event(*event)
+
+
+def _flags(flagged: Mapping[int, Verdict]) -> dict[str, FlagCount]:
+    """The flags of verdicts by their number among the cases."""
+    flags: dict[str, FlagCount] = {}
+    for _, verdict in sorted(flagged.items()):
+        record = verdict.case.record
+        place = f'turn {record.depth} of "{record.conversation}" ({record.system}, {record.policy})'
+        for flag, times in verdict.flags.items():
+            found = flags.setdefault(flag, FlagCount(first=place))
+            found.times += times
+            found.turns += 1
+    return flags
+
+
+def _judged(
+    panel: Panel,
+    tally: AskTally,
+    values: Sequence[Sequence[Mapping[str, Value]]],
+    flags: Mapping[str, FlagCount],
+) -> JudgeSummary:
+    spreads = {column: spread_of(_numbers(values, o.name)) for column, o in panel.columns.items()}
+    return JudgeSummary(
+        name=panel.name,
+        signature=panel.signature,
+        units={column: output.unit for column, output in panel.columns.items()},
+        tally=tally,
+        spread={column: spread for column, spread in spreads.items() if spread},
+        flags=flags,
+    )
+
+
+def _numbers(values: Sequence[Sequence[Mapping[str, Value]]], output: str) -> list[list[float | None]]:
+    return [
+        [None if isinstance(value := repeat[output], Unscored) else value for repeat in turn]
+        for turn in values
+    ]
+
+
+def _add_scores(store: RunStore, panel: Panel, verdict: Verdict, *, anew: bool) -> None:
+    for column, output in panel.columns.items():
+        value = verdict.values[output.name]
+        scores = [_stored_score(verdict.case.record, value)]
+        if panel.judge.level == "dialogue":
+            scores += [_stored_score(record, ONCE_PER_DIALOGUE) for record in verdict.case.records[:-1]]
+        store.add_scores(column, scores, anew=anew)
+
+
+def _stored_score(record: TurnRecord, value: Value) -> StoredScore:
+    reason = value.reason if isinstance(value, Unscored) else None
+    number = None if isinstance(value, Unscored) else value
+    return StoredScore(record.conversation, record.system, record.policy, record.depth, number, reason)
+
+
+def _stored_verdict(panel: Panel, verdict: Verdict) -> StoredVerdict:
+    record, asks = verdict.case.record, verdict.asks
+    costs = [ask.cost_usd for ask in asks if ask.cost_usd is not None and not ask.cached]
+    return StoredVerdict(
+        judge=panel.name,
+        conversation=record.conversation,
+        system=record.system,
+        policy=record.policy,
+        depth=record.depth,
+        asks=sum(not ask.cached for ask in asks),
+        cached=sum(ask.cached for ask in asks),
+        cost_usd=sum(costs) if costs else None,
+        data={
+            "values": {column: verdict.values[o.name] for column, o in panel.columns.items()},
+            "repeats": verdict.repeats,
+            "prompts": verdict.prompts,
+        },
+    )
+
+
+# Judging a run that has been played ----------------------------------------------------------------------
+
+
+async def judge_run(
+    folder: str | Path, panels: Sequence[Panel], *, told: ProgressCallback | None = None
+) -> Run:
+    """
+    Judge the run in *folder* with *panels*.
+
+    Raises:
+        RunError: there is no such run, or another process is writing it.
+        RunStoppedError: as for ``judge_into``.
+    """
+    from replay.results.run import Run
+    from replay.results.telemetry import send_scores
+
+    store = RunStore(Path(folder), write=True)
+    try:
+        await judge_into(store, panels, told=told)
+        await stoppable(partial(check_into, store))
+    finally:
+        await in_thread(store.close)
+    run = Run(folder)
+    await in_thread(send_scores, run.folder, run.scenario())
+    return run
+
+
+def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[CostEstimate]:
+    """What judging the run in *folder* with *panels* would take; nothing is asked and nothing written."""
+    store = RunStore(Path(folder))
+    estimates = []
+    try:
+        for panel in panels:
+            ready, settled = ready_cases(panel, turn_cases(store, panel.judge.level))
+            estimates.append(estimate(panel, ready, settled=len(settled)))
+    finally:
+        store.close()
+    return estimates

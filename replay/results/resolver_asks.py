@@ -1,0 +1,128 @@
+"""
+What asking a model as resolver takes: counted in the run, told with its numbers, estimated before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from replay.core.asking.cached import Question
+from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, CostEstimate
+from replay.core.asking.tally import AskTally, total
+from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
+from replay.core.disk_cache import DiskCache
+from replay.coreference.history_budget import fit_histories
+from replay.coreference.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
+from replay.coreference.resolver import Document, recorded_document
+from replay.scenario.assembly import Assembly
+from replay.store.store import RunStore
+
+_ASKED = "resolver-asked"
+"""The event with a session's tally."""
+
+
+def keep_tally(assembly: Assembly, store: RunStore) -> None:
+    """Keep what this session of the run asked of its resolver, if that is a model."""
+    asked = assembly.service.asked
+    if asked is not None and asked.tally.verdicts:
+        store.add_event(_ASKED, asked.tally)
+
+
+def resolver_remarks(store: RunStore) -> list[str]:
+    """What asking a model as resolver took in all sessions of the run, in words."""
+    tallies = [convert_to(one, AskTally) for one in store.events(_ASKED)]
+    return [f"resolver: {sentence}" for sentence in total(tallies).sentences()] if tallies else []
+
+
+def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
+    """
+    What playing *assembly* once would ask of its resolver; None if that asks no model.
+
+    As if every system answered every question in words of its own, and nobody had asked before. Their
+    answers, which stand in the prompts, aren't known yet: the recorded ones stand in for them where tokens
+    are guessed. What is asked of the recorded history alone is known, so there the cache is looked into.
+
+    Raises:
+        DatasetError: a conversation can't be read and is not to be skipped.
+    """
+    resolver = assembly.service.asked
+    if resolver is None:
+        return None
+    count = _Count(resolver)
+    asking = [p for p in assembly.policies.values() if resolver.signature in p.signature]
+    plays = len(assembly.systems) * assembly.file.scenario.play.repeats
+    comparing = plays * sum(policy.history == "own" for policy in asking)
+    reads = any(policy.history != "own" for policy in asking)
+    drift = assembly.file.scenario.drift
+    for conversation in _conversations(assembly):
+        for depth in conversation.asked_depths:
+            whole = recorded_document(conversation, depth, window=drift.window, background=drift.background)
+            (recorded,) = fit_histories([whole], resolver.history_characters)
+            count.compared(recorded, comparing)
+            if reads:
+                count.read(recorded)
+    prices = resolver.model.prices
+    completion_tokens = count.asks * COMPLETION_TOKENS
+    return CostEstimate(
+        name="resolver",
+        cases=count.asks + count.cached + count.settled,
+        settled=count.settled,
+        asks=count.asks,
+        asks_at_most=2 * count.asks,
+        cached=count.cached,
+        prompt_tokens=count.prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost_usd=prices.cost_usd(count.prompt_tokens, completion_tokens) if prices else None,
+    )
+
+
+def planned_turns(assembly: Assembly) -> int:
+    """
+    The turns of *assembly*'s conversations that are to be asked, in all their repeats.
+
+    Raises:
+        DatasetError: a conversation can't be read and is not to be skipped.
+    """
+    turns = sum(len(conversation.asked_depths) for conversation in _conversations(assembly))
+    return turns * assembly.file.scenario.play.repeats
+
+
+def _conversations(assembly: Assembly) -> Iterator[Conversation]:
+    skips = assembly.file.scenario.data.skip_bad
+    return assembly.conversations((lambda error: None) if skips else None)
+
+
+class _Count:
+    """Asks of one resolver."""
+
+    def __init__(self, resolver: LlmResolver) -> None:
+        self._resolver = resolver
+        self._cache = DiskCache(resolver.cache)
+        self._seen: set[bytes] = set()
+        self.settled = self.asks = self.cached = self.prompt_tokens = 0
+
+    def compared(self, recorded: Document, times: int) -> None:
+        """*recorded* is compared with *times* histories of systems."""
+        if recorded.turns:
+            self._ask(self._resolver.question(recorded, recorded), times)
+        else:
+            self.settled += times
+
+    def read(self, recorded: Document) -> None:
+        """*recorded* is read alone, once for all systems and policies."""
+        if not needs_asking(recorded):
+            self.settled += 1
+            return
+        question = self._resolver.question(recorded)
+        if question.key in self._seen:
+            return
+        self._seen.add(question.key)
+        if self._cache.get([question.key]):
+            self.cached += 1
+        else:
+            self._ask(question, 1)
+
+    def _ask(self, question: Question, times: int) -> None:
+        self.asks += times
+        self.prompt_tokens += times * round(len(question.prompt) / CHARACTERS_PER_TOKEN)

@@ -1,0 +1,388 @@
+"""
+A run that has been played, or is still being played: its records, its scores, its depth table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from replay.core.check_result import CheckResult
+from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
+from replay.core.errors import RunError
+from replay.core.raw_reply import RawReply
+from replay.core.record import TurnRecord
+from replay.results.repeats import repeats_of
+from replay.results.run_data import BAD
+from replay.results.scoring import stored_columns
+from replay.results.stored_scorers import stored_scorers
+from replay.results.versions import played_by, version_signatures
+from replay.scenario.reading import ScenarioFile, parse_scenario
+from replay.scorers.scorer import Scorer
+from replay.store.reader import DATABASE
+from replay.store.store import RunStore
+from replay.store.stored import StoredVerdict
+from replay.store.superseding import SupersededTurn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from replay.play.loop_lag import LagSummary
+    from replay.scorers.judges.judge import Case
+    from replay.scorers.judges.tally import JudgeSummary
+    from replay.statistics.attribution import GapAttribution
+    from replay.statistics.depth_table import DepthTable
+    from replay.statistics.failure_reasons import FailureReason
+    from replay.statistics.interval import IntervalMethod
+    from replay.statistics.load.load_summary import LoadSummary
+    from replay.statistics.run_comparison import ScoredRun
+    from replay.statistics.run_numbers import Report
+    from replay.statistics.score_column import ScoreColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """How far a run has come."""
+
+    records: int
+    skipped_conversations: int
+    """Conversations of the data that could not be read and were skipped."""
+    finished: bool
+    lags: Mapping[str, LagSummary]
+    """The event loop's lag in the run's last session while it asked each system with a wire, by name."""
+
+
+class Run:
+    """A run's folder, read again at every call but for its scenario: a run in progress can be looked at."""
+
+    def __init__(self, folder: str | Path, *, scenario: ScenarioFile | None = None) -> None:
+        """
+        Open the run in *folder*; its *scenario* is given by who has just played it.
+
+        Raises:
+            RunError: there is no run in *folder*, or it comes from another version.
+        """
+        self.folder: Path = Path(folder)
+        self._scenario = scenario
+        self._store: RunStore | None = None
+        with self._opened():
+            pass
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """What a notebook shows."""
+        from replay.results.notebook_display import load_bundle, report_bundle
+
+        name = self.scenario().scenario.name
+        if self.is_load() and (load := self.load_summary()) is not None:
+            return load_bundle(load, self.failures(), name=name, folder=str(self.folder))
+        return report_bundle(self.report(), name=name, folder=str(self.folder))
+
+    @contextmanager
+    def opened_once(self) -> Iterator[Run]:
+        """Give the run with its database open: all that is read in the block goes through one connection."""
+        run = copy(self)
+        with self._opened() as run._store:
+            yield run
+
+    @contextmanager
+    def _opened(self) -> Iterator[RunStore]:
+        if self._store is not None:
+            yield self._store
+            return
+        store = RunStore(self.folder)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def _needed(self, key: str) -> Any:
+        with self._opened() as store:
+            return store.needed(key)
+
+    @property
+    def id(self) -> str:
+        """The run's own, by which its traces are known."""
+        return str(self._needed("id"))
+
+    def scenario(self) -> ScenarioFile:
+        """The scenario as it was when the run began."""
+        if self._scenario is None:
+            facts = self._needed("scenario")
+            self._scenario = parse_scenario(
+                facts["text"], source=facts["source"], folder=Path(facts["folder"]), only_read=True
+            )
+        return self._scenario
+
+    def state(self) -> RunState:
+        """Return how far the run has come."""
+        from replay.play.loop_lag import LagSummary
+
+        with self._opened() as store:
+            lags = store.events("loop-lag")
+            return RunState(
+                records=store.count_records(),
+                skipped_conversations=len(store.events(BAD)),
+                finished=bool(store.fact("finished")),
+                lags=convert_to(lags[-1], dict[str, LagSummary]) if lags else {},
+            )
+
+    def outcomes(self) -> dict[str, int]:
+        """Return how many turns came to which outcome."""
+        with self._opened() as store:
+            return store.outcomes()
+
+    def failures(self) -> tuple[FailureReason, ...]:
+        """Each distinct reason why turns failed, most turns first; of turns that were kept one by one."""
+        from replay.statistics.failure_reasons import FailedTurns, failure_reasons
+
+        with self._opened() as store:
+            return failure_reasons(FailedTurns._make(row) for row in store.failures())
+
+    def is_load(self) -> bool:
+        """Return whether conversations were played again and again, under load."""
+        with self._opened() as store:
+            return store.fact("load") is not None
+
+    def records(self) -> list[TurnRecord]:
+        """Every record, by conversation in the data's order, system, policy and depth."""
+        with self._opened() as store:
+            return list(store.records())
+
+    def cases(self) -> list[Case]:
+        """Every record with its conversation and what its system was shown before it."""
+        from replay.results.verdict_columns import turn_cases
+
+        with self._opened() as store:
+            return turn_cases(store)
+
+    def raw_replies(self) -> Iterator[RawReply]:
+        """Replies as they came, as far as they were kept, in the order of the asks."""
+        with self._opened() as store:
+            yield from store.raw_replies()
+
+    def conversations(self) -> list[Conversation]:
+        """The conversations as the run met them, in the data's order."""
+        with self._opened() as store:
+            return list(store.conversations())
+
+    def signatures(self) -> dict[str, str]:
+        """
+        Signature by policy label; under ``data`` the conversations' count and content hash, under
+        ``tools of NAME`` what a system's calls of tools come to, where it has tools.
+        """
+        digest, count = hashlib.sha256(), 0
+        with self._opened() as store:
+            for data in store.conversation_texts():
+                digest.update(data.encode("utf-8", "surrogatepass"))
+                count += 1
+            policies = version_signatures(played_by(store))
+            tools = {f"tools of {name}": one for name, one in (store.fact("tools") or {}).items()}
+        return {"data": f"conversations:{count}|sha256:{digest.hexdigest()[:12]}", **tools, **policies}
+
+    def scorers(self) -> dict[str, Scorer[Any]]:
+        """
+        The scorers whose observations the run holds, by label; columns of judges, checks and people last.
+
+        They combine what was observed and observe nothing: no code that the run names is imported.
+        """
+        from replay.results.checking import check_scores
+        from replay.results.human_scores import people_scores
+        from replay.results.verdict_columns import verdict_scores
+
+        with self._opened() as store:
+            of_others = {**verdict_scores(store), **check_scores(store), **people_scores(store)}
+            return {**stored_scorers(store).by_label, **of_others}
+
+    def judged(self) -> list[JudgeSummary]:
+        """What judging took and how far its repeats lie apart, judge by judge."""
+        from replay.results.verdict_columns import judged_of
+
+        with self._opened() as store:
+            return judged_of(store)
+
+    def verdicts(self, judge: str) -> list[StoredVerdict]:
+        """One judge's verdicts with all their evidence, by conversation in the data's order and depth."""
+        with self._opened() as store:
+            return list(store.verdicts(judge))
+
+    def checks(self) -> list[CheckResult]:
+        """What became of each check, with its turn, by conversation in the data's order, play and depth."""
+        with self._opened() as store:
+            return list(store.checks())
+
+    def superseded(self) -> list[SupersededTurn]:
+        """Turns as they were before they were asked again, in the order in which they gave way."""
+        with self._opened() as store:
+            return list(store.superseded())
+
+    def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
+        """All records, and the scores of each, by the scorer's label."""
+        scorers = self.scorers()
+        with self._opened() as store:
+            records = list(store.records())
+            return records, stored_columns(store, records, scorers)
+
+    @contextmanager
+    def scored_one_by_one(self) -> Iterator[tuple[Iterator[TurnRecord], dict[str, ScoreColumn]]]:
+        """As ``scored``, for who needs no two records at a time: read as they are asked for."""
+        scorers = self.scorers()
+        with self._opened() as store, store.snapshot():
+            columns = stored_columns(store, list(store.outlines()), scorers)
+            yield store.records(), columns
+
+    def _outlined(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
+        """As ``scored``, without texts: what tables count, in a fraction of the memory."""
+        scorers = self.scorers()
+        with self._opened() as store:
+            records = list(store.outlines())
+            return records, stored_columns(store, records, scorers)
+
+    def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
+        """Return all that a report shows, with *resamples* samples for intervals of the kind *method*."""
+        with self.opened_once() as run:
+            return run._report(resamples, method)
+
+    def _report(self, resamples: int, method: IntervalMethod) -> Report:
+        from replay.results.human_scores import people_of
+        from replay.results.repeat_numbers import run_repeats
+        from replay.results.run_notes import run_notes
+        from replay.results.wording import wording_agreements
+        from replay.statistics.checks import count_checks
+        from replay.statistics.hidden_points import hidden_points
+        from replay.statistics.paired import policy_gaps
+        from replay.statistics.run_numbers import Report
+
+        records, columns = self._outlined()
+        judged = self.judged()
+        lags = self.state().lags
+        with self._opened() as store:
+            notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
+            people = people_of(store)
+            checks = count_checks(store.checks())
+            wording = wording_agreements(store.rewritten())
+            repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
+        seed = self._needed("seed")
+        gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
+        return Report(
+            table=self._table(records, columns, resamples, method),
+            gaps=tuple(gaps),
+            hidden=hidden_points(gaps, records, columns, resamples=resamples, seed=seed, method=method),
+            wording=wording,
+            failures=self.failures(),
+            loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
+            signatures=self.signatures(),
+            remarks=notes,
+            judges=tuple(msgspec.to_builtins(one) for one in judged),
+            repeats=repeats,
+            people=people,
+            checks=checks if checks.rows else None,
+        )
+
+    def scored_run(self, name: str) -> ScoredRun:
+        """What a comparison needs of the run, under *name*."""
+        from replay.statistics.run_comparison import ScoredRun
+
+        records, scores = self.scored()
+        return ScoredRun(
+            name=name,
+            records=records,
+            scores=scores,
+            signatures=self.signatures(),
+            checks=self.checks(),
+        )
+
+    def attribution(self, *, resamples: int = 1000) -> GapAttribution:
+        """
+        Return what the gap between ``gold`` and ``pred`` is made of, as far as the run's policies can tell.
+
+        The parts are bounds: drift costs ``drift_at_least``, and wrong answers in the history cost
+        ``wrong_answers_at_most``, since drift that no words mended is in that part as well. Both take
+        ``replace: {always: true}`` and ``gold: {question: standalone}``; ``rewrite`` and ``augment`` alone
+        give no bounds. ``replay.statistics.attribution`` has the definitions.
+
+        Args:
+            resamples: How often conversations are drawn for the intervals.
+
+        Returns:
+            A row for each score, system and policy that mends questions, and the gap by the drift verdict.
+            Empty for a run without ``gold`` and ``pred``.
+        """
+        from replay.results.attribution import run_attribution
+        from replay.store.page_queries import RunBrowser
+
+        with closing(RunBrowser(self.folder)) as browser:
+            return run_attribution(browser, self.scorers(), resamples=resamples)
+
+    def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
+        """
+        The numbers of a load run, by level, depth and over time; None for a run without load.
+
+        Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
+        """
+        from replay.load.numbers import read_load_summary
+        from replay.results.sampled_drift import sampled_drift
+
+        scorers = self.scorers()
+        with self._opened() as store:
+            drift = sampled_drift(store, resamples=resamples, seed=store.fact("seed") or 0)
+            return read_load_summary(store, scorers, resamples=resamples, drift=drift)
+
+    def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> pd.DataFrame:
+        """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
+        return self._table(*self._outlined(), resamples, method).to_frame()
+
+    def turns(self) -> pd.DataFrame:
+        """One row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
+        from replay.statistics.turn_frame import turns_frame
+
+        return turns_frame(*self.scored())
+
+    def _table(
+        self,
+        records: Sequence[TurnRecord],
+        columns: Mapping[str, ScoreColumn],
+        resamples: int,
+        method: IntervalMethod,
+    ) -> DepthTable:
+        from replay.results.human_scores import BY_PEOPLE
+        from replay.statistics.depth_table import depth_table
+
+        with self._opened() as store:
+            lengths, seed = repeats_of(store).lengths(store.conversation_lengths()), store.needed("seed")
+            asked = store.fact("ask")
+            if store.fact("load") is not None:  # not what the data has, but what was begun
+                lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
+        return depth_table(
+            records,
+            columns,
+            lengths,
+            only_last=asked == "last",
+            by_all=asked != BY_PEOPLE,
+            resamples=resamples,
+            seed=seed,
+            method=method,
+        )
+
+
+def newest_run(runs: Path) -> Path:
+    """
+    The folder of the run in *runs* that was begun last.
+
+    Raises:
+        RunError: there is none.
+    """
+    found = [path.parent for path in runs.glob(f"*/{DATABASE}")]
+    if not found:
+        raise RunError(f'there is no run in "{runs}"; name a run\'s folder, or make one with `replay run`')
+    return max(found, key=lambda folder: (folder / DATABASE).stat().st_ctime)

@@ -1,0 +1,39 @@
+"""Whether a program that plays a run shows how far it has come: in a notebook, or where it asks for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from replay.play.engine import Observer
+
+
+def in_notebook() -> bool:
+    """Whether this is a notebook's kernel: Jupyter's, VS Code's, Colab's. IPython on a terminal is none."""
+    ipython = sys.modules.get("IPython")  # whoever is in a notebook has it; nobody else is to wait for it
+    return getattr(ipython.get_ipython(), "kernel", None) is not None if ipython else False
+
+
+@contextmanager
+def progress_display(observer: Observer | None, progress: bool | None) -> Iterator[Observer | None]:
+    """
+    Who is to be told how far a run has come.
+
+    *progress* None shows it in a notebook alone, and only where there is no *observer*.
+
+    Raises:
+        ValueError: there is an *observer*, and *progress* is to be shown as well.
+    """
+    if observer is not None and progress:
+        raise ValueError("observer and progress=True: give one of them; an observer can show what it likes")
+    notebook = in_notebook()
+    if observer is not None or not (notebook if progress is None else progress):
+        yield observer
+        return
+    from replay.core.terminal import unwrap_stream
+    from replay.report.printing import VisibleConsole
+    from replay.runs.progress import NotebookCell, RunProgress
+
+    with RunProgress(VisibleConsole(unwrap_stream(sys.stderr)), NotebookCell() if notebook else None) as told:
+        yield told

@@ -1,0 +1,162 @@
+"""
+A run that several processes of this machine play (``play.workers``).
+
+Each opens the run's database, plays the conversations at every n-th position in the data, and writes their
+turns itself; what is durable there needs no one else. Nobody deals out work: what a lost worker had not
+finished is played by another one, which looks in the database what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from time import perf_counter, time
+
+from replay.core.errors import RunStoppedError
+from replay.core.logs import log_event
+from replay.core.uncancellable import in_thread
+from replay.play.first_failure import gather_or_cancel
+from replay.play.loop_lag import worst
+from replay.results.rerun_plan import Rerun
+from replay.results.versions import keep_version
+from replay.results.worker_loss import keep_lost_worker
+from replay.runs.following import RunListeners, TurnFeed
+from replay.runs.play_share import Lags
+from replay.runs.remaining_plays import Part, is_unplayed, open_parts
+from replay.scenario.assembly import Assembly
+from replay.store.store import RunStore
+from replay.workers.failure_counts import shared_memory
+from replay.workers.job import WorkerJob
+from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform
+from replay.workers.status import WorkerProgress, WorkerStatus
+
+RESTARTS = 3
+"""So many workers at most begin in place of those that were lost at one part of the conversations."""
+_WORK = "replay.runs.play_worker"
+
+
+async def play_in_workers(
+    workers: int,
+    assembly: Assembly,
+    store: RunStore,
+    rerun: Rerun | None,
+    following: RunListeners,
+    show: Callable[[Sequence[WorkerProgress]], None],
+    *,
+    asks_beside: bool,
+) -> Lags:
+    """
+    Play in *workers* processes what *store* has no record of, and what *rerun* still has to ask.
+
+    Args:
+        workers: How many at most; none is started that has nothing to play.
+        assembly: What is played.
+        store: The run.
+        rerun: The rerun that is under way.
+        following: Is told what happens.
+        show: Given who plays, now and then.
+        asks_beside: Whether this program asks within the same rate limits.
+
+    Returns:
+        How far the workers' event loops lagged behind, by system: the worst of them.
+
+    Raises:
+        RunStoppedError: a system refuses our key, failed too often in a row, or workers are lost again and
+            again.
+        ReplayError: the run could not go on; what was answered until then is in the store.
+    """
+    check_platform("play.workers")
+    parts = await in_thread(open_parts, assembly, store, rerun, workers)
+    if not parts:
+        return {}
+    keep_version(assembly, store)
+    is_fresh = is_unplayed(store)
+    await store.flush()  # they read what is there
+    job = partial(
+        WorkerJob.of,
+        assembly.file,
+        run_folder=str(store.folder.resolve()),
+        run=store.needed("id"),
+        start=perf_counter(),
+        started_at=time(),
+        workers=len(parts),
+        is_fresh=is_fresh,
+        limits_among=len(parts) + asks_beside,
+    )
+    status, numbers = WorkerStatus(), dict[int, int]()
+    feed = await in_thread(TurnFeed, assembly, store, status, following, numbers, workers)
+    with shared_memory(len(assembly.systems)) as memory:
+        waits = max((limit.per_s for limit in assembly.limits.values()), default=0.0)
+        shared = {"memory": memory.fileno(), "lock": store.lock}
+        team = _Team(store, job, len(parts), status, numbers, feed, shared, waits)
+        async with status.shown(show), feed.read_again_and_again():
+            ends = await gather_or_cancel(team.keep_playing(*one) for one in enumerate(parts))
+    systems = sorted({system for end in ends for system in end})
+    found = {system: worst(end[system] for end in ends if system in end) for system in systems}
+    return {system: lag for system, lag in found.items() if lag is not None}
+
+
+@dataclass(slots=True)
+class _Team:
+    """The workers of one session."""
+
+    store: RunStore
+    job: Callable[..., WorkerJob]
+    size: int
+    status: WorkerStatus
+    numbers: dict[int, int]
+    """In *status*: of who plays each part of the conversations."""
+    feed: TurnFeed
+    shared: Mapping[str, int]
+    """Descriptors that each worker has."""
+    waits_s: float
+    """Until a lost worker's asks no longer count within any rate limit."""
+
+    async def keep_playing(self, number: int, part: Part) -> Lags:
+        """Have *part* played to its end by the worker of that *number*, or by those that come after it."""
+        for losses in count():
+            try:
+                return await self._play(number, part, losses)
+            except WorkerGoneError as error:
+                await self.feed.read()  # those turns are still its own
+                name = self._name(number, losses)
+                self.status.lost(self.numbers[part[0]])
+                keep_lost_worker(self.store, number, name, str(error))
+                log_event(logging.WARNING, "process lost", who=name, why=str(error))
+                if losses == RESTARTS:
+                    raise RunStoppedError(
+                        f"stopped: {error}; so did the {RESTARTS} that went on in its place"
+                    ) from error
+                await asyncio.sleep(self.waits_s)
+        raise AssertionError("count() has no end")
+
+    async def _play(self, number: int, part: Part, losses: int) -> Lags:
+        name = self._name(number, losses)
+        joined = self.size * losses + number
+        self.numbers[part[0]] = joined
+        self.status.joined(joined, name)
+        worker = WorkerProcess(
+            _WORK,
+            self.job(worker=number, part=part, **({"is_fresh": False} if losses else {})),
+            workers=self.size,
+            **self.shared,
+            gone=f"{self._name(number, 0)} ended before it was done (killed, or out of memory?)",
+            told=self.feed.play_over,
+        )
+        try:
+            await worker.start()
+            await worker.result()
+            self.status.started(joined)
+            lags: Lags = await worker.result()
+            await worker.finish()
+        finally:
+            await worker.close()
+        return lags
+
+    def _name(self, number: int, losses: int) -> str:
+        name = f"process {number + 1} of {self.size}"
+        return f"{name}, begun again" if losses else name

@@ -1,0 +1,280 @@
+"""
+Practice before the work: items with known answers, in the order of their file, until enough are right.
+
+Where feedback is off it is a qualification. As everything else that a rater sees, how far somebody is follows
+from the database alone: each item is a task, which is given once in each try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+
+from replay.core.errors import DatasetError, Fault, InputError
+from replay.datasets.json_rows import rows_of_lines
+from replay.study.preset import Preset
+from replay.study.running.study_file import StudyFile
+from replay.study.steps import Answer, Field, StudyStep, Value, read_answer
+from replay.study.store import StudyStore
+from replay.study.tasks import Assignment, NewTask, Rater, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PracticePosition:
+    """Which item of how many."""
+
+    number: int
+    """From 1."""
+    items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedField:
+    """What was answered to a field of a practice item, beside what is right."""
+
+    heading: str
+    """Of the field's screen."""
+    label: str
+    given: str | None
+    """None where the answers before led past the field."""
+    right: str
+    is_right: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackScreen:
+    """After a practice item: what was right."""
+
+    assignment: Assignment
+    steps: Sequence[StudyStep]
+    """The item's screens, to look at once more."""
+    checked: Sequence[CheckedField]
+    why: str
+    """The item's own words on its right answers."""
+    position: PracticePosition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PracticeOverScreen:
+    """After the last item of a try that didn't fail for good."""
+
+    assignment: Assignment
+    """The last one."""
+    right: int
+    fields: int
+    passed: bool
+    needed: float
+    """The pass mark, in [0, 1]."""
+    tries_left: int
+
+
+class Practice:
+    """The practice round of one study."""
+
+    def __init__(self, file: StudyFile, store: StudyStore) -> None:
+        self._section = file.study.practice
+        self._preset = file.preset
+        self._store = store
+
+    @cached_property
+    def _items(self) -> dict[int, Task]:
+        """By id, in the order of their file; none is added later."""
+        return {
+            id: task
+            for id, task in self._store.tasks().items()
+            if task.practice is not None and not task.attention
+        }
+
+    def left_out(self, assignments: Sequence[Assignment]) -> list[Assignment]:
+        """Of *assignments* those of the work, with the attention items that stand among it."""
+        return [one for one in assignments if one.task not in self._items]
+
+    def is_over(self, rater: Rater) -> bool:
+        """Return whether *rater* may work."""
+        return self._section is None or rater.qualified_at is not None
+
+    def screen(self, rater: Rater) -> FeedbackScreen | PracticeOverScreen | None:
+        """What *rater* sees between practice items; None where it is an item's own screen."""
+        if self._section is None or self.is_over(rater):
+            return None
+        items, taken = self._items, self._taken(rater)
+        if not taken:
+            return None
+        last = taken[-1]
+        if last.state == "open":
+            return self._feedback(last)
+        if len(taken) % len(items):
+            return None
+        checked = [
+            field
+            for one in taken[-len(items) :]
+            for field in checked_fields(self._preset, items[one.task], self._answers(one))
+        ]
+        right = sum(field.is_right for field in checked)
+        return PracticeOverScreen(
+            assignment=last,
+            right=right,
+            fields=len(checked),
+            passed=right / len(checked) >= self._section.pass_mark,
+            needed=self._section.pass_mark,
+            tries_left=self._section.tries - len(taken) // len(items),
+        )
+
+    def position(self, assignment: Assignment) -> PracticePosition:
+        """Of a practice item."""
+        return PracticePosition(number=list(self._items).index(assignment.task) + 1, items=len(self._items))
+
+    def give(self, rater: Rater) -> Assignment | None:
+        """The next item, durably given; None where practice is over."""
+        if self.is_over(rater):
+            return None
+        with self._store.writing():
+            items, taken = self._items, self._taken(rater)
+            return self._store.give(list(items)[len(taken) % len(items)], rater.id)
+
+    def finish(self, assignment: Assignment, rater: Rater) -> None:
+        """All screens of an item were answered; with feedback it stays open until that was read."""
+        assert self._section is not None
+        if not self._section.feedback:
+            self._end(assignment, rater)
+
+    def go_on(self, rater: Rater, assignment: int) -> None:
+        """
+        *rater* has read what came after *assignment*: feedback, or how the try went.
+
+        A click that comes again, when that is no longer the last one, does nothing.
+        """
+        with self._store.writing():
+            taken, screen = self._taken(rater), self.screen(rater)
+            if not taken or taken[-1].id != assignment or screen is None:
+                return
+            if isinstance(screen, FeedbackScreen):
+                self._end(screen.assignment, rater)
+            elif screen.passed:
+                self._store.mark_rater(rater.id, qualified_at=self._store.now())
+            elif screen.tries_left > 0:
+                self.give(rater)
+
+    def _end(self, assignment: Assignment, rater: Rater) -> None:
+        self._store.end(assignment.id, "done")
+        screen = self.screen(rater)
+        if isinstance(screen, PracticeOverScreen) and not screen.passed and screen.tries_left <= 0:
+            self._store.mark_rater(rater.id, failed_at=self._store.now())
+
+    def _taken(self, rater: Rater) -> list[Assignment]:
+        """The rater's practice, oldest first, over all tries; the last may be open."""
+        given = self._store.assignments(rater.id)
+        return [one for one in given if one.task in self._items and one.state in ("open", "done")]
+
+    def _answers(self, assignment: Assignment) -> dict[str, Answer]:
+        given = self._store.judgements(assignment.id).get(assignment.id, {})
+        return {step: judgement.answer for step, judgement in given.items()}
+
+    def _feedback(self, assignment: Assignment) -> FeedbackScreen | None:
+        """None as long as screens of the item are unanswered."""
+        task, answers = self._items[assignment.task], self._answers(assignment)
+        steps = self._preset.steps(task, (), answers)
+        if any(step.id not in answers for step in steps):
+            return None
+        return FeedbackScreen(
+            assignment=assignment,
+            steps=steps,
+            checked=checked_fields(self._preset, task, answers),
+            why=str(task.content.get("why", "")),
+            position=self.position(assignment),
+        )
+
+
+def checked_fields(preset: Preset, task: Task, answers: dict[str, Answer]) -> list[CheckedField]:
+    """
+    Each field of a practice item whose right answer is known, in the order of its screens.
+
+    A field that was never seen, since a wrong answer led past its screen, is wrong. A text is right if it
+    holds the right one, white space and case aside.
+    """
+    seen = {step.id for step in preset.steps(task, (), answers)}
+    found = []
+    right = task.practice or {}
+    for step in preset.steps(task, (), right):
+        for field in step.fields:
+            expected = right.get(step.id, {}).get(field.name)
+            if expected is None:
+                continue
+            given = answers.get(step.id, {}).get(field.name) if step.id in seen else None
+            found.append(
+                CheckedField(
+                    heading=step.heading,
+                    label=field.label,
+                    given=None if given is None else _shown(field, given),
+                    right=_shown(field, expected),
+                    is_right=given is not None and _is_right(field, given, expected),
+                )
+            )
+    return found
+
+
+def _shown(field: Field, value: Value) -> str:
+    return next((option.label for option in field.options if option.value == value), str(value))
+
+
+def _is_right(field: Field, given: Value, expected: Value) -> bool:
+    return given == expected or (not field.options and _plain(expected) in _plain(given))
+
+
+def _plain(value: Value) -> str:
+    return " ".join(str(value).casefold().split())
+
+
+def known_tasks(file: StudyFile) -> tuple[list[NewTask], list[Fault]]:
+    """
+    Return the tasks of the study's files of items with known answers, and all that is wrong in those.
+    """
+    practice, attention = file.study.practice, file.study.attention
+    found, faults = ([], []) if practice is None else _read(file, practice.items, "practice.items")
+    among, more = ([], []) if attention is None else _read(file, attention.items, "attention.items")
+    return [*found, *(replace(one, attention=True) for one in among)], [*faults, *more]
+
+
+def _read(file: StudyFile, items: Path, key_path: str) -> tuple[list[NewTask], list[Fault]]:
+    """Return the tasks of the file *items*, and all that is wrong in it, by file, line and field."""
+    found: list[NewTask] = []
+    errors: list[InputError] = []
+    path = file.folder / items
+    try:
+        for place, item in rows_of_lines(path, file.preset.practice_item):
+            if isinstance(item, DatasetError):
+                errors.append(item)
+                continue
+            try:
+                task = file.preset.practice(item)
+                _check(file.preset, task)
+            except InputError as error:
+                errors.append(place.error(str(error)))
+                continue
+            found.append(replace(task, content={**task.content, "why": item.why}, raters=None))
+        if not found and not errors:
+            raise DatasetError("holds no item; write one with its right answers on each line", path=str(path))
+    except DatasetError as error:
+        errors.append(error)
+    return found, [Fault(path=key_path, message=str(error)) for error in errors]
+
+
+def _check(preset: Preset, new: NewTask) -> None:
+    """
+    Raises:
+        InputError: a right answer is none that its screen takes, or there are none.
+    """
+    right = new.practice or {}
+    if not any(right.values()):
+        raise InputError("has no right answer, so nothing could be told of whoever practises with it")
+    task = Task(id=0, **{field.name: getattr(new, field.name) for field in fields(NewTask)})
+    steps = {step.id: step for step in preset.steps(task, (), right)}
+    for id, answer in right.items():
+        _, faults = read_answer(steps[id], {name: str(value) for name, value in answer.items()})
+        for field in steps[id].fields:
+            if field.name in answer and field.name in faults:
+                shown = ", ".join(f"{option.value} ({option.label})" for option in field.options)
+                why = f"it takes {shown}" if shown else faults[field.name]
+                raise InputError(f'{field.name}: "{answer[field.name]}" can\'t be the right answer; {why}')

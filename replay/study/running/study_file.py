@@ -1,0 +1,219 @@
+"""
+The study file: what people are to do, with which systems or runs.
+
+Read and checked as a scenario is: all faults at once, each with its line and key path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, field_validator
+
+from replay.core.asking.retries import RetryPolicy
+from replay.core.errors import Fault, ScenarioError
+from replay.core.settings.bounds import Count, at_most
+from replay.core.settings.choice import PluginChoice, Section
+from replay.core.settings.faults import faults_of, nearest
+from replay.core.settings.plugins import build
+from replay.core.settings.yaml_lines import Lines, parse
+from replay.scenario.reading import add_lines, text_of
+from replay.scenario.secret_detection import secret_faults
+from replay.scenario.sections import DataSection, SystemSection
+from replay.study.preset import Preset
+from replay.study.presets.names import PRESETS
+from replay.study.running.study_sections import (
+    AskSection,
+    AttentionSection,
+    ConsentSection,
+    LimitsSection,
+    PlatformSection,
+    PracticeSection,
+    QuestionSection,
+)
+
+
+class Study(Section):
+    """A whole study file."""
+
+    name: str = Field(min_length=1, max_length=100)
+    preset: PluginChoice
+    data: DataSection | None = None
+    systems: tuple[SystemSection, ...] = ()
+    runs: tuple[Path, ...] = ()
+    """Folders of runs whose answers are judged, relative to the study file's folder."""
+    raters: Annotated[int, Field(ge=1), at_most(1_000, "each has a link of their own")] | tuple[str, ...] = 2
+    """How many take part at first, or what they are called; more can be added while it goes on. With a
+    *platform*, none if left out."""
+    platform: PlatformSection | None = None
+    instructions: str | None = None
+    """In the place of the preset's: paragraphs between blank lines."""
+    consent: ConsentSection | None = None
+    contact: str | None = Field(default=None, min_length=1, max_length=300)
+    """Whom raters write to: a name and an address; shown with the consent text and below each screen."""
+    practice: PracticeSection | None = None
+    attention: AttentionSection | None = None
+    pilot: Count | None = None
+    """So many tasks are given at first, until the owner begins the main part; None for all at once."""
+    limits: LimitsSection = LimitsSection()
+    ask: AskSection = AskSection()
+    questions: Mapping[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")], QuestionSection] = Field(
+        default_factory=dict
+    )
+    """Of the study's own, by the name that their answers have in tables; asked once in each task."""
+    comments: bool = True
+    """A field for comments on every screen."""
+    seed: Annotated[int, Field(ge=0), at_most(2**63 - 1, "that is the largest 64-bit integer")] = 0
+    """For what is drawn and in which order it is given."""
+    not_secret: tuple[str, ...] = ()
+    """Key paths of what looks like a key and is none."""
+
+    @field_validator("raters")
+    @classmethod
+    def _named(cls, raters: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if isinstance(raters, tuple):
+            if not raters or any(not name.strip() for name in raters):
+                raise ValueError("each rater needs a name, or give their number")
+            twice = sorted({name for name in raters if raters.count(name) > 1})
+            if twice:
+                raise ValueError(f'"{twice[0]}" is there twice; raters need names that differ')
+        return raters
+
+    @property
+    def rater_names(self) -> tuple[str, ...]:
+        """What the raters are called who take part from the beginning."""
+        if isinstance(self.raters, tuple):
+            return self.raters
+        if self.platform is not None and "raters" not in self.model_fields_set:
+            return ()
+        return tuple(f"rater-{number}" for number in range(1, self.raters + 1))
+
+    @property
+    def patience(self) -> RetryPolicy:
+        """How a system is asked."""
+        ask = self.ask
+        return RetryPolicy(
+            timeout_s=ask.timeout_s,
+            attempts=ask.attempts,
+            backoff_s=ask.backoff_s,
+            fail_fast=False,  # others go on talking with the systems that answer
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyFile:
+    """A study file with where it came from."""
+
+    study: Study
+    preset: Preset
+    text: str
+    """As written; kept in the study's database."""
+    source: str
+    """The file's path, for messages."""
+    folder: Path
+    """What relative paths start from."""
+    lines: Lines
+
+
+def read_study(path: Path) -> StudyFile:
+    """
+    Read the study file at *path*.
+
+    Raises:
+        ScenarioError: it can't be read or has faults; all of them at once.
+    """
+    return parse_study(text_of(path), source=str(path), folder=path.resolve().parent)
+
+
+def parse_study(text: str, *, source: str, folder: Path) -> StudyFile:
+    """
+    The study in *text*; *source* names it in messages, *folder* is what its paths start from.
+
+    Raises:
+        ScenarioError: it has faults; all of them at once.
+    """
+    value, lines, faults = parse(text)
+    if not isinstance(value, Mapping):
+        faults = faults or [
+            Fault(path="", message="a study is a mapping with name, preset and what it needs")
+        ]
+        raise ScenarioError(source, faults)
+    not_secret = value.get("not_secret")
+    secrets, value = secret_faults(value, text, not_secret if isinstance(not_secret, list) else ())
+    faults += secrets
+    study: Study | None = None
+    preset: Preset | None = None
+    try:
+        study = Study.model_validate(value)
+    except ValidationError as error:
+        faults += faults_of(error, Study, value, "")
+    else:
+        preset, more = _preset(study, folder)
+        faults += more
+    if faults or study is None or preset is None:
+        raise ScenarioError(source, add_lines(faults, lines))
+    return StudyFile(study=study, preset=preset, text=text, source=source, folder=folder, lines=lines)
+
+
+def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
+    """What *study* chose, built; and what is wrong with that, or missing for it."""
+    choice = study.preset
+    if choice.name not in PRESETS:
+        known = ", ".join(PRESETS)
+        return None, [
+            Fault(
+                path="preset",
+                message=f'"{choice.name}" is not a preset{nearest(choice.name, PRESETS)} (there are {known})',
+            )
+        ]
+    try:
+        preset: Preset = build(
+            PRESETS[choice.name], choice.settings, folder=folder, key_path=f"preset.{choice.settings_key}"
+        )
+    except ScenarioError as error:
+        return None, list(error.faults)
+    faults = []
+    for key in ("data", "systems", "runs"):
+        given: Any = getattr(study, key)
+        if key in preset.needs and not given:
+            faults.append(Fault(path=key, message=f"is missing; {choice.name} needs it"))
+        elif key not in preset.needs and given:
+            needed = " and ".join(sorted(preset.needs))
+            faults.append(Fault(path=key, message=f"has no use; {choice.name} needs {needed}"))
+    return preset, faults
+
+
+def without_names(text: str) -> str:
+    """
+    The study file *text* without comments, with numbers in the place of its raters' names.
+
+    That is what a study keeps, since a name has to be erased when somebody withdraws, and any comment may
+    hold one; the names themselves are in its table of raters.
+    """
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    listed = _value(node, "raters")
+    if isinstance(listed, yaml.SequenceNode):
+        numbers = {name.value: number for number, name in enumerate(listed.value, start=1)}
+        adjudicator = _value(_value(_value(node, "preset"), "rating"), "adjudicator")
+        if adjudicator is not None and adjudicator.value in numbers:
+            _put_number(_value(_value(node, "preset"), "rating"), "adjudicator", numbers[adjudicator.value])
+        _put_number(node, "raters", 1)
+    return yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=10_000)
+
+
+def _put_number(node: yaml.Node | None, name: str, number: int) -> None:
+    """Let *number* stand under *name* in the mapping *node*."""
+    assert isinstance(node, yaml.MappingNode)
+    new = yaml.ScalarNode("tag:yaml.org,2002:int", str(number))
+    node.value = [(key, new if key.value == name else value) for key, value in node.value]
+
+
+def _value(node: yaml.Node | None, name: str) -> yaml.Node | None:
+    """What stands under *name* in the mapping *node*."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for key, value in pairs if key.value == name), None)

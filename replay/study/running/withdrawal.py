@@ -1,0 +1,69 @@
+"""
+What somebody has in their hands when they leave, or aren't seen for long, goes to others.
+
+What they had answered stays: if their task is still free when they come back, they go on where they were.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from replay.study.assignment import is_for
+from replay.study.store import StudyStore
+from replay.study.tasks import Assignment
+
+
+def leave(store: StudyStore, rater: int) -> None:
+    """*rater* takes part no more; what is done stays and counts."""
+    with store.writing():
+        store.mark_rater(rater, left_at=store.now())
+        for one in store.assignments(rater):
+            if one.state == "open":
+                store.end(one.id, "given-back", "left")
+
+
+def stop(store: StudyStore, rater: int) -> None:
+    """*rater* has failed too many attention items: others do again what they did, and their part is over."""
+    with store.writing():
+        store.mark_rater(rater, stopped_at=store.now())
+        discard_all(store, rater)
+
+
+def discard_all(store: StudyStore, rater: int) -> None:
+    """What *rater* did counts no more, and goes to others with what they have in their hands."""
+    with store.writing():
+        for one in store.assignments(rater):
+            if one.state == "open":
+                store.end(one.id, "given-back", "discarded")
+            elif store.task(one.task).practice is None:
+                store.discard(one.id)
+
+
+def let_back(store: StudyStore, rater: int) -> None:
+    """*rater*, who has left or was stopped, takes part again; what was discarded of theirs counts again."""
+    with store.writing():
+        store.mark_rater(rater, left_at=None, stopped_at=None)
+        for one in store.assignments(rater):
+            if one.state == "discarded":
+                store.restore(one.id)
+
+
+def give_back_idle(store: StudyStore, idle_h: float, *, but: int) -> None:
+    """Take out of raters' hands what they haven't looked at for *idle_h* hours; *but* is one who is here."""
+    before = datetime.fromisoformat(store.now()) - timedelta(hours=idle_h)
+    tasks = store.tasks()
+    for one, seen_at in store.seen_open():
+        if datetime.fromisoformat(seen_at) < before and one.rater != but and tasks[one.task].practice is None:
+            store.end(one.id, "given-back", "idle")
+
+
+def take_up_again(store: StudyStore, rater: int) -> Assignment | None:
+    """What *rater* gave back without having finished it, if nobody else has it now; the last such first."""
+    tasks, given, own = store.tasks(), store.given(), store.assignments(rater)
+    held = {one.task for one in own if one.state != "given-back"}
+    for one in reversed(own):
+        task = tasks[one.task]
+        if one.state == "given-back" and one.task not in held and is_for(task, rater, given[task.id]):
+            store.reopen(one.id)
+            return store.assignment(one.id)
+    return None

@@ -1,0 +1,118 @@
+"""
+Scripts and styles of the pages, and the Content-Security-Policy that lets in these and nothing else.
+
+Charts are drawn by Plotly, which ships its script inside its Python package: nothing is fetched, nothing is
+built, and nothing of others lies in our tree. Vega was the alternative; its expressions need
+``unsafe-eval`` or an interpreter beside it.
+
+Plotly makes style elements while it runs. They are let in by their hashes: the empty one that it fills
+through the style sheet's own interface, and those of its map library, which are read out of its script.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from replay.core.errors import PluginError
+
+FOLDER = Path(__file__).resolve().parent / "static"
+SCRIPTS = ("theme.js", "charts.js", "page.js")
+"""In every page, in this order; ``static.js`` or ``live.js`` follows."""
+STYLE = "page.css"
+
+_STYLE_TEXTS = re.compile(
+    r"""createElement\("style"\).{0,300}?\.textContent=(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")"""
+)
+_ESCAPES = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_PLAIN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plotly:
+    """The chart library's script."""
+
+    version: str
+    script: bytes
+    style_hashes: tuple[str, ...]
+    """Of the style elements that it makes."""
+
+    @property
+    def gzip_base64(self) -> str:
+        """The script as text in base64, of gzip; a third of its size."""
+        return b64encode(gzip.compress(self.script, 9, mtime=0)).decode()
+
+
+@cache
+def plotly() -> Plotly:
+    """
+    The installed chart library.
+
+    Raises:
+        PluginError: it is not installed, or lacks its script.
+    """
+    found = find_spec("plotly")  # importing it would take longer than all the rest
+    folders = list(found.submodule_search_locations or ()) if found else []
+    path = Path(folders[0], "package_data", "plotly.min.js") if folders else None
+    if path is None or not path.is_file():
+        raise PluginError(
+            "the pages' charts need the package plotly with its package_data/plotly.min.js; "
+            "install it with: pip install 'plotly>=6'"
+        )
+    script = path.read_bytes()
+    texts = [a or b for a, b in _STYLE_TEXTS.findall(script.decode("utf-8"))]
+    hashes = [hash_of(""), *(hash_of(_ESCAPES.sub(_unescape, text)) for text in texts)]
+    return Plotly(version=version("plotly"), script=script, style_hashes=tuple(dict.fromkeys(hashes)))
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code[0] in "ux" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _PLAIN_ESCAPES.get(code, code)
+
+
+def hash_of(content: str | bytes) -> str:
+    """As a policy names a script or a style: ``'sha256-...'``."""
+    data = content.encode() if isinstance(content, str) else content
+    return f"'sha256-{b64encode(sha256(data).digest()).decode()}'"
+
+
+def text_of(name: str) -> str:
+    """A file of ours."""
+    return (FOLDER / name).read_text("utf-8")
+
+
+@cache
+def stamp() -> str:
+    """Changes with every file of ours, so that a browser keeps none too long."""
+    digest = sha256()
+    for path in sorted(FOLDER.iterdir()):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def policy_for_file(scripts: list[str], style: str) -> str:
+    """The policy of a file that holds *scripts* and *style*; nothing may be loaded from anywhere."""
+    names = " ".join([*(hash_of(script) for script in scripts), hash_of(plotly().script)])
+    styles = " ".join([hash_of(style), *plotly().style_hashes])
+    return (
+        f"default-src 'none'; script-src {names}; style-src {styles}; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def policy_for_server() -> str:
+    """The policy of a served page: its own files, no inline script at all."""
+    styles = " ".join(["'self'", *plotly().style_hashes])
+    return (
+        f"default-src 'none'; script-src 'self'; style-src {styles}; img-src 'self' data: blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )

@@ -1,0 +1,92 @@
+"""
+The long work of the pages, in a process of its own.
+
+Computing the numbers of a large run takes seconds. In a thread it would keep taking the interpreter away
+from whoever is looking at a page; and a run that goes on beside it on this machine must not be slowed down
+in what it measures, so the process has low priority.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from loky.backend import get_context
+from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as LokyPool
+
+from replay.core.errors import RunError
+from replay.core.parent_watch import leave_with
+from replay.results.run import Run
+from replay.store.page_queries import RunBrowser
+from replay.viewer.broken_rules import GateResult, gate
+from replay.viewer.compare_view import CompareView, compare_view
+from replay.viewer.run_numbers import RunNumbers, run_numbers
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Computing:
+    """One process that computes, one thing at a time; started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._pool: LokyPool | None = None
+
+    async def call(self, function: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
+        """
+        What *function* gives in the process.
+
+        Raises:
+            RunError: the process died, or the function raised it.
+        """
+        if self._pool is None:
+            # Not the standard library's pool, whose processes run the caller's main module again.
+            self._pool = LokyPool(1, context=get_context("loky"), initializer=_begin, initargs=(os.getpid(),))
+        pool = self._pool
+        try:
+            return await asyncio.wrap_future(pool.submit(function, *arguments, **more))
+        except BrokenProcessPool as error:
+            if self._pool is pool:
+                self._pool = None  # a new one for the next call
+            raise RunError(
+                "the process that computes numbers has died; it may have run out of memory"
+            ) from error
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool = None
+
+
+def _begin(parent: int) -> None:
+    """Low priority, and no longer than the process *parent* lives."""
+    # Ctrl-C reaches the whole process group; only the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    leave_with(parent)
+
+
+def numbers_of(folder: Path, resamples: int) -> RunNumbers:
+    """All numbers of the run in *folder*."""
+    browser = RunBrowser(folder)
+    try:
+        return run_numbers(Run(folder), browser, resamples=resamples)
+    finally:
+        browser.close()
+
+
+def gate_of(folder: Path) -> GateResult:
+    """The run in *folder* held against its scenario's assertions."""
+    return gate(Run(folder))
+
+
+def comparisons_of(runs: Sequence[tuple[str, Path]]) -> list[CompareView]:
+    """Each of *runs*, by name and folder, against the first."""
+    scored = [Run(folder).scored_run(name) for name, folder in runs]
+    return [compare_view(scored[0], other) for other in scored[1:]]

@@ -1,0 +1,233 @@
+"""*Gold against reality*: what a system's own history costs, and how much of that is drift."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from replay.report.columns import IntervalValue
+from replay.report.compare_text import HOLM_BESIDE_INTERVAL
+from replay.report.curves import styles, tick_step
+from replay.report.rewriting_text import hidden_sentences
+from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
+from replay.statistics.four_cells import BEST_MEND, CONTROL
+from replay.statistics.paired import PairedDifference
+from replay.viewer.charts import (
+    Chart,
+    ChartRow,
+    Switches,
+    Variant,
+    count_cell,
+    depth_row,
+    score_cells,
+    switches,
+)
+from replay.viewer.figures import Trace, curve_with_band, layout, with_bands_note
+from replay.viewer.numbers import number, p_value, unit_name
+from replay.viewer.run_numbers import RunNumbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapView:
+    """The page's content."""
+
+    switches: Switches
+    hidden: tuple[str, ...]
+    """What recorded answers hide, in words."""
+    chart: Chart | None
+    """None where no system was played under ``gold`` and another policy."""
+    attributions: tuple[Attribution, ...]
+    missing: tuple[str, ...]
+    """Policies that would tell more, as a scenario has them."""
+    tests: int
+    """How many p-values were adjusted for one another."""
+    by_verdict: tuple[GapByVerdict, ...]
+    not_judged: int
+    """Questions under ``pred`` without a verdict; they stand with the valid ones."""
+
+
+def gap_view(numbers: RunNumbers) -> GapView:
+    """The differences and the parts of a run's gap."""
+    gaps = numbers.report.gaps
+    return GapView(
+        switches=switches((gap.score for gap in gaps), [gap.second for gap in gaps]),
+        hidden=tuple(hidden_sentences(numbers.report.hidden)),
+        chart=_chart(gaps) if gaps else None,
+        attributions=numbers.gap.rows,
+        missing=missing_policies(set(numbers.gap.policies.values())),
+        tests=len(numbers.gap.tested),
+        by_verdict=numbers.gap.by_verdict,
+        not_judged=sum(
+            one.total.not_judged for one in numbers.report.table.groups if one.group.policy == "pred"
+        ),
+    )
+
+
+def _chart(gaps: Sequence[PairedDifference]) -> Chart:
+    groups = list(dict.fromkeys(gap.second for gap in gaps))
+    looks = styles([*groups, *dict.fromkeys(gap.first for gap in gaps)])
+    most = max((row.depth or 1 for gap in gaps for row in gap.depths), default=1)
+    variants = {}
+    for score in dict.fromkeys(gap.score for gap in gaps):
+        traces: list[Trace] = []
+        rows: list[ChartRow] = []
+        chosen = [gap for gap in gaps if gap.score == score]
+        unit = chosen[0].unit
+        for gap in chosen:
+            texts = [f"{_with_ends(r, unit, always=True)}  {r.turns:,} turns" for r in gap.depths]
+            depths = [row.depth or 0 for row in gap.depths]
+            traces += curve_with_band(gap.second, groups, looks[gap.second], depths, gap.depths, unit, texts)
+            for row in (*gap.depths, gap.total):
+                cells = (
+                    count_cell(row.turns),
+                    count_cell(row.conversations),
+                    *score_cells(row, unit, signed=True),
+                )
+                rows.append(depth_row(gap.second, row.depth, *cells))
+        name = f"{score} minus gold ({unit_name(unit) or 'points'})"
+        frame = layout(x="turn depth", y=name, unit=unit)
+        frame["yaxis"]["zeroline"] = True
+        frame["xaxis"]["dtick"] = tick_step(most)
+        heads = ("System", "Policy", "Depth", "Turns", "Conversations", name, "Low", "High")
+        variants[score] = Variant(traces=traces, layout=frame, heads=heads, rows=rows)
+    return Chart(
+        id="gap-by-depth",
+        title="Difference from gold, on the same turns",
+        note=with_bands_note(
+            "Below zero, the policy scores lower than the same system with gold answers in its history. Each "
+            "difference is over turns that both sides have a score for; whole conversations are resampled.",
+            len(groups),
+        ),
+        variants=variants,
+        summary="Paired differences from the gold policy by turn depth, one curve for each policy.",
+    )
+
+
+def _with_ends(one: IntervalValue, unit: str, *, always: bool = False) -> str:
+    ends = f" [{number(one.low, unit)}, {number(one.high, unit)}]" if always or one.low is not None else ""
+    return f"{number(one.value, unit, signed=True)}{ends}"
+
+
+def part_text(part: AttributionPart, unit: str) -> str:
+    """A part with its interval, as a table shows it."""
+    return _with_ends(part, unit)
+
+
+def attribution_sentence(one: Attribution) -> str:
+    """What the parts of a gap mean, in words."""
+    if not one.edited:
+        return "No question was put differently on these turns, so they tell nothing about drift."
+    said = _attribution_text(one)
+    if one.left_out:
+        said += f" {one.left_out:,} more turns are left out: their words were not asked under gold."
+    return said
+
+
+def _attribution_text(one: Attribution) -> str:
+    gap = one.parts["gap"]
+    if not gap.is_certain:
+        return f"The gap itself could be chance ({_p(gap)}): read nothing into its parts."
+    if gap.value < 0:
+        return "The system does better over its own answers than over gold ones: there is no loss to explain."
+    said = [_recovered(one)] if "mending" in one.parts else []
+    if "drift_at_least" in one.parts:
+        said += [_drift(one), _wrong_answers(one)]
+    elif one.mended is None:
+        said.append(f"The control alone: {_same_words(one)}, where nothing can drift.")
+    else:
+        said.append(
+            "What is left is wrong answers in the history, or drift that it missed or spoiled: only people's "
+            "words with their control tell these apart."
+        )
+    wording = one.parts.get("wording")
+    if wording is not None and wording.high is not None and wording.high < 0:
+        said.append(
+            "Words that cost something by themselves can hide what wrong answers cost: trust no bound."
+        )
+    return " ".join(said)
+
+
+def _recovered(one: Attribution) -> str:
+    """What a policy gives back, and what people's words give back beyond that."""
+    mending = one.parts["mending"]
+    if not mending.is_certain:
+        said = f"Whether {one.mended} gives anything back can't be told ({_p(mending)})"
+    elif mending.value < 0:
+        said = f"{one.mended} costs {_amount(mending, one.unit, turned=True)} more"
+    else:
+        said = f"{one.mended} gives back {_amount(mending, one.unit)}: drift and better wording"
+    missed = one.parts.get("missed")
+    if missed is not None and missed.is_certain and missed.value > 0:
+        said += f"; it missed or spoiled {_amount(missed, one.unit)} that people's words give back"
+    return f"{said}."
+
+
+def _drift(one: Attribution) -> str:
+    drift, same = one.parts["drift_at_least"], _same_words(one)
+    if not drift.is_certain:
+        return f"Drift can't be told from none ({_p(drift)}); {same}, where there is none."
+    if drift.value > 0:
+        amount = _amount(drift, one.unit)
+        return f"At least {amount} of the gap is drift; {same}, and that much more after its own."
+    return f"Better words help less after the system's own answers than after gold ones; {same}."
+
+
+def _wrong_answers(one: Attribution) -> str:
+    left = one.parts["wrong_answers_at_most"]
+    if not left.is_certain:
+        return f"What wrong answers in the history cost can't be told from nothing ({_p(left)})."
+    if left.value < 0:
+        return "Asked in these words, the system does better over its own answers than over gold ones."
+    return (
+        f"At most {_amount(left, one.unit)} is wrong answers in the history: drift that the words missed or "
+        "spoiled is in it."
+    )
+
+
+def _same_words(one: Attribution) -> str:
+    wording = one.parts["wording"]
+    verb, turned = ("cost", True) if wording.value < 0 else ("give", False)
+    return f"the same words {verb} {_amount(wording, one.unit, turned=turned)} after the gold history"
+
+
+def verdict_sentence(one: GapByVerdict) -> str:
+    """What drifted questions make of the gap, in words."""
+    gap, drifted = one.parts["gap"], one.parts["on_drifted"]
+    share = f"{100 * one.drifted_turns / one.turns:.0f} % of the questions had drifted"
+    if not gap.is_certain:
+        return f"{share}; the gap itself could be chance ({_p(gap)})."
+    if gap.value <= 0:
+        return f"{share}; there is no loss to share out."
+    if not drifted.is_certain:
+        return f"{share}; whether anything was lost on them can't be told ({_p(drifted)})."
+    if drifted.value < 0:
+        return f"{share}, and the system does better on them than under gold: the gap lies elsewhere."
+    return f"{share}, on which {_amount(drifted, one.unit)} of the gap was lost."
+
+
+def missing_policies(kinds: Collection[str]) -> tuple[str, ...]:
+    """What to add to a run's policies, so that the gap can be taken apart; *kinds* are those it has."""
+    if not {"gold", "pred"} <= set(kinds):
+        return ("gold and pred, whose difference is the gap",)
+    return tuple(text for kind, text in _AS_WRITTEN.items() if kind not in kinds)
+
+
+_AS_WRITTEN = {
+    BEST_MEND: "replace: {always: true}, the standalone questions after the system's own answers",
+    CONTROL: "gold: {question: standalone}, the same words after the gold history",
+}
+
+
+def _amount(part: AttributionPart, unit: str, *, turned: bool = False) -> str:
+    """*part* with its unit; *turned* takes a gain for a loss."""
+    name = {"share": " points", "s": ""}.get(unit, f" {unit}" if unit else "")
+    return f"{number(-part.value if turned else part.value, unit)}{name}"
+
+
+def _p(part: AttributionPart) -> str:
+    if part.adjusted_p is None:
+        return "too few conversations to test"
+    p = p_value(part.adjusted_p)
+    said = f"p {p}" if p.startswith("<") else f"p = {p}"
+    leaves_out_0 = part.low is not None and part.high is not None and (part.low > 0 or part.high < 0)
+    return f"{said}, {HOLM_BESIDE_INTERVAL}" if leaves_out_0 and not part.is_certain else said

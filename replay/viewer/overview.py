@@ -1,0 +1,278 @@
+"""*Overview*: what was run, the headline scores, and what a reader has to know before believing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from replay.core.errors import ReplayError
+from replay.report.curves import Style, styles
+from replay.report.failure_text import MOST, reason_text, turn_text
+from replay.report.notes import notes
+from replay.report.passed_checks import without_passed_checks
+from replay.report.rewriting_text import conclusions, wording_sentences
+from replay.results.run import Run
+from replay.scenario.reading import ScenarioFile
+from replay.statistics.depth_row import DepthRow
+from replay.statistics.estimate import Estimate
+from replay.statistics.group import Group
+from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.run_numbers import Report
+from replay.store.page_queries import OutcomeRow, PlayProgress, RunBrowser
+from replay.viewer.assertions_view import AssertionsView, assertions_view
+from replay.viewer.charts import Chart
+from replay.viewer.checks_view import CheckTotals, check_totals
+from replay.viewer.depth_view import headline_curve
+from replay.viewer.numbers import duration, usd
+from replay.viewer.run_numbers import RunNumbers
+
+
+class Fact(NamedTuple):
+    """One thing that is known of a run."""
+
+    name: str
+    value: str
+    is_code: bool = False
+
+
+class ShownFailure(NamedTuple):
+    """Why turns failed."""
+
+    turns: int
+    outcome: str
+    reason: str
+    turn: str
+    """One of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known without computing anything."""
+
+    name: str
+    folder: str
+    state: str
+    """``running``, ``scoring``, ``finished`` or ``stopped``."""
+    counted: tuple[Fact, ...]
+    """Turns, failures, cost, duration: in large print."""
+    about: tuple[Fact, ...]
+    failures: tuple[OutcomeRow, ...]
+    reasons: tuple[ShownFailure, ...]
+    """Why, each once and in full; the commonest of very many."""
+    systems: tuple[str, ...]
+    asserts: int
+    """Assertions in the scenario."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadlineRow:
+    """One group over all depths."""
+
+    group: Group
+    style: Style
+    total: DepthRow
+    places: Mapping[str, tuple[float, float, float]]
+    """By score: value and ends on a scale from 0 to 100 that all groups share; none without an interval."""
+
+
+_FIRST_BLOCK, _BLOCK = 4, 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewView:
+    """Headline numbers and what to read beside them."""
+
+    units: Mapping[str, str]
+    """By score, without columns of checks that all passed."""
+    rows: tuple[HeadlineRow, ...]
+    interval: str
+    warnings: tuple[str, ...]
+    signatures: Mapping[str, str]
+    held: AssertionsView
+    checks: CheckTotals | None
+    """What became of the data's checks."""
+    curve: Chart | None
+    """One score by depth."""
+    conclusions: Sequence[str]
+    """What the run comes to, in a sentence for each system."""
+    wording: Sequence[str]
+    """How often our wording agrees with the data's, in words."""
+
+    @property
+    def blocks(self) -> Sequence[Mapping[str, str]]:
+        """
+        The units of as many scores as one table has room for on a screen of 1,280 pixels, table by table.
+
+        The first table has counts as well.
+        """
+        names = list(self.units)
+        starts = [0, *range(_FIRST_BLOCK, len(names), _BLOCK), len(names)]
+        return [{name: self.units[name] for name in names[start:end]} for start, end in pairwise(starts)]
+
+
+def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
+    """What was run and how it went, from counts alone."""
+    rows = browser.outcomes()
+    failures = tuple(row for row in rows if _is_failure(row))
+    file = _scenario(run)
+    fact = browser.fact
+    about = [
+        Fact("Begun", _moment(fact("begun"))),
+        *(_systems(file) if file else [Fact("Systems", ", ".join(fact("systems") or []))]),
+        Fact("Policies", ", ".join(fact("policies") or {})),
+        *(_how(file) if file else []),
+        *_players(fact("players")),
+        Fact("Seed", str(fact("seed"))),
+        Fact("convreplay", str(fact("version"))),
+        Fact("Python", f"{fact('python')}, {fact('platform')}"),
+        Fact("Folder", str(run.folder), is_code=True),
+    ]
+    return Facts(
+        name=str(fact("name") or run.folder.name),
+        folder=str(run.folder),
+        state=state,
+        counted=tuple(_count_facts(browser.progress(), browser.recorded_turns(), rows)),
+        about=tuple(about),
+        failures=failures,
+        reasons=tuple(
+            ShownFailure(one.turns, one.outcome, reason_text(one), turn_text(one))
+            for one in (run.failures()[:MOST] if failures else ())
+        ),
+        systems=tuple(fact("systems") or ()),
+        asserts=len(file.scenario.assertions) if file else 0,
+    )
+
+
+def _scenario(run: Run) -> ScenarioFile | None:
+    try:
+        return run.scenario()
+    except ReplayError:  # a plug-in it names may be gone; the numbers are there all the same
+        return None
+
+
+def _is_failure(row: OutcomeRow) -> bool:
+    return row.outcome not in ("answered", "skipped")
+
+
+def _moment(text: Any) -> str:
+    try:
+        return f"{datetime.fromisoformat(str(text)):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return str(text)
+
+
+def _systems(file: ScenarioFile) -> Iterable[Fact]:
+    for system in file.scenario.systems:
+        settings = ", ".join(f"{key}: {value}" for key, value in system.settings.items())
+        shown = f"{system.adapter} ({settings})" if settings else system.adapter
+        yield Fact(f"System {system.name}", shown if len(shown) < 600 else shown[:600] + " …")
+
+
+def _how(file: ScenarioFile) -> Iterable[Fact]:
+    scenario, drift = file.scenario, file.scenario.drift
+    data = ", ".join(scenario.data.paths)
+    yield Fact("Data", f"{data} ({scenario.data.format})" if scenario.data.format else data)
+    context = {True: "with title and background", False: "without background", "alone": "background alone"}
+    rule = "" if drift.resolver == "llm" else f", {drift.mode}"  # a model gives the verdict itself
+    window = "as many exchanges as fit" if drift.window is None else f"window {drift.window}"
+    yield Fact("Resolver", f"{drift.resolver}{rule}, {window}, {context[drift.background]}")
+    if scenario.play.repeats > 1:
+        yield Fact("Repeats", f"each conversation played {scenario.play.repeats} times")
+    judges = [str(one.settings.get("name", one.name)) for one in scenario.judges]
+    yield Fact("Judges", ", ".join(judges) or "none")
+    yield Fact("Scenario", file.source, is_code=True)
+
+
+def _players(players: Sequence[Mapping[str, Any]] | None) -> Iterable[Fact]:
+    """Who plays, or played; nobody in particular where one process does."""
+    for one in players or ():
+        rate = f", {one['turns_per_s']:.0f}/s" if one["turns_per_s"] else ""
+        state = "" if one["state"] == "playing" else f", {one['state']}"
+        yield Fact(f"Played by {one['name']}", f"{one['turns']:,} turns{rate}{state}")
+
+
+def _count_facts(progress: PlayProgress, turns: int, rows: Sequence[OutcomeRow]) -> Iterable[Fact]:
+    yield Fact("conversations", f"{progress.conversations:,}")
+    yield Fact("turns", f"{turns:,}")
+    yield Fact("asks", f"{progress.turns:,}")
+    failed = sum(row.turns for row in rows if _is_failure(row))
+    yield Fact("failed", f"{failed:,}")
+    ends = [row.last_done_s for row in rows if row.last_done_s is not None]
+    starts = [row.first_sent_s for row in rows if row.first_sent_s is not None]
+    if ends and starts:
+        yield Fact("from first to last byte", duration(max(ends) - min(starts)))
+    tokens = sum((row.prompt_tokens or 0) + (row.completion_tokens or 0) for row in rows)
+    if tokens:
+        yield Fact("tokens", f"{tokens:,}")
+    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
+    if costs:
+        yield Fact("US dollars", usd(sum(costs)))
+
+
+def overview(run: Run, numbers: RunNumbers) -> OverviewView:
+    """The headline numbers of a run."""
+    report = without_passed_checks(numbers.report)
+    table = report.table
+    looks = styles([one.group for one in table.groups])
+    scales = {name: _scale([one.total.scores[name] for one in table.groups]) for name in table.columns}
+    return OverviewView(
+        units={name: column.unit for name, column in table.columns.items()},
+        curve=headline_curve(report),
+        rows=tuple(
+            HeadlineRow(
+                group=one.group, style=looks[one.group], total=one.total, places=_places(one.total, scales)
+            )
+            for one in table.groups
+        ),
+        interval=(
+            f"{100 * table.confidence:g} % intervals: {METHOD_NAMES[table.method]} over "
+            f"{table.conversations:,} conversations, {table.resamples:,} resamples, seed {table.seed}."
+        ),
+        warnings=tuple(warnings(run, report)),
+        signatures={
+            **{name: column.signature for name, column in table.columns.items()},
+            **numbers.report.signatures,
+        },
+        held=assertions_view(numbers),
+        checks=check_totals(numbers.report.checks, numbers.broken),
+        conclusions=conclusions(numbers.report),
+        wording=wording_sentences(numbers.report.wording),
+    )
+
+
+def _scale(scores: Sequence[Estimate]) -> tuple[float, float]:
+    known = [v for s in scores for v in (s.value, s.low, s.high) if v is not None]
+    if not known:
+        return 0.0, 1.0
+    low, high = min(known), max(known)
+    room = (high - low) * 0.08 or 0.5
+    return low - room, high + room
+
+
+def _places(
+    total: DepthRow, scales: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float, float]]:
+    places = {}
+    for name, (start, end) in scales.items():
+        score = total.scores[name]
+        if score.value is not None and score.low is not None and score.high is not None:
+            value, low, high = (
+                round(100 * (v - start) / (end - start), 2) for v in (score.value, score.low, score.high)
+            )
+            places[name] = value, low, high
+    return places
+
+
+def warnings(run: Run, report: Report) -> Iterable[str]:
+    """What to know beside the numbers, in words: the report's notes, and what the scenario gives away."""
+    yield from notes(report)
+    file = _scenario(run)
+    drift_checked = any(one.total.drift_checked for one in report.table.groups)
+    if file and drift_checked and not file.scenario.drift.background:
+        yield (
+            "the resolver read questions without the conversations' titles and backgrounds "
+            "(drift.background: false), so a mention of the topic may have no antecedent."
+        )

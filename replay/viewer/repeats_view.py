@@ -1,0 +1,136 @@
+"""*By depth*, of a run with repeats: pass^k over k, and how far the plays lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from replay.report.curves import group_label, styles, to_percent
+from replay.scorers.scorer import SHARE
+from replay.statistics.group import Group, groups_in_order
+from replay.statistics.pass_curves import PassCurve
+from replay.statistics.repeats import RepeatNumbers
+from replay.viewer.charts import (
+    Cell,
+    Chart,
+    ChartRow,
+    Variant,
+    count_cell,
+    score_cells,
+    text_cell,
+    value_cell,
+)
+from replay.viewer.figures import Trace, curve_with_band, hover, layout, line, with_bands_note
+from replay.viewer.numbers import number, with_unit
+
+DRAWN_DEPTHS = 6
+"""More curves than that for each system and policy can't be told apart; the table has all."""
+
+
+def repeat_charts(repeats: RepeatNumbers) -> list[Chart]:
+    """The charts; none of pass^k where no score is 0 or 1."""
+    scores = list(dict.fromkeys(curve.score for curve in repeats.curves))
+    lacking = any(curve.incomplete for curve in repeats.curves)
+    passing = Chart(
+        id="pass-by-k",
+        title="How often all of k plays pass",
+        note=with_bands_note(
+            "Of whole conversations, thick and with its interval; of the first depths, thin. A curve that "
+            "falls steeply is that of a system that passes by luck."
+            + (" Where plays lack a score, a larger k rests on fewer cases." if lacking else ""),
+            len({curve.group for curve in repeats.curves}),
+        ),
+        variants={score: _passes(repeats, score) for score in scores},
+        summary="pass^k over k, by turn depth and of whole conversations; the table below has pass@k too.",
+    )
+    return [*([passing] if scores else []), _spread(repeats)]
+
+
+def _passes(repeats: RepeatNumbers, score: str) -> Variant:
+    curves = [curve for curve in repeats.curves if curve.score == score]
+    groups = groups_in_order(curve.group for curve in repeats.curves)
+    looks, ks = styles(groups), list(range(1, repeats.times + 1))
+    traces: list[Trace] = []
+    for curve in curves:
+        if curve.whole:
+            texts = [f"{number(one.value, SHARE)}, {one.scored:,} conversations" for one in curve.passes_all]
+            traces += curve_with_band(
+                curve.group, groups, looks[curve.group], ks, curve.passes_all, SHARE, texts
+            )
+        elif curve.depth is not None and curve.depth <= DRAWN_DEPTHS:
+            traces.append(_thin(curve, groups, ks))
+    return Variant(
+        traces=traces,
+        layout=layout(x="k", y=f"pass^k of {score}", unit=SHARE, from_zero=True),
+        heads=("System", "Policy", "Of", "k", "Cases", "pass^k", "Low", "High", "pass@k", "Low", "High"),
+        rows=[
+            ChartRow(
+                group=curve.group,
+                cells=(
+                    *_of(curve.group, curve.label),
+                    count_cell(k),
+                    count_cell(every.scored),
+                    *score_cells(every, SHARE),
+                    *score_cells(some, SHARE),
+                ),
+            )
+            for curve in curves
+            for k, every, some in zip(ks, curve.passes_all, curve.passes_any, strict=True)
+        ],
+    )
+
+
+def _thin(curve: PassCurve, groups: Sequence[Group], ks: Sequence[int]) -> Trace:
+    name = f"{group_label(curve.group, groups)}, {curve.label}"
+    look = styles(groups)[curve.group]
+    values = [to_percent(one.value, SHARE) for one in curve.passes_all]
+    trace = line(curve.group, name, look, ks, values, hovertemplate=hover(name, "%{y:.1f} %"))
+    trace["line"] |= {"dash": "dot", "width": 1}
+    trace["marker"] |= {"symbol": f"{look.marker}-open", "size": 5}
+    return {**trace, "showlegend": False}
+
+
+def _spread(repeats: RepeatNumbers) -> Chart:
+    groups = groups_in_order(row.group for row in repeats.spread)
+    looks, ks = styles(groups), list(range(1, repeats.times + 1))
+    variants = {}
+    for score in dict.fromkeys(row.score for row in repeats.spread):
+        rows = [row for row in repeats.spread if row.score == score]
+        unit = SHARE if rows[0].percent else ""
+        traces = []
+        for row in rows:
+            if row.depth is None:
+                label = group_label(row.group, groups)
+                values = [to_percent(value, unit) for value in row.values]
+                more = {"hovertemplate": hover(label, "%{y:.4~g}"), "mode": "markers"}
+                traces.append(line(row.group, label, looks[row.group], ks, values, **more))
+        head = with_unit(score, unit)
+        variants[score] = Variant(
+            traces=traces,
+            layout=layout(x="play", y=head, unit=unit, height=300),
+            heads=("System", "Policy", "Depth", "Mean", "Standard deviation", "Least", "Most"),
+            rows=[
+                ChartRow(
+                    group=row.group,
+                    cells=(
+                        *_of(row.group, "all" if row.depth is None else str(row.depth)),
+                        *(
+                            value_cell(value, lambda v, unit=unit: number(v, unit))  # type: ignore[misc]
+                            for value in (row.mean, row.deviation, row.least, row.most)
+                        ),
+                    ),
+                )
+                for row in rows
+            ],
+        )
+    return Chart(
+        id="spread-between-plays",
+        title="Each play by itself",
+        note="How far the numbers lie apart says what the same conversations would give if they were asked "
+        "again; the intervals above, what other conversations would.",
+        variants=variants,
+        summary="The score of each play, all depths together; the table below has the spread by depth.",
+    )
+
+
+def _of(group: Group, label: str) -> tuple[Cell, ...]:
+    return text_cell(group.system), text_cell(group.policy), text_cell(label)

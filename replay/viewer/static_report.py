@@ -1,0 +1,171 @@
+"""
+A run in one file: no network, no server, and no larger than a mail takes.
+
+The chart library and the conversations are in it as gzip in base64, and unpacked by the browser when they
+are looked at. Conversations go in as long as there is room, those with the lowest score first; the page
+says how many were left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from replay.core.errors import writing
+from replay.scorers.scorer import SHARE
+from replay.viewer import assets
+from replay.viewer.broken_rules import BrokenRule
+from replay.viewer.conversation_index import ConversationIndex, ConversationRow, ListQuery, Page
+from replay.viewer.conversation_view import conversation_view
+from replay.viewer.depth_view import depth_view
+from replay.viewer.gap_view import gap_view
+from replay.viewer.live_run import LiveRun
+from replay.viewer.load_view import load_charts
+from replay.viewer.numbers import headline
+from replay.viewer.overview import overview
+from replay.viewer.pages import render
+from replay.viewer.people_view import people_view
+from replay.viewer.run_numbers import run_numbers
+from replay.viewer.text_limits import TextLimits
+
+LIMIT_BYTES = 5_000_000
+ROW_BYTES = 900
+"""About what a conversation takes in the list, beside its own page."""
+ROOM = TextLimits(first=600, most=3000, passages=3, steps=20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFile:
+    """What a file holds."""
+
+    bytes: int
+    conversations: int
+    of: int
+
+    def summary(self) -> str:
+        """The same in words."""
+        return f"{self.conversations:,} of {self.of:,} conversations, {self.bytes / 1e6:.1f} MB"
+
+
+def write_report(
+    folder: str | Path,
+    path: str | Path,
+    *,
+    resamples: int = 1000,
+    limit_bytes: int = LIMIT_BYTES,
+) -> ReportFile:
+    """
+    Write the run in *folder* as a page to *path*.
+
+    Raises:
+        RunError: there is no such run.
+        InputError: the file can't be written.
+    """
+    watched = LiveRun("run", Path(folder))
+    try:
+        text, written = _page(watched, resamples, limit_bytes)
+    finally:
+        watched.close()
+    with writing(Path(path)):
+        Path(path).write_text(text, "utf-8")
+    return written
+
+
+def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, ReportFile]:
+    numbers = run_numbers(watched.run, watched.browser, resamples=resamples)
+    units = {name: column.unit for name, column in numbers.report.table.columns.items()}
+    order = shown if units.get(shown := headline(units)) == SHARE else "drift"
+    index = watched.index()
+    scripts = [assets.text_of(name) for name in (*assets.SCRIPTS, "static.js")]
+    style = assets.text_of(assets.STYLE)
+    content: dict[str, Any] = {
+        "facts": watched.facts(),
+        "overview": overview(watched.run, numbers),
+        "depth": depth_view(numbers),
+        "gold": gap_view(numbers),
+        "people": people_view(numbers.report.people),
+        "load": load_charts(numbers.load),
+        "scripts": [Markup(script) for script in scripts],
+        "style": Markup(style),
+        "policy": assets.policy_for_file(scripts, style),
+        "plotly": assets.plotly().gzip_base64,
+        "score_order": order,
+        "limit_mb": f"{limit_bytes / 1e6:g}",
+        "groups": index.groups,
+        "rules": numbers.broken,
+        "list_at": "#conversations",
+    }
+    everything = index.page(ListQuery(order=order), count=10**9)
+    empty = Page(rows=(), found=0, of=everything.of, score=order)
+    base = len(render("report.html", **content, page=empty, scores=[], fragments=[], breaking={}).encode())
+    fragments = dict(_fragments(watched, everything.rows, numbers.broken, limit_bytes - base))
+    by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
+    while True:
+        kept = [row for row in everything.rows if row.id in fragments]
+        page = Page(rows=tuple(kept), found=len(kept), of=everything.of, score=order)
+        text = render(
+            "report.html",
+            **content,
+            page=page,
+            scores=[by_id[row.id] for row in kept],
+            fragments=[fragments[row.id] for row in kept],
+            breaking=_breaking(numbers.broken, kept),
+        )
+        size = len(text.encode())
+        if size < limit_bytes or not fragments:
+            return text, ReportFile(bytes=size, conversations=len(kept), of=everything.of)
+        for row in kept[-max(1, len(kept) // 10) :]:
+            del fragments[row.id]
+
+
+def _fragments(
+    watched: LiveRun, rows: Sequence[ConversationRow], broken: Sequence[BrokenRule], room: int
+) -> Iterable[tuple[str, str]]:
+    """The conversations' own pages, packed, as long as there is room."""
+    kinds = watched.score_kinds()
+    places = {row.id: place for place, row in enumerate(rows)}
+
+    def address(id: str, depth: int | None) -> str:
+        turn = "" if depth is None else f"-turn-{depth}"
+        return f"#conversation-{places[id]}{turn}" if id in places else "#conversations"
+
+    for row in rows:
+        view = conversation_view(watched.browser, row.id, kinds, broken=broken, room=ROOM, address=address)
+        if view is None:
+            continue
+        html = render("conversation.html", view=view, back="#conversations")
+        packed = b64encode(gzip.compress(html.encode(), 9, mtime=0)).decode()
+        room -= len(packed) + ROW_BYTES
+        if room < 0:
+            return
+        yield row.id, packed
+
+
+def _breaking(
+    broken: Sequence[BrokenRule], rows: Sequence[ConversationRow]
+) -> dict[str, dict[int, list[int]]]:
+    """By broken rule, then by place in the list: the depths of the turns that break it."""
+    return {
+        one.id: {
+            place: list(dict.fromkeys(turn.depth for turn in one.by_conversation[row.id]))
+            for place, row in enumerate(rows)
+            if row.id in one.by_conversation
+        }
+        for one in broken
+    }
+
+
+def _scores(index: ConversationIndex, names: list[str], ids: set[str]) -> dict[str, dict[str, float]]:
+    """Each conversation's score by name, to sort by."""
+    found: dict[str, dict[str, float]] = {id: {} for id in ids}
+    for name in names:
+        for row in index.page(ListQuery(order=name), count=10**9).rows:
+            if row.id in found and row.score is not None:
+                found[row.id][name] = round(row.score, 4)
+    return found

@@ -1,0 +1,179 @@
+"""One turn under one policy, taken apart for a reader: the edit, the mentions, the answer against gold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from replay.core.drift_evidence import Drift
+from replay.core.record import TurnRecord
+from replay.report.drift_text import MentionView, mention_views, short, why_invalid
+from replay.store.page_queries import TurnScore
+from replay.store.stored import StoredVerdict
+from replay.viewer import word_diff
+from replay.viewer.numbers import NONE, duration, number, usd
+from replay.viewer.steps_view import StepsView, steps_view
+from replay.viewer.text_limits import TextLimits
+from replay.viewer.word_diff import DiffPiece
+
+
+class QuestionPart(NamedTuple):
+    """Part of a question; a mention has its state."""
+
+    text: str
+    state: str = ""
+    left_out: str | None = None
+    """What the question leaves out here, where it does: as the gold history has it, or empty if unknown."""
+
+
+class ScoreView(NamedTuple):
+    """One score of a turn, or why there is none."""
+
+    name: str
+    value: str
+    unscored: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """One turn under one policy."""
+
+    record: TurnRecord
+    question: Sequence[DiffPiece]
+    """As asked, against as recorded."""
+    marked: Sequence[QuestionPart]
+    """The recorded question with its mentions; empty without any."""
+    mentions: Sequence[MentionView]
+    why_invalid: str
+    """Empty for a question that is valid, or was not judged."""
+    drift_note: str
+    steps: StepsView | None
+    """What the system did before it answered."""
+    answer_diff: Sequence[DiffPiece]
+    gold_diff: Sequence[DiffPiece]
+    scores: Sequence[ScoreView]
+    verdicts: Sequence[StoredVerdict]
+    timings: Sequence[tuple[str, str]]
+    against: Sequence[str]
+    """The failed assertions and objectives that it speaks against."""
+    gold_passage_rank: int | None
+
+
+def turn_view(
+    record: TurnRecord,
+    scores: Sequence[TurnScore],
+    verdicts: Sequence[StoredVerdict],
+    units: Mapping[str, str],
+    room: TextLimits,
+    against: Sequence[str] = (),
+) -> TurnView:
+    """One record, taken apart for a reader."""
+    gold_diff, answer_diff = _answer_diff(record) or ((), ())
+    ranks = (rank for rank, one in enumerate(record.passages, 1) if one.id in record.gold_passages)
+    question = record.asked if len(record.asked) <= room.first else record.asked[: room.first] + " …"
+    return TurnView(
+        record=record,
+        question=word_diff.edit(record.recorded, question)
+        if record.asked != record.recorded
+        else [DiffPiece(text=question, kind="same")],
+        marked=_question_parts(record.recorded, record.drift) if record.drift else (),
+        mentions=mention_views(record.drift) if record.drift else (),
+        why_invalid=why_invalid(record.drift) if record.drift else "",
+        drift_note=_drift_note(record.drift) if record.drift else "",
+        steps=steps_view(record.steps, record.step_times_s, room),
+        answer_diff=answer_diff,
+        gold_diff=gold_diff,
+        scores=[_score(one, units.get(one.scorer, "")) for one in scores],
+        verdicts=verdicts,
+        timings=list(_timings(record)),
+        against=against,
+        gold_passage_rank=next(ranks, None),
+    )
+
+
+def _answer_diff(record: TurnRecord) -> tuple[Sequence[DiffPiece], Sequence[DiffPiece]] | None:
+    """Against the gold answer that shares the most words with it; the recorded one where all share alike."""
+    if record.answer is None or not record.gold_answers:
+        return None
+    words = set(record.answer.casefold().split())
+    best = max(record.gold_answers, key=lambda gold: len(words & set(gold.casefold().split())))
+    return word_diff.against(best, record.answer)
+
+
+def _question_parts(question: str, drift: Drift) -> Sequence[QuestionPart]:
+    found: list[QuestionPart] = []
+    done = 0
+    for one in sorted(drift.mentions, key=lambda one: (one.gold.mention.start, one.gold.mention.end)):
+        start, end = one.gold.mention.start, one.gold.mention.end
+        if not done <= start <= end <= len(question):
+            continue
+        is_ellipsis = one.gold.mention.kind == "ellipsis"
+        if is_ellipsis or start < end:
+            left_out = short(one.gold.antecedent or "") if is_ellipsis else None
+            found += [
+                QuestionPart(question[done:start]),
+                QuestionPart(question[start:end], one.state, left_out),
+            ]
+            done = end
+    return [*found, QuestionPart(question[done:])] if found else []
+
+
+def _drift_note(drift: Drift) -> str:
+    parts = [f"rule {drift.mode}"]
+    if drift.probability:
+        parts.append(f"probability of drift {drift.probability:.2f}")
+    if drift.semantic and drift.semantic.answers is not None:
+        parts.append(f"previous answers' likeness {drift.semantic.answers:.2f}")
+    return ", ".join(parts)
+
+
+def _score(one: TurnScore, unit: str) -> ScoreView:
+    value = one.value
+    if one.unscored is not None:
+        return ScoreView(one.scorer, NONE, one.unscored)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ScoreView(one.scorer, number(float(value), unit), None)
+    return ScoreView(one.scorer, str(value)[:80], None)
+
+
+def judged_score(value: Any, unit: str = "") -> str:
+    """A value that a judge gave, or why it gave none."""
+    if isinstance(value, Mapping):
+        return str(value.get("reason", "no value"))
+    return number(float(value), unit) if isinstance(value, int | float) else str(value)
+
+
+def evidence_text(value: Any) -> str:
+    """Evidence in a line or a few; whatever a judge keeps is JSON."""
+    if isinstance(value, str):
+        return value[:2000]
+    if isinstance(value, list):
+        return "\n".join(evidence_text(item) for item in value)[:2000]
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {evidence_text(item)}" for name, item in value.items())[:2000]
+    return str(value)
+
+
+def _timings(record: TurnRecord) -> Iterable[tuple[str, str]]:
+    timing, usage = record.timing, record.usage
+    if timing is not None:
+        yield "latency", duration(timing.latency_s)
+        if timing.ttft_s is not None:
+            yield "first token", duration(timing.ttft_s)
+        if timing.lateness_s >= 0.001:
+            yield "sent late by", duration(timing.lateness_s)
+    if record.history_cut:
+        yield "not shown of the history", record.history_cut
+    if record.cached:
+        yield "answer", "from the cache, not asked for"
+    if record.asks > 1:
+        yield "asks", str(record.asks)
+    if record.attempts > record.asks:
+        yield "attempts", str(record.attempts)
+    if usage is not None and usage.prompt_tokens is not None:
+        yield "prompt tokens", f"{usage.prompt_tokens:,}"
+    if usage is not None and usage.completion_tokens is not None:
+        yield "completion tokens", f"{usage.completion_tokens:,}"
+    if record.cost_usd is not None and not record.cached:
+        yield "cost", usd(record.cost_usd)

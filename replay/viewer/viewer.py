@@ -1,0 +1,312 @@
+"""The viewer: pages of any number of runs, computed in the background while they go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from hashlib import sha256
+from time import monotonic
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from replay.core.errors import ReplayError
+from replay.viewer import access, assets
+from replay.viewer.background import BackgroundTask
+from replay.viewer.broken_rules import GateResult
+from replay.viewer.compare_view import CompareView
+from replay.viewer.computing import Computing, comparisons_of, gate_of, numbers_of
+from replay.viewer.conversation_index import ListQuery
+from replay.viewer.conversation_view import conversation_view
+from replay.viewer.depth_view import depth_view
+from replay.viewer.gap_view import gap_view
+from replay.viewer.live_run import LiveRun
+from replay.viewer.load_view import load_charts
+from replay.viewer.overview import overview
+from replay.viewer.pages import render
+from replay.viewer.people_view import people_view
+from replay.viewer.run_index import RunIndex
+from replay.viewer.run_numbers import RunNumbers
+
+PAGE_ROWS = 50
+RESAMPLES = 1000
+AFTER_FAILURE_S = 15.0
+"""Until numbers that could not be computed are tried again."""
+_NUMBER = re.compile("[0-9]{1,9}")
+"""Python takes more for digits than it makes a number of."""
+_log = logging.getLogger(__name__)
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Viewer:
+    """The web application over the runs of an index."""
+
+    def __init__(self, index: RunIndex, token: str | None) -> None:
+        self._index = index
+        self._token = token
+        self._computer = Computing()
+        self._warmed: set[str] = set()
+        self._background = BackgroundTask()
+        self._compared: dict[tuple[object, ...], list[CompareView]] = {}
+
+    def app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard])
+        app.cleanup_ctx.append(self._lifetime)
+        get = app.router.add_get
+        get("/", self._runs)
+        get("/compare", self._compare)
+        get("/static/{stamp}/{name}", self._asset)
+        get("/run/{key}/", self._of_numbers("overview", lambda w, numbers: overview(w.run, numbers)))
+        get("/run/{key}/depth", self._of_numbers("depth", lambda _, numbers: depth_view(numbers)))
+        get("/run/{key}/gold", self._of_numbers("gold", lambda _, numbers: gap_view(numbers)))
+        get(
+            "/run/{key}/people",
+            self._of_numbers("people", lambda _, numbers: people_view(numbers.report.people)),
+        )
+        get("/run/{key}/load", self._of_numbers("load", lambda _, numbers: load_charts(numbers.load)))
+        get("/run/{key}/conversations", self._conversations)
+        get("/run/{key}/conversation", self._conversation)
+        get("/run/{key}/state", self._state)
+        return app
+
+    async def _lifetime(self, app: web.Application) -> AsyncIterator[None]:
+        yield
+        await self._background.stop()
+        await asyncio.to_thread(self._computer.close)
+        self._index.close()
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """To whom the runs may be shown, and with the headers that keep everything else out."""
+        try:
+            response: web.StreamResponse | None = access.access_error(request, self._token)
+            response = response or await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            response = self._error(error.status, error.reason)
+        except ReplayError as error:
+            response = self._error(500, str(error))
+        except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
+            _log.exception("%s failed", request.path)
+            response = self._error(500, "a fault of the viewer; its log says more")
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers["Content-Security-Policy"] = assets.policy_for_server()
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        return response
+
+    def _error(self, status: int, message: str) -> web.Response:
+        html = render("error.html", message=message, status=status, **_page_context(None, ""))
+        return _html(html, status=status)
+
+    # Pages -------------------------------------------------------------------------------------------
+
+    async def _runs(self, request: web.Request) -> web.Response:
+        rows = await asyncio.to_thread(lambda: [one.row() for one in self._index.refresh()])
+        if waiting := [row.watched for row in rows if row.gate is None]:
+            self._background.start("gates", lambda: self._gates(waiting))
+        return _html(
+            render(
+                "runs.html",
+                rows=rows,
+                waiting=bool(waiting),
+                problems=self._index.problems,
+                **_page_context(None, ""),
+            )
+        )
+
+    async def _gates(self, runs: Sequence[LiveRun]) -> None:
+        """One after the other, so that whoever opens a run waits for one of them at most."""
+        for watched in runs:
+            stamp = await asyncio.to_thread(watched.stamp)
+            try:
+                gate = await self._computer.call(gate_of, watched.run.folder)
+            except ReplayError as error:
+                gate = GateResult(results=(), problem=str(error))
+            watched.keep_gate(gate, stamp)
+
+    def _of_numbers(self, name: str, view: Callable[[LiveRun, RunNumbers], Any]) -> Handler:
+        """A page that shows *view* of a run's numbers, or says that they are being computed."""
+
+        def page(watched: LiveRun) -> str:
+            numbers = watched.numbers
+            return self._page(name, watched, **{name: None if numbers is None else view(watched, numbers)})
+
+        async def handler(request: web.Request) -> web.Response:
+            return await self._show(request, page, numbers=True)
+
+        return handler
+
+    async def _conversations(self, request: web.Request) -> web.Response:
+        query = request.query
+        listed = ListQuery(
+            text=query.get("q", "")[:500],
+            order=query.get("sort", ""),
+            system=query.get("system", ""),
+            policy=query.get("policy", ""),
+            only=query.get("only", ""),
+        )
+        number = max(1, int(query["page"])) if _NUMBER.fullmatch(query.get("page", "")) else 1
+
+        def page(watched: LiveRun) -> str:
+            rules = watched.broken_rules
+            broken = next((one for one in rules if one.id == listed.only), None)
+            with watched.looking:
+                index = watched.index()
+                found = index.page(listed, broken=broken, first=(number - 1) * PAGE_ROWS, count=PAGE_ROWS)
+                groups = index.groups
+            return self._page(
+                "conversations",
+                watched,
+                page=found,
+                question=listed,
+                number=number,
+                last=max(1, -(-found.found // PAGE_ROWS)),
+                units=watched.score_kinds().units,
+                groups=groups,
+                rules=rules,
+                broken=broken,
+                computing=bool(listed.only) and not listed.kind and watched.numbers is None,
+            )
+
+        return await self._show(request, page, numbers=bool(listed.only) and not listed.kind)
+
+    async def _conversation(self, request: web.Request) -> web.Response:
+        id, only = request.query.get("id", ""), request.query.get("only", "")
+
+        def page(watched: LiveRun) -> str:
+            view = conversation_view(watched.browser, id, watched.score_kinds(), broken=watched.broken_rules)
+            if view is None:
+                raise web.HTTPNotFound(reason="there is no such conversation in this run")
+            return self._page("conversation", watched, view=view, back=f"conversations?only={quote(only)}")
+
+        return await self._show(request, page)
+
+    async def _run_by_key(self, key: str) -> LiveRun:
+        try:
+            return await asyncio.to_thread(self._index.get, key)
+        except KeyError:
+            raise web.HTTPNotFound(reason="there is no such run") from None
+
+    async def _show(
+        self, request: web.Request, page: Callable[[LiveRun], str], *, numbers: bool = False
+    ) -> web.Response:
+        watched = await self._run_by_key(request.match_info["key"])
+        if numbers:
+            await self._compute_numbers(watched)
+        html = await asyncio.to_thread(page, watched)
+        if watched.key not in self._warmed:
+            # The list will be wanted next; only now, so that the first page doesn't wait for it.
+            self._warmed.add(watched.key)
+            self._background.start(("list", watched.key), lambda: asyncio.to_thread(watched.warm_up))
+        return _html(html)
+
+    def _page(self, name: str, watched: LiveRun, **content: Any) -> str:
+        return render(
+            "page.html",
+            part=f"{name}.html",
+            facts=watched.facts(),
+            failed=self._background.failed.get(watched.key),
+            list_at="conversations",
+            has_load=watched.is_load,
+            has_people=watched.has_people,
+            **content,
+            **_page_context(watched, name),
+        )
+
+    # What takes long ---------------------------------------------------------------------------------
+
+    async def _compute_numbers(self, watched: LiveRun) -> None:
+        if watched.key not in self._background and await asyncio.to_thread(watched.wants_numbers):
+            self._background.start(watched.key, lambda: self._numbers(watched))
+
+    async def _numbers(self, watched: LiveRun) -> None:
+        stamp, began = await asyncio.to_thread(watched.stamp), monotonic()
+        watched.postpone(AFTER_FAILURE_S)
+        numbers = await self._computer.call(numbers_of, watched.run.folder, RESAMPLES)
+        await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
+
+    async def _state(self, request: web.Request) -> web.Response:
+        """What a page polls: small, and 304 as long as nothing happened."""
+        watched = await self._run_by_key(request.match_info["key"])
+        if request.query.get("numbers"):
+            await self._compute_numbers(watched)
+
+        def state() -> dict[str, Any]:
+            progress = watched.progress()
+            return {
+                "turns": progress.turns,
+                "conversations": progress.conversations,
+                "state": watched.state(progress),
+                "numbers": watched.numbers_stamp,
+                "computing": watched.key in self._background,
+            }
+
+        response = web.json_response(await asyncio.to_thread(state))
+        tag = sha256(response.body or b"").hexdigest()[:16]  # type: ignore[arg-type]
+        headers = {"ETag": f'"{tag}"', "Cache-Control": "no-cache"}
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return web.Response(status=304, headers=headers)
+        response.headers.update(headers)
+        return response
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        keys = list(dict.fromkeys(request.query.getall("run", [])))
+        runs = await asyncio.to_thread(self._index.refresh)
+        chosen = [await self._run_by_key(key) for key in keys]
+        views, failed = None, None
+        if len(chosen) >= 2:
+            stamps = await asyncio.to_thread(lambda: [one.stamp() for one in chosen])
+            what: tuple[object, ...] = (*keys, *stamps)
+            views, failed = self._compared.get(what), self._background.failed.get(what)
+            if views is None and failed is None:
+                self._background.start(what, lambda: self._compare_runs(what, chosen))
+        html = render(
+            "compare.html",
+            runs=runs,
+            chosen=chosen,
+            views=views,
+            failed=failed,
+            **_page_context(None, "compare"),
+        )
+        return _html(html)
+
+    async def _compare_runs(self, what: tuple[object, ...], chosen: Sequence[LiveRun]) -> None:
+        views = await self._computer.call(comparisons_of, [(one.key, one.run.folder) for one in chosen])
+        if len(self._compared) >= 8:
+            self._compared.pop(next(iter(self._compared)))
+        self._compared[what] = views
+
+    async def _asset(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name == "plotly.js":
+            body = assets.plotly().script
+        elif name in {path.name for path in assets.FOLDER.iterdir()}:
+            body = assets.text_of(name).encode()
+        else:
+            raise web.HTTPNotFound(reason="there is no such file")
+        kind = "text/css" if name.endswith(".css") else "text/javascript"
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return web.Response(body=body, content_type=kind, charset="utf-8", headers=headers)
+
+
+def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:
+    """What every served page knows."""
+    return {
+        "watched": watched,
+        "stamp": assets.stamp(),
+        "plotly_stamp": assets.plotly().version,
+        "scripts": (*assets.SCRIPTS, "live.js"),
+        "numbers_stamp": watched.numbers_stamp if watched else "",
+        "current": view,
+    }
+
+
+def _html(text: str, *, status: int = 200) -> web.Response:
+    return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")

@@ -1,0 +1,1 @@
+"""Worker processes of this machine: started, given a job, heard, ended."""

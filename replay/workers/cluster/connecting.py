@@ -1,0 +1,160 @@
+"""This program as a part of a Ray cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager, suppress
+from threading import Thread
+
+from replay.core.errors import InputError
+from replay.core.uncancellable import in_thread
+from replay.scenario.cluster_section import ClusterSection
+from replay.workers.cluster.environment import restored_environment
+
+NEEDED = 'runs on a cluster take Ray: pip install "convreplay[ray]"'
+REACHED_S = 10.0
+"""So long it may take until the head's port answers."""
+CONNECTED_S = 40.0
+"""And until Ray is connected; its own patience with a head that is there and says nothing is longer."""
+LONGEST = 400
+_REASONS = "it may be no head of Ray's, or want another token"
+
+
+@asynccontextmanager
+async def connected(section: ClusterSection) -> AsyncIterator[None]:
+    """
+    Connected with the cluster of *section* for as long as the block lasts.
+
+    A program that is connected already stays so. What else Ray changes of a process is afterwards as it was.
+
+    Raises:
+        InputError: Ray is not installed, or there is no such cluster, or it doesn't let us in.
+    """
+    with restored_environment():
+        if await in_thread(_is_connected):
+            yield
+            return
+        await _connect_in_time(section.address)
+        try:
+            yield
+        finally:
+            await in_thread(_disconnect)
+
+
+@contextmanager
+def connected_here(section: ClusterSection) -> Iterator[None]:
+    """The same, for a caller that may block and has no event loop in its thread."""
+    with restored_environment():
+        if _is_connected():
+            yield
+            return
+        asyncio.run(_connect_in_time(section.address))
+        try:
+            yield
+        finally:
+            _disconnect()
+
+
+def _is_connected() -> bool:
+    """
+    Raises:
+        InputError: Ray is not installed.
+    """
+    try:
+        with warnings.catch_warnings():
+            import ray
+    except ImportError as error:
+        raise InputError(f"cluster: {NEEDED}") from error
+    return bool(ray.is_initialized())
+
+
+async def _reach(address: str) -> None:
+    """
+    Make sure that somebody listens at *address*, for whom Ray would wait for minutes.
+
+    Raises:
+        InputError: nobody does.
+    """
+    named = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
+    host, _, port = named.removeprefix("ray://").rpartition(":")
+    if not port.isdecimal():
+        return
+    try:
+        async with asyncio.timeout(REACHED_S):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except TimeoutError as error:
+        raise _unreachable(named, f"it doesn't answer within {REACHED_S:g} s") from error
+    except OSError as error:
+        raise _unreachable(named, error.strerror or str(error)) from error
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _connect_in_time(address: str) -> None:
+    """
+    Connect; whoever is cancelled meanwhile doesn't wait for it.
+
+    Raises:
+        InputError: that is not possible.
+    """
+    await _reach(address)
+    done: Future[None] = Future()
+
+    def connect() -> None:
+        error = _connect(address)
+        if not done.set_running_or_notify_cancel():
+            if error is None:
+                _disconnect()
+        elif error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    Thread(target=connect, name="connecting with Ray", daemon=True).start()
+    try:
+        async with asyncio.timeout(CONNECTED_S):
+            await asyncio.wrap_future(done)
+    except TimeoutError as error:
+        raise _unreachable(address, f"{CONNECTED_S:g} s have passed; {_REASONS}") from error
+    except InputError:
+        raise
+    except Exception as error:  # whatever Ray raises
+        why = " ".join(str(error).split())[:LONGEST].rstrip(".")
+        raise _unreachable(address, f"{why}; {_REASONS}" if "timeout" in why else why) from error
+
+
+def _connect(address: str) -> Exception | None:
+    """What became of it, where it failed."""
+    import ray
+
+    # Of signal handlers, which are ours; each of several connections says so.
+    logger = logging.getLogger("ray")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    except Exception as error:  # noqa: BLE001 - the caller gets it
+        return error
+    finally:
+        logger.setLevel(level)
+    return None
+
+
+def _disconnect() -> None:
+    import ray
+
+    ray.shutdown()
+
+
+def _unreachable(address: str, why: str) -> InputError:
+    return InputError(
+        f'cluster.address: "{address}" can\'t be reached: {why}; start a cluster with `ray start --head`, or '
+        "name its head as ray://HOST:10001; where it asks for a token, RAY_AUTH_MODE and RAY_AUTH_TOKEN have "
+        "to be set here as well"
+    )

@@ -1,0 +1,80 @@
+"""What a worker is to do: a share of a run, described so that another process can begin it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
+from replay.play.load.level import share_of
+from replay.scenario.reading import ScenarioFile, parse_scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerJob:
+    """A share of playing a scenario."""
+
+    text: str
+    source: str
+    folder: str
+    """The scenario."""
+    run_folder: str
+    """Where the run's database is."""
+    run: str
+    """The run's own id."""
+    start: float
+    """Reading of ``perf_counter`` when the run started; all processes of a machine have one such clock."""
+    started_at: float
+    """When that was, in seconds since 1970."""
+    worker: int
+    """Which of those that are started it is, from 0."""
+    workers: int
+    """How many are."""
+    part: tuple[int, int] = (0, 1)
+    """The conversations: those whose position in the data, divided by the second number, leaves the first."""
+    is_fresh: bool = False
+    """Nothing of the run was played before."""
+    limits_among: int
+    """How many share the rate limits: the workers, and the program where it asks beside them."""
+
+    @classmethod
+    def of(cls, file: ScenarioFile, **fields: Any) -> Self:
+        """Return a share of playing *file*; *fields* are the others."""
+        return cls(text=file.text, source=file.source, folder=str(file.folder), **fields)
+
+    def scenario(self) -> ScenarioFile:
+        """Return the scenario as it is played."""
+        return scenario_as_played(self.text, source=self.source, folder=Path(self.folder))
+
+
+def scenario_as_played(text: str, *, source: str, folder: Path) -> ScenarioFile:
+    """Return the scenario without what is done with answers, which is done where the run is kept."""
+    file = parse_scenario(text, source=source, folder=folder)
+    scenario = file.scenario
+    changes: dict[str, Any] = {"scorers": (), "judges": (), "assertions": ()}
+    if scenario.telemetry:
+        changes["telemetry"] = scenario.telemetry.model_copy(update={"endpoint": None, "file": None})
+    if scenario.load:
+        changes["load"] = scenario.load.model_copy(update={"slo": {}})
+    return replace(file, scenario=scenario.model_copy(update=changes))
+
+
+def keep_share(limit: RateLimit, index: int, among: int) -> None:
+    """
+    Let *limit* give out one share of its asks alone: the one of *index* from 0 of *among* equal ones.
+
+    What doesn't divide goes to the first ones, so that all shares together are the limit.
+    """
+    limit.tokens = LocalTokenBucket(share_of(limit.asks, index, among), limit.per_s)
+
+
+def workers_within_limits(workers: int, limits: Iterable[RateLimit], *, asks_beside: bool = False) -> int:
+    """
+    Return how many of *workers* can each have a share of every one of *limits*.
+
+    A limit of fewer asks than there are workers can't be divided among them. Where the program *asks_beside*
+    them, as it does for late verdicts, it has a share too.
+    """
+    return max(1, min([workers, *(limit.asks - asks_beside for limit in limits)]))

@@ -1,0 +1,52 @@
+"""The README shows what the quickstart prints, and all ways to look at it say the same to the digit."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from replay.report.markdown import markdown_report
+from replay.report.notebook.run_display import run_html
+from replay.report.rewriting_text import hidden_sentences
+from replay.report.text import print_report
+from replay.results.run import Run
+from tests.docs.shown_output import ROOT, agree
+
+
+@cache
+def report(folder: Path):
+    return Run(folder).report()
+
+
+def terminal(folder: Path) -> str:
+    """The part of what `replay run quickstart` prints that the README shows."""
+    out = io.StringIO()
+    print_report(report(folder), Console(file=out, width=80, color_system=None))
+    return re.search(r"Against gold.*?(?=\nNotes)", out.getvalue(), re.DOTALL)[0]
+
+
+def test_the_readme_shows_the_quickstarts_table_and_sentence(quickstart):
+    """After a wanted change, run once with UPDATE_GOLDEN=1 and read what changed."""
+    (shown,) = re.findall(
+        r"```text\n(Against gold.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
+    agree("README.md", shown, terminal(quickstart))
+
+
+@pytest.mark.parametrize("shown", [markdown_report, run_html])
+def test_markdown_and_notebooks_have_the_same_table_and_sentence(quickstart, shown):
+    names = {"title": "quickstart"} if shown is markdown_report else {"name": "quickstart", "folder": "runs"}
+    found = html.unescape(shown(report(quickstart), **names)).replace("\\[", "[")
+    (sentence,) = hidden_sentences(report(quickstart).hidden)
+
+    assert sentence in " ".join(found.split())
+    assert sentence in " ".join(terminal(quickstart).split())
+    cells = re.findall(r"[-+][0-9.]+ \[.*?\]", terminal(quickstart))
+    assert len(cells) == 12
+    assert all(cell in found for cell in cells)

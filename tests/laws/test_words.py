@@ -1,0 +1,118 @@
+"""
+A stranger reads the code: names are ordinary words of the field, and each names one thing.
+
+What does not keep to that yet stands in ``words.toml`` beside this file, which may only shrink: a
+name or a number there that is no longer needed fails too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KEPT = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+TREES = {
+    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for room in ("replay", "adapters")
+    for path in sorted((ROOT / room).rglob("*.py"))
+}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+PARTICIPLE = re.compile(
+    r"[a-z]{2,}(?<!ne)(?<!fe)(?<!se)(?<!spe)ed|said|told|shown|found|given|kept|held|made|taken|begun|sent|drawn|written"
+    r"|left|lost|built|known|seen|heard|spoken|gone|spelt|bound|broken|chosen|hidden|meant|forgotten"
+)
+RIDDLE = re.compile(
+    r"(What|Whether|How|Who|Whose|Whom|Those|Which|Where|When|Why|As|The one that|That which)\b"
+)
+
+
+def words(name: str) -> list[str]:
+    """Return the words of *name*, in lower case."""
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def definitions(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield all classes and functions in *tree*, however deep."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def identifiers(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that *tree* gives to something."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def is_participle(name: str) -> bool:
+    """Return whether *name* is a participle and nothing else, as ``shown`` or ``_Held``."""
+    return len(found := words(name)) == 1 and PARTICIPLE.fullmatch(found[0]) is not None
+
+
+def opens_as_a_riddle(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether the docstring of *node* begins with a question's word instead of a verb."""
+    return RIDDLE.match(ast.get_docstring(node) or "") is not None
+
+
+def counted(tree: ast.Module) -> dict[str, int]:
+    """Return how many functions of *tree* are named by a participle, and how many docstrings are riddles."""
+    functions = [node for node in definitions(tree) if isinstance(node, FUNCTIONS)]
+    return {
+        "participles": sum(is_participle(node.name) for node in functions),
+        "riddles": sum(opens_as_a_riddle(node) for node in functions),
+    }
+
+
+def test_what_counts_as_a_participle_and_as_a_riddle():
+    assert [is_participle(name) for name in ("_Held", "shown", "checked", "need", "shown_value", "Feed")] == [
+        *(True, True, True),
+        *(False, False, False),
+    ]
+    tree = ast.parse('def a(): "Whether x."\ndef b(): "Return whether x."\nasync def said(): "Whatever x."')
+    assert counted(tree) == {"participles": 1, "riddles": 1}
+
+
+@pytest.mark.parametrize("word", sorted(KEPT["words"]))
+def test_a_private_word_names_nothing(word):
+    files = {path for path, tree in TREES.items() if any(word in words(name) for name in identifiers(tree))}
+    assert files == set(KEPT["words"][word].get("files", ())), f'"{word}": {KEPT["words"][word]["instead"]}'
+
+
+def test_no_two_classes_share_a_name():
+    homes = defaultdict(set)
+    for path, tree in TREES.items():
+        for node in definitions(tree):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(path)
+    shared = {name for name, paths in homes.items() if len(paths) > 1}
+    assert shared == set(KEPT["class_names"]), "one name, one class; a name shared no more leaves words.toml"
+
+
+def test_no_type_is_named_by_a_participle():
+    named = {
+        node.name
+        for tree in TREES.values()
+        for node in definitions(tree)
+        if isinstance(node, ast.ClassDef) and is_participle(node.name)
+    }
+    assert named == set(KEPT["participle_types"]), "a type is a noun; what is renamed leaves words.toml"
+
+
+@pytest.mark.parametrize("kind", ["participles", "riddles"])
+def test_functions_are_verbs_and_their_docstrings_begin_with_one(kind):
+    found = Counter({path: counted(tree)[kind] for path, tree in TREES.items()})
+    kept = Counter(KEPT[kind])
+    assert dict(+(found - kept)) == {}, "more than words.toml has: name the act, begin with a verb"
+    assert dict(+(kept - found)) == {}, "fewer than words.toml has: lower its numbers"
