@@ -82,7 +82,7 @@ async def test_where_all_nodes_are_lost_the_run_waits_for_another(tmp_path, join
     async with server.running() as address:
         run = await played(tmp_path, talks=TALKS, system=asking(address), cluster={})
     assert outcomes(run) == ["answered"] * 18
-    assert len(joined.actors) == 3
+    assert len(joined.actors) >= 3, "one on a node that was just being removed may have begun and been lost"
 
 
 async def test_where_none_comes_the_run_stops_with_what_became_of_the_last(tmp_path, joined):
